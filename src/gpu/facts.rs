@@ -1,0 +1,137 @@
+//! What a device and its driver say of themselves, without measuring (Größler, section 4.1).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Facts from the driver. Sizes in bytes, clocks in kHz as the driver gives them. `None`: the driver does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceFacts {
+    /// Name, such as `NVIDIA H200`.
+    pub name: String,
+    /// UUID, as `nvidia-smi` prints it.
+    pub uuid: Option<String>,
+    /// PCI address, `domain:bus:device.function`.
+    pub pci: Option<String>,
+    /// Compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// Version of the CUDA driver interface, such as `13.0`.
+    pub driver_api: String,
+    /// Version of the kernel driver, such as `580.95.05`, where NVML tells it.
+    pub driver_version: Option<String>,
+    /// Streaming multiprocessors that this process can use.
+    pub multiprocessors: u32,
+    /// FP32 cores per multiprocessor, from a table by compute capability.
+    pub cores_per_multiprocessor: Option<u32>,
+    /// Threads of a warp.
+    pub warp_size: u32,
+    /// Most threads of a block.
+    pub max_threads_per_block: u32,
+    /// Most threads resident on a multiprocessor.
+    pub max_threads_per_multiprocessor: u32,
+    /// Most blocks resident on a multiprocessor.
+    pub max_blocks_per_multiprocessor: Option<u32>,
+    /// Most blocks of a grid in its first dimension.
+    pub max_grid_blocks: u32,
+    /// 32-bit registers of a block.
+    pub registers_per_block: u32,
+    /// 32-bit registers of a multiprocessor.
+    pub registers_per_multiprocessor: u32,
+    /// Shared memory of a block without asking for more, in bytes.
+    pub shared_per_block: u64,
+    /// Shared memory of a block after asking for more, in bytes.
+    pub shared_per_block_optin: Option<u64>,
+    /// Shared memory of a multiprocessor, in bytes.
+    pub shared_per_multiprocessor: u64,
+    /// Shared memory of every block that the system keeps, in bytes.
+    pub shared_reserved_per_block: Option<u64>,
+    /// Constant memory that a module may declare, in bytes.
+    pub constant_memory: u64,
+    /// Device memory, in bytes.
+    pub total_memory: u64,
+    /// Device memory that was free when the run started, in bytes.
+    pub free_memory: u64,
+    /// L2 size, in bytes.
+    pub l2_size: u64,
+    /// Whether global loads may be cached in the L1, as the driver says.
+    pub global_l1_cache: Option<bool>,
+    /// Whether local memory may be cached in the L1, as the driver says.
+    pub local_l1_cache: Option<bool>,
+    /// Peak SM clock, in kHz.
+    pub clock_khz: u32,
+    /// Peak memory clock, in kHz.
+    pub memory_clock_khz: u32,
+    /// Width of the memory bus, in bits.
+    pub memory_bus_bits: u32,
+    /// Error-correcting memory is on.
+    pub ecc: Option<bool>,
+    /// The device shares memory with the host.
+    pub integrated: bool,
+    /// A display watchdog limits the time of a launch.
+    pub watchdog: bool,
+    /// Virtual-memory calls are supported.
+    pub virtual_memory: Option<bool>,
+    /// Widest linear texture, in texels.
+    pub max_linear_texture: Option<u64>,
+}
+
+/// A device as `strata devices` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// Number in the driver's order, as in `cuda:N`.
+    pub ordinal: u32,
+    /// Name.
+    pub name: String,
+    /// UUID.
+    pub uuid: Option<String>,
+    /// PCI address.
+    pub pci: Option<String>,
+    /// Compute capability.
+    pub compute_capability: (u32, u32),
+    /// Device memory, in bytes.
+    pub total_memory: u64,
+}
+
+/// What is known of other processes on the GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherProcesses {
+    /// Nothing can be said, and why.
+    #[default]
+    NotVisible,
+    /// NVML lists this many besides this process. Zero is "none visible": in a container others may be hidden.
+    Visible(u32),
+}
+
+/// Whether the device is a slice of a GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mig {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// MIG is off.
+    Off,
+    /// MIG is on: what is measured is one instance.
+    On,
+}
+
+/// The state of the GPU at one moment, from NVML. Empty where NVML is absent; `note` then says why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Telemetry {
+    /// Current SM clock, in MHz.
+    pub sm_clock_mhz: Option<u32>,
+    /// Highest SM clock, in MHz.
+    pub max_sm_clock_mhz: Option<u32>,
+    /// Current memory clock, in MHz.
+    pub memory_clock_mhz: Option<u32>,
+    /// Reasons for which the clock is held down, in NVML's words.
+    pub throttle_reasons: Vec<String>,
+    /// Temperature, in degrees Celsius.
+    pub temperature_c: Option<u32>,
+    /// MIG mode.
+    pub mig: Mig,
+    /// Other processes.
+    pub processes: OtherProcesses,
+    /// Why something above is absent.
+    pub note: Option<String>,
+}
