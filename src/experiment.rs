@@ -162,9 +162,9 @@ pub enum Prepare {
     Nothing,
     /// Overwrite a buffer of several times the L2's size, so that the chain is in DRAM.
     FlushL2,
-    /// Let a full block on the same SM load every element of the chain this many times.
+    /// Let a full block on the same SM load the footprint, one element every `stride`, this many times.
     Fill {
-        /// Passes over the chain.
+        /// Passes over the footprint.
         passes: u32,
     },
 }
@@ -263,7 +263,7 @@ impl Experiment {
     /// Elements in one lap.
     pub fn lap(&self) -> u64 {
         match self.order {
-            Order::Paged { page, lines } => self.footprint / page * u64::from(lines),
+            Order::Paged { page, lines } => (self.footprint.0 / page.0.max(1)).saturating_mul(u64::from(lines)),
             _ => self.footprint / self.stride,
         }
     }
@@ -277,6 +277,14 @@ impl Experiment {
         if self.stride < element || !self.stride.0.is_multiple_of(element.0) {
             return Some(format!("stride {} is no multiple of the {element} element", self.stride));
         }
+        if let Order::Paged { page, lines } = self.order
+            && (page > self.footprint
+                || page < self.stride
+                || !page.0.is_multiple_of(self.stride.0)
+                || u64::from(lines) > page / self.stride)
+        {
+            return Some(format!("a page of {page} has no {lines} elements at stride {}", self.stride));
+        }
         if self.lap() == 0 {
             return Some(format!("footprint {} holds no element", self.footprint));
         }
@@ -288,10 +296,8 @@ impl Experiment {
         {
             return Some(format!("granule {granule} does not divide stride {}", self.stride));
         }
-        if let Order::Paged { page, lines } = self.order
-            && (u64::from(lines) > page / self.stride || !page.0.is_multiple_of(self.stride.0))
-        {
-            return Some(format!("a page of {page} has no {lines} elements at stride {}", self.stride));
+        if self.kernel == Kernel::PerTwoLoads && self.walk == Walk::Resident {
+            return Some("pairs of loads are timed straight on: a window of them need not fit a lap".into());
         }
         if (self.kernel == Kernel::Disturb) != self.partner.is_some() {
             return Some("a disturbance, and only a disturbance, has a partner".into());

@@ -1,12 +1,42 @@
-//! Finds out, by measuring, what memory a GPU has and how it behaves.
+//! Finds out, by measuring, what memory a GPU has and how it behaves, and says so with an interval and a source for every
+//! number.
+//!
+//! ```text
+//!              Experiment  (what to do: kernel, load path, footprint, stride, order, seed, SM)
+//!                  │
+//! Gpu  ◄───────  bench  ───────►  Samples  (what came back: latencies or totals, clocks)
+//! └ cuda                             │
+//!                                    ▼
+//!                                Recording  (device facts + every Experiment with its Samples)
+//!                                    │        ▲ a replay answers from here
+//!                                    ▼
+//!                 probe (one file a question) + analysis (pure statistics)
+//!                                    ▼
+//!                                Topology  (elements; each attribute a Finding)
+//!                                    ▼
+//!                                 report
+//! ```
+//!
+//! Reading order: [`experiment`] and [`samples`] (the two halves of every exchange), [`probe::elements`] (what is asked of
+//! which memory), [`probe::capacity`] (one question in full), [`kernels`] (what runs on the device), [`bench`] (how it is
+//! made to run), [`discover`] (the loop that ties them). To add an attribute, see [`probe`].
+//!
+//! Two seams: [`gpu::Gpu`] below the bench and [`source::Source`] above it. Nothing above a seam asks what is below.
+//! `tests/flow.rs` fails when an import runs against the picture. The library never prints.
 
 pub mod analysis;
+pub mod bench;
+pub mod discover;
 pub mod experiment;
+pub mod export;
 pub mod gpu;
 pub mod kernels;
 pub mod order;
+pub mod probe;
 pub mod recording;
+pub mod report;
 pub mod samples;
+pub mod session;
 pub mod source;
 pub mod topology;
 pub mod units;

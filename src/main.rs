@@ -1,1 +1,22 @@
-fn main(){}
+//! The `strata` command: parse, call the library, print.
+
+mod cli;
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let started = std::time::Instant::now();
+    let cli = cli::Cli::parse();
+    match commands::run(cli.command, started) {
+        Ok(code) => code,
+        Err(fault) => {
+            if !fault.is_closed_stdout() {
+                eprintln!("strata: {}", fault.message());
+            }
+            fault.exit_code()
+        }
+    }
+}

@@ -7,4 +7,10 @@ use crate::samples::{Failure, Samples};
 pub trait Source {
     /// Runs a batch and answers in its order. Small experiments of a batch may share a launch, one to an SM.
     fn run(&mut self, batch: &[Experiment]) -> Vec<Result<Samples, Failure>>;
+
+    /// The number under which an experiment that was run is kept, if it is kept under one.
+    fn number(&self, experiment: &Experiment) -> Option<u32> {
+        let _ = experiment;
+        None
+    }
 }

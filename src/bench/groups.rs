@@ -1,0 +1,100 @@
+//! Which experiments of a batch may share a launch.
+
+use crate::experiment::{Experiment, LoadPath, Partner, Prepare};
+use crate::kernels::Program;
+use crate::units::Bytes;
+
+/// Experiments with equal keys differ only in what a job says.
+#[derive(Clone, Debug, PartialEq)]
+struct Key {
+    program: Program,
+    carveout: Option<u8>,
+    block: u32,
+    /// The constant bank holds one chain (and a partner's) at a time.
+    constants: Option<(Experiment, Option<Partner>)>,
+    /// Shared memory of a block depends on the chain only for the shared path.
+    shared_chain: Option<Bytes>,
+}
+
+impl Key {
+    fn of(experiment: &Experiment) -> Self {
+        let partner_path = experiment.partner.as_ref().map(|p| p.path);
+        let uses_constants = experiment.path == LoadPath::Constant || partner_path == Some(LoadPath::Constant);
+        // Only what shapes the chain matters; the rest is set to one value so that it does not separate.
+        let constants = uses_constants.then(|| {
+            let mut chain =
+                Experiment::chase(experiment.kernel, experiment.path, experiment.footprint, experiment.stride);
+            (chain.order, chain.seed) = (experiment.order, experiment.seed);
+            (chain, experiment.partner.map(|p| Partner { thread: 0, block: 0, ..p }))
+        });
+        Key {
+            program: Program::of(experiment),
+            carveout: experiment.carveout,
+            block: experiment.partner.as_ref().map_or(1, |p| p.block),
+            constants,
+            shared_chain: (experiment.path == LoadPath::Shared).then_some(experiment.footprint),
+        }
+    }
+}
+
+/// Splits a batch into launches of at most `sms` experiments; numbers are indices into the batch. Experiments that must be
+/// alone, or whose L2 must be prepared, get a launch each. Within a launch no SM is named twice.
+pub(super) fn launches(batch: &[(usize, &Experiment)], sms: usize) -> Vec<Vec<usize>> {
+    let mut open: Vec<(Key, Vec<u32>, Vec<usize>)> = Vec::new();
+    let mut done = Vec::new();
+    for &(index, experiment) in batch {
+        if experiment.alone || experiment.prepare != Prepare::Nothing {
+            done.push(vec![index]);
+            continue;
+        }
+        let key = Key::of(experiment);
+        let place = open.iter_mut().find(|(k, taken, members)| {
+            *k == key && members.len() < sms && experiment.sm.is_none_or(|sm| !taken.contains(&sm))
+        });
+        match place {
+            Some((_, taken, members)) => {
+                taken.extend(experiment.sm);
+                members.push(index);
+            }
+            None => open.push((key, experiment.sm.into_iter().collect(), vec![index])),
+        }
+    }
+    done.extend(open.into_iter().map(|(_, _, members)| members));
+    done.sort_by_key(|members| members[0]);
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Kernel;
+
+    fn chase(path: LoadPath, footprint: u64) -> Experiment {
+        Experiment::chase(Kernel::PerLoad, path, Bytes(footprint), Bytes(64))
+    }
+
+    fn split(batch: &[Experiment], sms: usize) -> Vec<Vec<usize>> {
+        launches(&batch.iter().enumerate().collect::<Vec<_>>(), sms)
+    }
+
+    #[test]
+    fn private_experiments_share_a_launch_up_to_one_an_sm() {
+        let batch: Vec<_> = (1..=5).map(|i| chase(LoadPath::GlobalCa, i * 1024)).collect();
+        assert_eq!(split(&batch, 4), [vec![0, 1, 2, 3], vec![4]]);
+    }
+
+    #[test]
+    fn constants_share_a_launch_only_if_they_walk_the_same_chain() {
+        let same = Experiment { repeat: 1, ..chase(LoadPath::Constant, 1024) };
+        let batch = [chase(LoadPath::Constant, 1024), chase(LoadPath::Constant, 2048), same];
+        assert_eq!(split(&batch, 4), [vec![0, 2], vec![1]]);
+    }
+
+    #[test]
+    fn what_must_be_alone_is_alone_and_no_sm_is_named_twice() {
+        let alone = Experiment { alone: true, ..chase(LoadPath::GlobalCg, 1024) };
+        let on_two = Experiment { sm: Some(2), ..chase(LoadPath::GlobalCa, 1024) };
+        let batch = [on_two.clone(), alone, on_two.clone(), chase(LoadPath::GlobalCa, 2048)];
+        assert_eq!(split(&batch, 4), [vec![0, 3], vec![1], vec![2]]);
+    }
+}

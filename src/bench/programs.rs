@@ -1,0 +1,100 @@
+//! The kernels that have been loaded so far: compiled when first needed, never again.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Result};
+use crate::kernels::idiom::CONSTANT_SYMBOL;
+use crate::kernels::{ClockRead, Program};
+use crate::units::Bytes;
+
+/// A kernel on the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loaded {
+    pub function: Function,
+    pub constants: Option<DevicePtr>,
+}
+
+/// What was compiled, for the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// Entry point.
+    pub kernel: String,
+    /// Its text.
+    pub ptx: String,
+    /// Machine code that the driver made, where it gives it.
+    pub machine_code: Option<Vec<u8>>,
+}
+
+#[derive(Default)]
+pub(super) struct Programs {
+    loaded: HashMap<Program, std::result::Result<Loaded, Error>>,
+    settings: HashMap<(Program, bool), u64>,
+    pub compiled: Vec<Compiled>,
+    pub compile_time: Duration,
+}
+
+impl Programs {
+    /// The kernel, compiled if this is the first use. A rejected text is rejected again without another attempt.
+    pub fn get(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
+        if let Some(known) = self.loaded.get(&program) {
+            return known.clone();
+        }
+        let started = Instant::now();
+        let result = self.load(gpu, program);
+        self.compile_time += started.elapsed();
+        self.loaded.insert(program, result.clone());
+        result
+    }
+
+    fn load(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
+        let capability = gpu.facts().compute_capability;
+        let text = program.text(ClockRead::for_capability(capability));
+        if capability < text.min_capability {
+            let (major, minor) = text.min_capability;
+            return Err(Error::Unsupported {
+                reason: format!("kernel `{}` needs compute capability {major}.{minor} or later", text.name),
+            });
+        }
+        let module = gpu.load(&text.ptx)?;
+        let function = gpu.function(module, &text.name)?;
+        let constants = if text.ptx.contains(CONSTANT_SYMBOL) {
+            Some(gpu.symbol(module, CONSTANT_SYMBOL)?.0)
+        } else {
+            None
+        };
+        self.compiled.push(Compiled {
+            kernel: text.name,
+            ptx: text.ptx,
+            machine_code: gpu.machine_code(module).map(<[u8]>::to_vec),
+        });
+        Ok(Loaded { function, constants })
+    }
+
+    /// Asks for a share of shared memory and for the dynamic shared memory that the launch needs, where that has changed.
+    /// A device without a carveout ignores a request for the least shared memory.
+    pub fn configure(
+        &mut self,
+        gpu: &mut dyn Gpu,
+        program: Program,
+        function: Function,
+        carveout: Option<u8>,
+        shared: Bytes,
+    ) -> Result<()> {
+        if let Some(percent) = carveout
+            && self.settings.insert((program, false), u64::from(percent)) != Some(u64::from(percent))
+        {
+            match gpu.set_attribute(function, FunctionAttribute::Carveout(percent)) {
+                Err(Error::Unsupported { .. }) if percent == 0 => {}
+                other => other?,
+            }
+        }
+        if shared.0 > gpu.facts().shared_per_block
+            && self.settings.get(&(program, true)).is_none_or(|&before| before < shared.0)
+        {
+            gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(shared))?;
+            self.settings.insert((program, true), shared.0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! The command line: what can be asked, in the words of `--help`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use gpu_strata::probe::Effort;
+use gpu_strata::topology::ElementName;
+
+/// Finds out, by measuring, what memory a GPU has and how it behaves.
+#[derive(Parser, Debug)]
+#[command(name = "strata", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Exit status: 0 all that was asked for was answered (a reasoned \"unknown\" is an answer); \
+    1 the run failed; 2 bad usage or bad input file; 3 no such device or driver; 4 answered in part; \
+    130 interrupted.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Measure the memory topology of a GPU
+    Discover(Discover),
+    /// Give the report of a recorded run, without a GPU
+    Replay(Replay),
+    /// List the GPUs that the driver offers
+    Devices {
+        /// Output format
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Run experiments that are given as data, or those of a recording again
+    Measure(Measure),
+    /// Write the samples of a recording as CSV files
+    Export(Export),
+    /// Print the JSON schema of a result
+    Schema,
+    /// Print a completion script
+    Completions {
+        /// The shell that it is for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Output formats.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A table for people
+    Text,
+    /// The whole result; `strata schema` describes it
+    Json,
+}
+
+/// What a report is to hold and where it goes.
+#[derive(Args, Debug)]
+pub struct Output {
+    /// Elements to report, separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
+    /// shared, local, l2, dram, host
+    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = parse_element)]
+    pub only: Vec<ElementName>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Write the result here instead of to standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
+/// `strata discover`
+#[derive(Args, Debug)]
+pub struct Discover {
+    /// Device: auto (the first), cuda:N, a UUID or a PCI address; `strata devices` lists them
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+    #[command(flatten)]
+    pub output: Output,
+    /// How much to measure: quick, standard or thorough
+    #[arg(long, default_value = "standard", value_parser = parse_effort)]
+    pub effort: Effort,
+    /// Seed of every random choice
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Keep everything that is measured in this file
+    #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+    /// Say where the time went, on standard error
+    #[arg(long)]
+    pub timings: bool,
+    /// No progress and no warnings on standard error
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `strata replay`
+#[derive(Args, Debug)]
+pub struct Replay {
+    /// The recording
+    #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `strata measure`
+#[derive(Args, Debug)]
+pub struct Measure {
+    /// Experiments: a JSON list of them, or a recording
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Only the experiments of these numbers (of a recording, or counted from 1 in a JSON list)
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub number: Vec<u32>,
+    /// Print the experiments as JSON instead of running them
+    #[arg(long)]
+    pub print: bool,
+    /// Device: auto (the first), cuda:N, a UUID or a PCI address
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+    /// Keep what is measured in this file
+    #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+}
+
+/// `strata export`
+#[derive(Args, Debug)]
+pub struct Export {
+    /// The recording
+    #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Folder for the CSV files
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, required_unless_present = "code")]
+    pub csv: Option<PathBuf>,
+    /// Folder for the machine code of the recorded kernels
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub code: Option<PathBuf>,
+}
+
+fn parse_element(name: &str) -> Result<ElementName, String> {
+    name.parse()
+}
+
+fn parse_effort(name: &str) -> Result<Effort, String> {
+    Effort::from_name(name).ok_or_else(|| format!("no effort `{name}`; there are quick, standard, thorough"))
+}

@@ -1,0 +1,88 @@
+//! `strata measure`: experiments are data, so any of them can be run again.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use gpu_strata::bench::Bench;
+use gpu_strata::experiment::Experiment;
+use gpu_strata::gpu::Gpu;
+use gpu_strata::gpu::cuda::Cuda;
+use gpu_strata::recording::{Header, Recording};
+use gpu_strata::report;
+use gpu_strata::session::Session;
+use gpu_strata::source::Source;
+use gpu_strata::topology::RunInfo;
+
+use super::{Fault, output};
+use crate::cli::Measure;
+
+/// Runs the experiments of a file and prints one line for each.
+pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
+    let numbered = experiments(arguments)?;
+    let list: Vec<Experiment> = numbered.values().cloned().collect();
+    if arguments.print {
+        output::stdout(&(serde_json::to_string_pretty(&list).map_err(Fault::run)? + "\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut writer = arguments.record.as_deref().map(output::recorder).transpose()?;
+    let mut gpu = Cuda::open(&arguments.device).map_err(Fault::gpu)?;
+    let run = RunInfo {
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        backend: "cuda".into(),
+        started: report::utc_now(),
+        telemetry_start: gpu.telemetry(),
+        ..RunInfo::default()
+    };
+    if let Some(writer) = &mut writer {
+        writer.header(&Header { device: gpu.facts().clone(), run: run.clone() }).map_err(Fault::run)?;
+    }
+    let bench = Bench::new(&mut gpu, Arc::new(AtomicBool::new(false))).map_err(Fault::gpu)?;
+    let mut session = Session::new(bench, writer, started);
+    let answers = session.run(&list);
+    let mut text = String::new();
+    for ((number, experiment), answer) in numbered.iter().zip(&answers) {
+        text.push_str(&report::sample_line(*number, experiment, answer));
+    }
+    let failed = answers.iter().filter(|a| a.is_err()).count();
+    let end = RunInfo { duration_s: session.elapsed_s(), telemetry_end: session.bench().gpu().telemetry(), ..run };
+    session.finish(&end).map_err(Fault::run)?;
+    output::stdout(&text)?;
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) })
+}
+
+fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> {
+    let all: BTreeMap<u32, Experiment> = if arguments.file.extension().is_some_and(|e| e == "strata") {
+        let recording = Recording::read(&arguments.file).map_err(Fault::usage)?;
+        recording.entries.iter().map(|e| (e.number, e.experiment.clone())).collect()
+    } else {
+        let text = std::fs::read_to_string(&arguments.file)
+            .with_context(|| format!("cannot read `{}`", arguments.file.display()))
+            .map_err(Fault::usage)?;
+        let list: Vec<Experiment> = serde_json::from_str(&text)
+            .with_context(|| format!("`{}` is no JSON list of experiments", arguments.file.display()))
+            .map_err(Fault::usage)?;
+        (1..).zip(list).collect()
+    };
+    if arguments.number.is_empty() {
+        return Ok(all);
+    }
+    arguments
+        .number
+        .iter()
+        .map(|number| {
+            let experiment = all.get(number).cloned();
+            let experiment = experiment.ok_or_else(|| {
+                Fault::usage(anyhow!(
+                    "`{}` has no experiment {number}; it has {} of them",
+                    arguments.file.display(),
+                    all.len()
+                ))
+            });
+            experiment.map(|e| (*number, e))
+        })
+        .collect()
+}

@@ -1,0 +1,27 @@
+//! One function per command, and the exit status that each outcome has.
+
+mod discover;
+mod fault;
+mod measure;
+mod output;
+mod plain;
+mod replay;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::cli::Command;
+pub use fault::Fault;
+
+/// Runs a command. `started` is when the process began.
+pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
+    match command {
+        Command::Discover(arguments) => discover::run(&arguments, started),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Devices { format } => plain::devices(format),
+        Command::Measure(arguments) => measure::run(&arguments, started),
+        Command::Export(arguments) => plain::export(&arguments),
+        Command::Schema => plain::schema(),
+        Command::Completions { shell } => plain::completions(shell),
+    }
+}

@@ -1,0 +1,331 @@
+//! The L2: usable capacity as one SM sees it, fetch granularity, line; and DRAM behind it.
+//!
+//! Filled by a full block of the SM that then measures, so that a footprint of 100 MiB takes a millisecond; then a chain
+//! that visits a sample of the footprint's lines, page by page, is timed load by load. Nothing else runs meanwhile.
+//! The footprint at which DRAM misses begin is the size; the rise from near to far hits, where an L2 has partitions, is
+//! not. Assumes that the sample stands for the footprint: it is spread evenly over it.
+
+use super::capacity::Capacity;
+use super::latency::{self, Setting};
+use super::levels::HitMiss;
+use super::{Gap, Notebook, Sheet, fetch, line};
+use crate::analysis::growth::{self, Growth};
+use crate::analysis::search::{self, Bracket};
+use crate::analysis::robust;
+use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
+use crate::topology::Finding;
+use crate::units::{Bytes, Cycles, MIB};
+
+/// Distance of sampled lines: the largest line known of an L2, so that no two loads share one.
+pub const STRIDE: Bytes = Bytes(128);
+/// Lines are sampled from each such piece of the footprint; footprints are multiples of it.
+const PIECE: Bytes = Bytes::kib(64);
+/// Loads timed of a footprint, about.
+const SAMPLE: u64 = 2048;
+/// Smallest footprint: a quarter of the smallest L2 known of a GPU with compute capability 2.0 or later.
+const START: Bytes = Bytes(MIB / 16);
+/// Footprints up to this many times what the driver says.
+const BEYOND: u64 = 4;
+/// Passes of the fill: the second finds what the first displaced.
+const PASSES: u32 = 2;
+/// Sections of a bracket.
+const SECTIONS: usize = 16;
+/// Rounds of sections; the last ones only if the bracket is still wide.
+const MAX_ROUNDS: usize = 3;
+/// The bracket is narrow enough below this share of the size.
+const NARROW: f64 = 0.005;
+/// A footprint counts as missing if more than this share of its sample does.
+const CHANGED: f64 = 0.05;
+
+/// DRAM is measured over at least this many times the L2.
+const DRAM_FACTOR: u64 = 3;
+/// Page within which DRAM loads stay before they move on: the driver's large page.
+const PAGE: Bytes = Bytes::mib(2);
+/// Loads in each page: one in so many meets a cold translation, and that one is left out.
+const LINES_A_PAGE: u32 = 32;
+
+fn sample(footprint: Bytes, allocation: u32, seed: u64) -> Experiment {
+    let pieces = footprint / PIECE;
+    let lines = (SAMPLE.div_ceil(pieces)).clamp(1, PIECE / STRIDE) as u32;
+    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, STRIDE);
+    let chase = Experiment { order: Order::Paged { page: PIECE, lines }, ..chase };
+    Experiment {
+        timed_loads: chase.lap() as u32,
+        seed,
+        warm_laps: 0,
+        walk: Walk::Straight,
+        prepare: Prepare::Fill { passes: PASSES },
+        alone: true,
+        sm: Some(0),
+        allocation,
+        ..chase
+    }
+}
+
+/// Hits in a small footprint and misses after a flush: what `ld.global.cg` takes from either.
+///
+/// # Errors
+///
+/// An unknown, if the two do not separate.
+pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
+    notebook.once("l2 levels", || {
+        let hits = sample(START * 4, 0, notebook.seed(10));
+        let cold = Experiment { prepare: Prepare::FlushL2, ..hits.clone() };
+        let sheets = notebook.read(&[hits, cold])?;
+        HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])
+    })
+}
+
+/// The usable capacity over all allocations.
+///
+/// # Errors
+///
+/// An unknown with a lower bound, if no footprint that was tried misses.
+pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
+    notebook.once("l2 capacity", || {
+        let levels = levels(notebook)?;
+        let limit = limit(notebook);
+        let sizes = search::doubling(START.0, limit.0);
+        let doubling: Vec<Experiment> =
+            sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), 0, notebook.seed(11))).collect();
+        let sheets = notebook.read(&doubling)?;
+        let changed: Vec<bool> = sheets.iter().map(|s| levels.miss_share(s.latencies()) > CHANGED).collect();
+        let Some(at) = changed.iter().position(|&c| c) else {
+            return Gap::unknown(format!("more than {limit}: no footprint up to there misses"));
+        };
+        if at == 0 {
+            return Gap::unknown(format!("less than {START}: the smallest footprint misses already"));
+        }
+        let bracket = Bracket { low: doubling[at - 1].footprint.0, high: doubling[at].footprint.0 };
+        let allocations = notebook.effort().choose(1, 3, 10);
+        let knees: Vec<Result<(Growth, Vec<(u64, f64)>), Gap>> =
+            (0..allocations).map(|a| one_allocation(notebook, bracket, &levels, a)).collect();
+        let knees: Vec<(Growth, Vec<(u64, f64)>)> = knees.into_iter().collect::<Result<_, _>>()?;
+        let by_allocation: Vec<Bytes> = knees.iter().map(|(k, _)| Bytes(k.last_flat)).collect();
+        let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
+        let usable = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
+        Ok(Capacity {
+            usable,
+            by_allocation,
+            conflicts: knees.iter().map(|(k, _)| k.base).collect(),
+            thrash: None,
+            staircase: knees.into_iter().next().map(|(_, points)| points).unwrap_or_default(),
+            levels,
+            line: Gap::unknown("not part of the search"),
+            change_point: Bytes(bracket.low),
+            ks: (0.0, 0.0),
+        })
+    })
+}
+
+/// Largest footprint that is tried: four times the stated size, within half of what is free.
+fn limit(notebook: &Notebook) -> Bytes {
+    let facts = notebook.facts();
+    let stated = facts.l2_size.max(MIB) * BEYOND;
+    Bytes(stated.min(facts.free_memory / 2)).round_down(PIECE)
+}
+
+fn one_allocation(
+    notebook: &Notebook,
+    first: Bracket,
+    levels: &HitMiss,
+    allocation: u32,
+) -> Result<(Growth, Vec<(u64, f64)>), Gap> {
+    let mut bracket = first;
+    let mut sweep: Vec<Experiment> = Vec::new();
+    let seed = notebook.seed(12 + u64::from(allocation));
+    for round in 1.. {
+        let ends = [bracket.low, bracket.high];
+        for size in search::sections(bracket, PIECE.0, SECTIONS).into_iter().chain(ends) {
+            let chase = sample(Bytes(size), allocation, seed);
+            if !sweep.contains(&chase) {
+                sweep.push(chase);
+            }
+        }
+        let mut points: Vec<(u64, f64)> = notebook
+            .read(&sweep)?
+            .iter()
+            .map(|s: &Sheet| (s.experiment.footprint.0, levels.miss_share(s.latencies())))
+            .collect();
+        points.sort_unstable_by_key(|p| p.0);
+        let Some(knee) = growth::growth(&points) else {
+            return Gap::unknown("misses do not grow with the footprint");
+        };
+        let width = knee.first_grown - knee.last_flat;
+        if round == MAX_ROUNDS || width as f64 <= NARROW * knee.last_flat as f64 || width <= PIECE.0 {
+            return Ok((knee, points));
+        }
+        bracket = Bracket { low: knee.last_flat, high: knee.first_grown };
+    }
+    Gap::unknown("the search did not converge")
+}
+
+/// As the finding `size`.
+///
+/// # Errors
+///
+/// As [`capacity`].
+pub fn size(notebook: &Notebook) -> Result<Finding, Gap> {
+    let found = capacity(notebook)?;
+    let low = found.by_allocation.iter().min().map_or(0.0, |b| b.0 as f64);
+    let high = found.by_allocation.iter().max().map_or(0.0, |b| b.0 as f64);
+    Ok(Finding::measured(
+        found.usable.0,
+        format!(
+            "footprint at which DRAM misses begin, filled and sampled by one SM; median and range of {} allocations",
+            found.by_allocation.len()
+        ),
+    )
+    .unit("B")
+    .range(low, high))
+}
+
+/// Fetch granularity: distance of DRAM misses in a cold walk.
+///
+/// # Errors
+///
+/// As [`levels`] and [`fetch::granularity`].
+pub fn fetch_granularity(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
+    let threshold = levels(notebook)?.threshold;
+    fetch::granularity(notebook, LoadPath::GlobalCg, LoadPath::GlobalCg.element(), true, threshold)
+}
+
+/// Line: as for the other caches, with the L2 filled in the chunks' own places.
+///
+/// # Errors
+///
+/// As [`capacity`]; and an unknown, if the misses never drop.
+pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
+    let found = capacity(notebook)?;
+    let sector = fetch_granularity(notebook)?.granularity;
+    let footprint = Bytes(found.usable.0 * 3 / 2).round_down(PIECE);
+    let chunks: Vec<Bytes> = (0..5).map(|k| sector * (1 << k)).collect();
+    let chases: Vec<Experiment> = chunks
+        .iter()
+        .map(|&chunk| Experiment {
+            order: Order::Scattered { granule: LoadPath::GlobalCg.element() },
+            seed: notebook.seed(13),
+            warm_laps: 0,
+            walk: Walk::Straight,
+            timed_loads: SAMPLE as u32,
+            prepare: Prepare::Fill { passes: PASSES },
+            alone: true,
+            sm: Some(0),
+            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, chunk)
+        })
+        .collect();
+    let shares: Vec<f64> =
+        notebook.read(&chases)?.iter().map(|s| found.levels.miss_share(s.latencies())).collect();
+    line::decide(&chunks, &shares)
+}
+
+/// Setting of the L2's latency: inside one large page, lines that no L1 keeps because `.cg` passes it by.
+pub fn setting(notebook: &Notebook) -> Setting {
+    Setting {
+        path: LoadPath::GlobalCg,
+        footprint: Bytes::kib(256),
+        stride: STRIDE,
+        shared: true,
+        allocations: notebook.effort().choose(1, 3, 5),
+        sms: notebook.effort().choose(4, 33, u32::MAX),
+    }
+}
+
+/// DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dram {
+    /// The latency.
+    pub measured: latency::Measured,
+    /// Over what footprint.
+    pub footprint: Bytes,
+    /// Loads that were left out because they met a cold translation.
+    pub left_out: f64,
+}
+
+/// The DRAM latency. The first load in each page, which finds no translation, is left out; so is what hits the L2 in
+/// spite of the flush.
+///
+/// # Errors
+///
+/// An unknown, if there is not memory enough or nothing misses.
+pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
+    notebook.once("dram", || {
+        let facts = notebook.facts();
+        let wanted = Bytes(facts.l2_size.max(MIB) * DRAM_FACTOR).round_up(PAGE);
+        if wanted.0 > facts.free_memory / 2 {
+            return Gap::unknown(format!(
+                "three times the L2, {wanted}, is more than half of the {} that are free",
+                Bytes(facts.free_memory)
+            ));
+        }
+        let levels = levels(notebook)?;
+        let overhead = latency::overhead(notebook, &Setting { sms: 1, allocations: 1, ..setting(notebook) })?;
+        let chases = cold_chases(notebook, wanted);
+        let mut values = Vec::new();
+        let mut left_out = 0usize;
+        let mut all = 0usize;
+        for sheet in notebook.read(&chases)? {
+            let mut kept: Vec<f64> = Vec::new();
+            for (i, &latency) in sheet.latencies().iter().enumerate() {
+                all += 1;
+                if i.is_multiple_of(LINES_A_PAGE as usize) || latency <= levels.threshold {
+                    left_out += 1;
+                } else {
+                    kept.push(f64::from(latency) - overhead);
+                }
+            }
+            if !kept.is_empty() {
+                values.push(robust::trimmed_mean(&kept));
+            }
+        }
+        if values.is_empty() {
+            return Gap::unknown("no load after a flush of the L2 takes longer than a hit");
+        }
+        let interval = crate::analysis::bootstrap::interval(
+            &values,
+            robust::mean,
+            latency::LEVEL,
+            latency::RESAMPLES,
+            notebook.seed(14),
+        );
+        Ok(Dram {
+            measured: latency::Measured {
+                cycles: Cycles(robust::mean(&values)),
+                interval: (interval.low, interval.high),
+                range: (
+                    values.iter().copied().fold(f64::MAX, f64::min),
+                    values.iter().copied().fold(f64::MIN, f64::max),
+                ),
+                count: values.len(),
+            },
+            footprint: wanted,
+            left_out: left_out as f64 / all.max(1) as f64,
+        })
+    })
+}
+
+fn cold_chases(notebook: &Notebook, footprint: Bytes) -> Vec<Experiment> {
+    let allocations = notebook.effort().choose(1, 3, 5);
+    let sms = latency::spread_sms(notebook, notebook.effort().choose(2, 8, 33));
+    let mut chases = Vec::new();
+    for allocation in 0..allocations {
+        for &sm in &sms {
+            let chase = Experiment {
+                order: Order::Paged { page: PAGE, lines: LINES_A_PAGE },
+                ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, Bytes(256))
+            };
+            chases.push(Experiment {
+                timed_loads: chase.lap() as u32,
+                seed: notebook.seed(15),
+                warm_laps: 0,
+                walk: Walk::Straight,
+                prepare: Prepare::FlushL2,
+                alone: true,
+                sm: Some(sm),
+                allocation,
+                ..chase
+            });
+        }
+    }
+    chases
+}

@@ -1,0 +1,19 @@
+//! The questions: one file for each, its plan, inference and failure modes together.
+//!
+//! A probe is a function from a [`Notebook`] to findings. It may use `experiment` and `analysis` and nothing below the
+//! upper seam; it cannot know whether a GPU or a recording answers. To add an attribute: write its file here, give
+//! [`Element`](crate::topology::Element) a field for it, and fill the field in [`elements`].
+
+pub mod capacity;
+pub mod clock;
+pub mod disturb;
+pub mod elements;
+pub mod fetch;
+pub mod l2;
+pub mod latency;
+pub mod levels;
+pub mod line;
+mod notebook;
+
+pub use elements::element;
+pub use notebook::{Effort, Gap, Notebook, Sheet};

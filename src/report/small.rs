@@ -1,0 +1,134 @@
+//! Small texts: the list of devices, one line for a sample, where the time went.
+
+use std::fmt::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use comfy_table::{Table, presets};
+
+use crate::analysis::robust;
+use crate::bench::Timings;
+use crate::discover::Discovery;
+use crate::experiment::Experiment;
+use crate::gpu::Listed;
+use crate::samples::{Failure, Samples};
+use crate::units::Bytes;
+
+/// The devices as a table.
+pub fn devices(listed: &[Listed]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["device", "name", "capability", "memory", "PCI", "UUID"]);
+    for device in listed {
+        let (major, minor) = device.compute_capability;
+        table.add_row([
+            format!("cuda:{}", device.ordinal),
+            device.name.clone(),
+            format!("{major}.{minor}"),
+            Bytes(device.total_memory).to_string(),
+            device.pci.clone().unwrap_or_else(|| "unknown".into()),
+            device.uuid.clone().unwrap_or_else(|| "unknown".into()),
+        ]);
+    }
+    trimmed(&table)
+}
+
+/// A table without the blanks at the ends of its lines.
+pub(super) fn trimmed(table: &Table) -> String {
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n") + "\n"
+}
+
+/// What came back from one experiment, on one line.
+pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples, Failure>) -> String {
+    let what = format!(
+        "{number:>5} {:<13} {:<6} {:>10} / {:<5}",
+        experiment.kernel.name(),
+        experiment.path.name(),
+        experiment.footprint.to_string(),
+        experiment.stride.0
+    );
+    let result = match answer {
+        Err(failure) => format!("failed: {failure}"),
+        Ok(samples) if !samples.clocks.is_empty() => {
+            let span = samples.clocks[0];
+            format!("{:.1} MHz", span.cycles as f64 / span.nanoseconds as f64 * 1e3)
+        }
+        Ok(samples) if !samples.laps.is_empty() => {
+            let loads: u64 = samples.laps.iter().map(|l| u64::from(l.loads)).sum();
+            let cycles: u64 = samples.laps.iter().map(|l| l.cycles).sum();
+            format!("{:.2} cycles a load", cycles as f64 / loads as f64)
+        }
+        Ok(samples) => {
+            let mut sorted = samples.latencies.clone();
+            sorted.sort_unstable();
+            let at = |share: f64| {
+                let index = (sorted.len().saturating_sub(1) as f64 * share) as usize;
+                sorted.get(index).copied().unwrap_or_default()
+            };
+            let median = robust::median_u32(&sorted).unwrap_or_default();
+            format!("{} loads: min {}, median {median:.0}, p99 {}, max {}", sorted.len(), at(0.0), at(0.99), at(1.0))
+        }
+    };
+    format!("{what} {result}\n")
+}
+
+/// Where the time of a run went.
+pub fn timings(opened: Duration, bench: &Timings, found: &Discovery, total: Duration) -> String {
+    let ms = |d: Duration| format!("{:>9.1} ms", d.as_secs_f64() * 1e3);
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{}  driver opened", ms(opened));
+    let _ = writeln!(out, "{}  kernels compiled", ms(bench.compile));
+    for stage in &found.stages {
+        let _ = writeln!(
+            out,
+            "{}  {} ({} experiments in {} batches; inference {:.1} ms)",
+            ms(stage.measuring),
+            stage.name,
+            stage.experiments,
+            stage.batches,
+            stage.inferring.as_secs_f64() * 1e3
+        );
+    }
+    let _ = writeln!(out, "of which, by kernel (compiling apart):");
+    for (kernel, (launches, spent)) in &bench.kernels {
+        let _ = writeln!(out, "{}  {kernel} ({launches} launches)", ms(*spent));
+    }
+    let _ = writeln!(out, "{}  chains and copies", ms(bench.transfer));
+    let _ = writeln!(out, "{}  in all", ms(total));
+    out
+}
+
+/// Now, as RFC 3339 in UTC, to the second.
+pub fn utc_now() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    rfc3339(seconds)
+}
+
+/// A Unix time as RFC 3339 in UTC. Civil date from days as in Howard Hinnant's `civil_from_days`.
+fn rfc3339(seconds: u64) -> String {
+    let (days, in_day) = ((seconds / 86_400) as i64, seconds % 86_400);
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (in_day / 3600, in_day / 60 % 60, in_day % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rfc3339;
+
+    #[test]
+    fn dates_are_civil() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(951_827_696), "2000-02-29T12:34:56Z");
+        assert_eq!(rfc3339(1_795_305_599), "2026-11-21T23:59:59Z");
+    }
+}

@@ -1,0 +1,172 @@
+//! The tables and files that a recording is exported as.
+
+use std::fs;
+use std::path::Path;
+
+use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare};
+use gpu_strata::export;
+use gpu_strata::gpu::DeviceFacts;
+use gpu_strata::order;
+use gpu_strata::recording::{Code, Entry, Header, Recording, Writer};
+use gpu_strata::samples::{ClockSpan, Failure, Lap, Samples};
+use gpu_strata::topology::RunInfo;
+use gpu_strata::units::Bytes;
+
+fn chase() -> Experiment {
+    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(256), Bytes(32));
+    Experiment { order: Order::Random, seed: 9, ..chase }
+}
+
+fn recording(entries: &[Entry]) -> Recording {
+    let device = DeviceFacts {
+        name: "GPU, \"fast\"".into(),
+        compute_capability: (9, 0),
+        l2_size: 50 << 20,
+        ..DeviceFacts::default()
+    };
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.header(&Header { device, run: RunInfo::default() }).unwrap();
+    writer.code(&Code::new("lap_ca", "text", Some(vec![1, 2, 3]))).unwrap();
+    writer.code(&Code::new("lap_ca", "other text", Some(vec![4, 5]))).unwrap();
+    writer.code(&Code::new("../away", "text", Some(vec![6]))).unwrap();
+    writer.code(&Code::new("none", "text", None)).unwrap();
+    writer.measured(entries).unwrap();
+    writer.end(&RunInfo { seed: 42, warnings: vec!["one".into(), "two".into()], ..RunInfo::default() }).unwrap();
+    Recording::from_reader(&writer.into_inner()[..]).unwrap()
+}
+
+fn entries() -> Vec<Entry> {
+    let samples = Samples { latencies: (100..112).collect(), sm: 7, base: 0x7f12_3400, ..Samples::default() };
+    let partner = Partner { path: LoadPath::Texture, footprint: Bytes(64), stride: Bytes(4), thread: 32, block: 64 };
+    let laps = vec![Lap { loads: 8, cycles: 280 }, Lap { loads: 16, cycles: 560 }];
+    let clocks = vec![ClockSpan { cycles: 1_980, nanoseconds: 1_000 }];
+    let disturb = Experiment {
+        kernel: Kernel::Disturb,
+        partner: Some(partner),
+        prepare: Prepare::Fill { passes: 2 },
+        order: Order::Paged { page: Bytes(128), lines: 2 },
+        sm: Some(3),
+        ..chase()
+    };
+    vec![
+        Entry::new(4, chase(), Ok(samples), 0.5),
+        Entry::new(5, disturb, Err(Failure::failed("illegal, \"address\"\nat line 2")), 1.0),
+        Entry::new(6, Experiment::clock(10, 0, 0), Ok(Samples { laps, clocks, ..Samples::default() }), 1.5),
+    ]
+}
+
+fn table(dir: &Path, name: &str) -> String {
+    fs::read_to_string(dir.join(name)).unwrap()
+}
+
+#[test]
+fn every_experiment_and_every_sample_has_a_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("new/folder");
+    let summary = export::csv(&recording(&entries()), &dir).unwrap();
+    let rows: Vec<_> =
+        summary.files.iter().map(|f| (f.path.strip_prefix(&dir).unwrap().to_str().unwrap(), f.rows)).collect();
+    let device = table(&dir, "device.csv").lines().count() as u64 - 1;
+    let expected =
+        [("experiments.csv", 3), ("latencies.csv", 12), ("laps.csv", 2), ("clocks.csv", 1), ("device.csv", device)];
+    assert_eq!(rows, expected);
+    for file in &summary.files {
+        assert_eq!(file.bytes, fs::metadata(&file.path).unwrap().len());
+    }
+
+    let experiments = table(&dir, "experiments.csv");
+    let (header, rows) = experiments.split_once("\r\n").unwrap();
+    assert_eq!(
+        header,
+        "number,kernel,kernel_version,path,footprint_B,stride_B,order,granule_B,page_B,lines_per_page,warm_laps,\
+         timed_loads,rounds,walk,prepare,fill_passes,alone,sm_asked,allocation,carveout_percent,partner_path,\
+         partner_footprint_B,partner_stride_B,partner_thread,partner_block_threads,seed,repeat,at_s,outcome,failure,\
+         smid,base_address"
+    );
+    let expected = [
+        "4,per_load,1,ca,256,32,random,,,,1,8,1,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400",
+        "5,disturb,1,ca,256,32,paged,,128,2,1,8,1,resident,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
+         \"illegal, \"\"address\"\"\nat line 2\",,",
+        "6,clock,1,cg,8,8,sequential,,,,1,10,1,resident,nothing,,true,0,0,,,,,,,0,0,1.5,measured,,0,",
+    ];
+    assert_eq!(rows, expected.map(|row| format!("{row}\r\n")).concat());
+    assert_eq!(table(&dir, "laps.csv"), "number,lap,loads,duration_cycles\r\n6,0,8,280\r\n6,1,16,560\r\n");
+    assert_eq!(table(&dir, "clocks.csv"), "number,reading,sm_clock_cycles,global_timer_ns\r\n6,0,1980,1000\r\n");
+    let device = table(&dir, "device.csv");
+    for line in [
+        "key,value",
+        "device.name,\"GPU, \"\"fast\"\"\"",
+        "device.compute_capability.0,9",
+        "device.l2_size_B,52428800",
+        "device.uuid,",
+        "run.seed,42",
+        "run.warnings.1,two",
+        "run.simulated,false",
+    ] {
+        assert!(device.split("\r\n").any(|row| row == line), "{line} is not in\n{device}");
+    }
+}
+
+#[test]
+fn a_latency_stands_beside_its_offset() {
+    let dir = tempfile::tempdir().unwrap();
+    export::csv(&recording(&entries()), dir.path()).unwrap();
+    let offsets = order::offsets(&chase());
+    let expected: String =
+        (0..12).map(|load| format!("4,{load},{},{}\r\n", offsets[load % offsets.len()], 100 + load)).collect();
+    assert_eq!(table(dir.path(), "latencies.csv"), format!("number,load,offset_B,latency_cycles\r\n{expected}"));
+}
+
+#[test]
+fn experiments_that_describe_no_chain_have_no_offsets() {
+    let paged = |page: u64, lines, footprint| Experiment {
+        order: Order::Paged { page: Bytes(page), lines },
+        footprint: Bytes(footprint),
+        ..chase()
+    };
+    let impossible = [
+        Experiment { stride: Bytes(0), ..chase() },
+        Experiment { footprint: Bytes(u64::MAX), ..chase() },
+        Experiment { order: Order::Scattered { granule: Bytes(0) }, ..chase() },
+        Experiment { kernel: Kernel::Clock, stride: Bytes(0), ..chase() },
+        Experiment { kernel: Kernel::Clock, footprint: Bytes(u64::MAX), ..chase() },
+        paged(0, 0, 256),
+        paged(32, u32::MAX, u64::MAX),
+        paged(1 << 62, 1, 1 << 62),
+    ];
+    let entry = |(i, e): (usize, &Experiment)| {
+        let samples = Samples { latencies: vec![i as u32], ..Samples::default() };
+        Entry::new(i as u32, e.clone(), Ok(samples), 0.0)
+    };
+    let entries: Vec<Entry> = impossible.iter().enumerate().map(entry).collect();
+    let dir = tempfile::tempdir().unwrap();
+    export::csv(&recording(&entries), dir.path()).unwrap();
+    let expected: String = (0..impossible.len()).map(|i| format!("{i},0,,{i}\r\n")).collect();
+    assert_eq!(table(dir.path(), "latencies.csv"), format!("number,load,offset_B,latency_cycles\r\n{expected}"));
+}
+
+#[test]
+fn machine_code_is_written_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let summary = export::code(&recording(&[]), dir.path()).unwrap();
+    let files: Vec<_> = summary
+        .files
+        .iter()
+        .map(|file| (file.path.file_name().unwrap().to_str().unwrap(), fs::read(&file.path).unwrap()))
+        .collect();
+    let expected = [("lap_ca.cubin", vec![1, 2, 3]), ("lap_ca-2.cubin", vec![4, 5]), ("___away.cubin", vec![6])];
+    assert_eq!(files, expected);
+    assert!(summary.files.iter().all(|file| file.path.parent() == Some(dir.path())), "none is written elsewhere");
+}
+
+#[test]
+fn an_error_names_the_file_and_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = export::csv(&recording(&[]), &file).unwrap_err().to_string();
+    assert!(error.contains("file`") && error.contains("name a folder"), "{error}");
+    fs::create_dir(dir.path().join("latencies.csv")).unwrap();
+    let error = export::csv(&recording(&[]), dir.path()).unwrap_err().to_string();
+    assert!(error.contains("latencies.csv`") && error.contains("another folder"), "{error}");
+}

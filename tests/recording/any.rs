@@ -1,0 +1,111 @@
+//! The round trip of any experiment with any samples.
+
+use super::*;
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    any::<u64>().prop_map(Bytes)
+}
+
+fn orders() -> impl Strategy<Value = Order> {
+    prop_oneof![
+        Just(Order::Sequential),
+        Just(Order::Random),
+        bytes().prop_map(|granule| Order::Scattered { granule }),
+        (bytes(), any::<u32>()).prop_map(|(page, lines)| Order::Paged { page, lines }),
+    ]
+}
+
+fn paths() -> impl Strategy<Value = LoadPath> {
+    prop::sample::select(LoadPath::ALL.to_vec())
+}
+
+fn kernels() -> impl Strategy<Value = Kernel> {
+    prop::sample::select(vec![Kernel::Clock, Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads, Kernel::Disturb])
+}
+
+fn prepares() -> impl Strategy<Value = Prepare> {
+    let fill = any::<u32>().prop_map(|passes| Prepare::Fill { passes });
+    prop_oneof![Just(Prepare::Nothing), Just(Prepare::FlushL2), fill]
+}
+
+fn partners() -> impl Strategy<Value = Partner> {
+    (paths(), bytes(), bytes(), any::<(u32, u32)>()).prop_map(|(path, footprint, stride, (thread, block))| Partner {
+        path,
+        footprint,
+        stride,
+        thread,
+        block,
+    })
+}
+
+fn experiments() -> impl Strategy<Value = Experiment> {
+    let what = (kernels(), paths(), bytes(), bytes(), orders(), prepares(), prop::option::of(partners()));
+    let numbers = any::<(u32, u32, u32, bool, Option<u32>, u32, Option<u8>, u64, u32, bool)>();
+    (what, numbers).prop_map(|((kernel, path, footprint, stride, order, prepare, partner), numbers)| {
+        let (warm_laps, timed_loads, rounds, alone, sm, allocation, carveout, seed, repeat, straight) = numbers;
+        let walk = if straight { Walk::Straight } else { Walk::Resident };
+        Experiment {
+            kernel,
+            path,
+            footprint,
+            stride,
+            order,
+            warm_laps,
+            timed_loads,
+            rounds,
+            walk,
+            prepare,
+            alone,
+            sm,
+            allocation,
+            carveout,
+            partner,
+            seed,
+            repeat,
+        }
+    })
+}
+
+fn outcomes() -> impl Strategy<Value = Result<Samples, Failure>> {
+    let latency = prop_oneof![Just(255u32), 0..300u32, 0..70_000u32, any::<u32>()];
+    let laps = any::<(u32, u64)>().prop_map(|(loads, cycles)| Lap { loads, cycles });
+    let clocks = any::<(u64, u64)>().prop_map(|(cycles, nanoseconds)| ClockSpan { cycles, nanoseconds });
+    let lists = (prop::collection::vec(latency, 0..50), prop::collection::vec(laps, 0..5));
+    let samples = (lists, prop::collection::vec(clocks, 0..3), any::<(u32, u64)>())
+        .prop_map(|((latencies, laps), clocks, (sm, base))| Samples { latencies, laps, clocks, sm, base });
+    prop_oneof![
+        4 => samples.prop_map(Ok),
+        1 => any::<String>().prop_map(|reason| Err(Failure::unsupported(reason))),
+        1 => any::<String>().prop_map(|reason| Err(Failure::failed(reason))),
+        1 => Just(Err(Failure::Interrupted)),
+        1 => Just(Err(Failure::NotRecorded)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_entries_survive(
+        parts in prop::collection::vec((any::<u32>(), experiments(), any::<u16>(), outcomes(), 0.0..1e6), 0..20),
+        batch in 1usize..8,
+    ) {
+        let entries: Vec<Entry> = parts
+            .into_iter()
+            .map(|(number, experiment, kernel_version, outcome, at_s)| {
+                Entry { number, experiment, kernel_version, outcome, at_s }
+            })
+            .collect();
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        writer.header(&header()).unwrap();
+        for batch in entries.chunks(batch) {
+            writer.measured(batch).unwrap();
+        }
+        let recording = read(&writer.into_inner()).unwrap();
+        prop_assert_eq!(&*recording.entries, &*entries);
+        for entry in &entries {
+            let last = entries.iter().rfind(|other| other.experiment == entry.experiment && other.is_current());
+            prop_assert_eq!(recording.number_of(&entry.experiment), last.map(|last| last.number));
+            let first = entries.iter().find(|other| other.number == entry.number);
+            prop_assert_eq!(recording.by_number(entry.number), first);
+        }
+    }
+}
