@@ -9,8 +9,8 @@ mkdir -p "$out"
 export CUDA_CACHE_DISABLE=1
 
 $strata devices || exit 3
-for run in 1 2 3 4 5; do
-	/usr/bin/env time -f "run $run: %e s, %M KiB" "$strata" discover --timings --format json \
+for run in 1 2; do
+	time "$strata" discover --timings --format json \
 		--record "$out/run$run.strata" --output "$out/run$run.json" 2>"$out/run$run.log" || echo "run $run: exit $?"
 done
 cat "$out/run1.log"

@@ -75,7 +75,7 @@ impl LoadPath {
     /// Size of one chain element: a raw 64-bit address, or a 32-bit offset or texel index.
     pub const fn element(self) -> Bytes {
         match self {
-            LoadPath::Texture | LoadPath::Constant | LoadPath::Shared => Bytes(4),
+            LoadPath::Texture | LoadPath::Constant | LoadPath::Shared | LoadPath::Local => Bytes(4),
             _ => Bytes(8),
         }
     }
@@ -178,6 +178,8 @@ pub struct Partner {
     pub footprint: Bytes,
     /// Distance of its loads.
     pub stride: Bytes,
+    /// Laps that it walks.
+    pub laps: u32,
     /// Which thread of the block it is; the first agent is thread 0.
     pub thread: u32,
     /// Threads in the block.

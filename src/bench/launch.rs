@@ -14,9 +14,6 @@ use crate::units::{Bytes, MIB};
 
 type Outcome = std::result::Result<Samples, Failure>;
 
-/// Laps that a partner walks: the second finds what the first has displaced, so that a pseudo-random replacement has had
-/// more than one chance.
-const PARTNER_LAPS: u64 = 2;
 /// A flush writes this many times the L2's size.
 const FLUSH_FACTOR: u64 = 3;
 /// Threads of the block that fills the L2: the most that every device allows.
@@ -93,6 +90,11 @@ impl Bench<'_> {
         self.timings.transfer += transfer.elapsed();
         for one in &prepared {
             self.prepare_l2(one)?;
+        }
+        if let Some(carveout) = experiments[0].carveout
+            && uses_l1(experiments[0])
+        {
+            self.renew_carveout(carveout)?;
         }
         let result = self.run_jobs(program, loaded.function, Launch { blocks: 0, threads: block, shared }, &prepared);
         for one in &mut prepared {
@@ -336,7 +338,8 @@ impl Bench<'_> {
             table[at..at + JOB_BYTES as usize].copy_from_slice(&job.to_bytes());
         }
         self.gpu.write(self.jobs, &table)?;
-        let mut blocks = self.sms.len() as u32;
+        // Never more blocks than SMs: an SM that has to hold two at a time enlarges its shared memory at the L1's cost.
+        let blocks = self.sms.len() as u32;
         let mut done = Vec::new();
         for _ in 0..ATTEMPTS {
             self.gpu.launch(function, Launch { blocks, ..launch }, &[self.jobs.0])?;
@@ -353,10 +356,27 @@ impl Bench<'_> {
             if done.iter().all(|d: &Done| d.taken) {
                 break;
             }
-            blocks *= 2;
         }
         Ok(done)
     }
+
+    /// Makes the driver set the carveout anew. An SM that once ran several blocks at a time keeps a larger share of shared
+    /// memory, and the driver, which sees no change of the hint, leaves it so (seen on an H200: L1s of 150 to 250 KiB side
+    /// by side). A kernel with the opposite hint in between is a change.
+    fn renew_carveout(&mut self, carveout: u8) -> Result<()> {
+        let opposite = if carveout < 50 { 100 } else { 0 };
+        let census = self.programs.get(self.gpu, Program::Census)?;
+        self.programs.configure(self.gpu, Program::Census, census.function, Some(opposite), Bytes(0))?;
+        let blocks = self.sms.len() as u32;
+        let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
+        self.gpu.launch(census.function, Launch { blocks, threads: 1, shared: Bytes(0) }, &[out.0, 0])
+    }
+}
+
+/// Whether the loads of an experiment go through what may be one memory with shared memory.
+fn uses_l1(experiment: &Experiment) -> bool {
+    use LoadPath::{GlobalCa, GlobalNc, Local, Texture};
+    matches!(experiment.path, GlobalCa | GlobalNc | Texture | Local)
 }
 
 /// A partner's constants start at a multiple of this: the largest fetch granularity known of a constant cache.
@@ -396,7 +416,7 @@ impl Prepared<'_> {
             stride_or_rounds: if matches!(program, Program::Lap(_)) { u64::from(e.rounds) } else { 0 },
             partner_start: partner.map_or(0, |p| chain::value(p.partner.path, p.origin, 0)),
             partner_texture: partner.and_then(|p| p.texture).map_or(0, |t| t.0),
-            partner_loads: partner.map_or(0, |p| PARTNER_LAPS * p.offsets.len() as u64),
+            partner_loads: partner.map_or(0, |p| u64::from(p.partner.laps) * p.offsets.len() as u64),
             partner_thread: partner.map_or(0, |p| u64::from(p.partner.thread)),
             end: u64::MAX,
         }

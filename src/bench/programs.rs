@@ -85,7 +85,8 @@ impl Programs {
             && self.settings.insert((program, false), u64::from(percent)) != Some(u64::from(percent))
         {
             match gpu.set_attribute(function, FunctionAttribute::Carveout(percent)) {
-                Err(Error::Unsupported { .. }) if percent == 0 => {}
+                // Without a carveout there is nothing that a request for the extremes could change.
+                Err(Error::Unsupported { .. }) if percent == 0 || percent == 100 => {}
                 other => other?,
             }
         }

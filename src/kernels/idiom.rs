@@ -34,7 +34,7 @@ impl Agent {
     /// PTX type of its place.
     pub fn ptx_type(self) -> &'static str {
         match self.path {
-            LoadPath::Texture | LoadPath::Constant | LoadPath::Shared => "u32",
+            LoadPath::Texture | LoadPath::Constant | LoadPath::Shared | LoadPath::Local => "u32",
             _ => "u64",
         }
     }
@@ -58,7 +58,7 @@ impl Agent {
             ),
             LoadPath::Constant => format!("ld.const.u32 \t{p}, [{p}];"),
             LoadPath::Shared => format!("ld.shared.u32 \t{p}, [{p}];"),
-            LoadPath::Local => format!("ld.local.u64 \t{p}, [{p}];"),
+            LoadPath::Local => format!("ld.local.u32 \t{p}, [{p}];"),
         }
     }
 
@@ -167,10 +167,17 @@ fn chain_parameters(agent: Agent, start: &str, start_field: &str, texture_field:
     match agent.path {
         LoadPath::Texture => {
             let texture = format!("%texture_{}", agent.letter);
-            format!("\t{}\n\t{}", field32(start, start_field), field(&texture, texture_field))
+            format!(
+                "\t{}\n\t{}\n\tsetp.eq.u64 \t%z, {texture}, 0;\n\t@%z bra \tleave;",
+                field32(start, start_field),
+                field(&texture, texture_field)
+            )
         }
         LoadPath::Constant => {
-            format!("\t{}\n\tmov.u32 \t%lane, %tid.y;\n\tadd.u32 \t{start}, {start}, %lane;", field32(start, start_field))
+            format!(
+                "\t{}\n\tmov.u32 \t%lane, %tid.y;\n\tadd.u32 \t{start}, {start}, %lane;",
+                field32(start, start_field)
+            )
         }
         LoadPath::Shared | LoadPath::Local => String::new(),
         _ => format!("\t{}", field(start, start_field)),
@@ -245,7 +252,12 @@ fn walk_loop(label: &str, agent: Agent) -> String {
 \tadd.u32 \t%count, %count, -1;
 \tsetp.ne.u32 \t%z, %count, 0;
 \t@%z bra \t{label};
-{label}_end:",
+{label}_end:
+\tsetp.eq.{kind} \t%z, {place}, {never};
+\t@%z bra \tleave;",
+        kind = agent.ptx_type(),
+        place = agent.place(),
+        never = agent.never(),
         load = agent.load()
     )
 }
@@ -302,14 +314,15 @@ timed:
     )
 }
 
-/// Writes the window's `%w` times out and counts them as done.
+/// Writes the window's `%w` times out and counts them as done. Atomics are carried out in the L2; a plain store may
+/// allocate in the L1 under test (on Hopper a window of 48 lines displaced up to 49, and stayed).
 pub fn write_out() -> String {
     "\tmov.u32 \t%i, 0;
 \tmov.u32 \t%slot, window;
 write:
 \t.pragma \"nounroll\";
 \tld.shared.u32 \t%cycles, [%slot];
-\tst.global.u32 \t[%out], %cycles;
+\tatom.global.exch.b32 \t%unused0, [%out], %cycles;
 \tadd.u64 \t%out, %out, 4;
 \tadd.u32 \t%slot, %slot, 4;
 \tadd.u32 \t%i, %i, 1;

@@ -45,7 +45,7 @@ impl ClockRead {
     /// Instruction that makes 32 bits of a difference of two reads.
     fn narrow(self) -> &'static str {
         match self {
-            ClockRead::Clock64 => "cvt.u32.u64",
+            ClockRead::Clock64 => "cvt.sat.u32.u64",
             ClockRead::Clock32 => "mov.u32",
         }
     }

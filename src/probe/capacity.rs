@@ -258,7 +258,12 @@ fn one_allocation(
         }
         let points = miss_points(&notebook.read(&sweep)?, &rough.levels);
         let Some(knee) = growth::growth(&points) else {
-            return Gap::unknown(format!("misses do not grow up to {}", Bytes(bracket.high)));
+            // This allocation holds more than the first one did: look further up.
+            if bracket.high >= limit {
+                return Gap::unknown(format!("misses do not grow up to {}", Bytes(limit)));
+            }
+            bracket = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 4).min(limit) };
+            continue;
         };
         if knee.first_grown - knee.last_flat <= step.0 {
             return finest(notebook, search, &rough.levels, step, allocation, knee);

@@ -16,6 +16,8 @@ use crate::units::Bytes;
 const SHARE: u64 = 8;
 /// The partner walks this much of what its path holds, in quarters.
 const PARTNER_QUARTERS: u64 = 5;
+/// Laps that the partner walks.
+const LAPS: u32 = 2;
 /// More than this share of the first chain gone means displaced.
 const DISPLACED: f64 = 0.5;
 /// Less than this share gone means untouched.
@@ -41,8 +43,9 @@ fn chase(first: &Seen, second: &Seen, limit: Bytes, thread: u32, block: u32) -> 
     let partner = Bytes(second.usable.0 * PARTNER_QUARTERS / 4).min(limit).round_down(second.stride);
     Experiment {
         order: Order::Sequential,
-        warm_laps: 2,
-        partner: Some(Partner { path: second.path, footprint: partner, stride: second.stride, thread, block }),
+        // One lap: a line that was hit once may be protected from a scan (Hopper's L1 keeps such lines, whatever walks by).
+        warm_laps: 1,
+        partner: Some(Partner { path: second.path, footprint: partner, stride: second.stride, laps: LAPS, thread, block }),
         ..Experiment::chase(Kernel::Disturb, first.path, footprint, first.stride)
     }
 }

@@ -8,7 +8,7 @@
 use super::capacity::Capacity;
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet, fetch, line};
+use super::{Gap, Notebook, fetch, line};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::robust;
@@ -70,10 +70,32 @@ fn sample(footprint: Bytes, allocation: u32, seed: u64) -> Experiment {
 pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     notebook.once("l2 levels", || {
         let hits = sample(START * 4, 0, notebook.seed(10));
-        let cold = Experiment { prepare: Prepare::FlushL2, ..hits.clone() };
-        let sheets = notebook.read(&[hits, cold])?;
+        let sheets = notebook.read(&[hits.clone(), cold(&hits)])?;
         HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])
     })
+}
+
+/// The same lines by the same SM, out of DRAM.
+fn cold(warm: &Experiment) -> Experiment {
+    Experiment { prepare: Prepare::FlushL2, ..warm.clone() }
+}
+
+/// Share of a sample that comes from DRAM, line by line: a line is a miss if it takes about as long as the same line did
+/// when the L2 had been flushed. A fixed threshold would not do where an L2 has partitions: a hit in the far one and a
+/// miss to the near half of DRAM take about as long.
+fn dram_share(levels: &HitMiss, warm: &[u32], cold: &[u32]) -> f64 {
+    // Half of what the fastest DRAM loads take above a near hit: far hits gain at least as much over far DRAM.
+    let fastest = robust::quantile_u32(cold, 0.25).unwrap_or_default();
+    let gain = (fastest - levels.hit) / 2.0;
+    let misses = warm.iter().zip(cold).filter(|&(&w, &c)| f64::from(w) > f64::from(c) - gain).count();
+    if warm.is_empty() { 0.0 } else { misses as f64 / warm.len() as f64 }
+}
+
+/// [`dram_share`] of each of these samples.
+fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Experiment]) -> Result<Vec<f64>, Gap> {
+    let pairs: Vec<Experiment> = samples.iter().flat_map(|s| [s.clone(), cold(s)]).collect();
+    let sheets = notebook.read(&pairs)?;
+    Ok(sheets.chunks_exact(2).map(|pair| dram_share(levels, pair[0].latencies(), pair[1].latencies())).collect())
 }
 
 /// The usable capacity over all allocations.
@@ -88,8 +110,8 @@ pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
         let sizes = search::doubling(START.0, limit.0);
         let doubling: Vec<Experiment> =
             sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), 0, notebook.seed(11))).collect();
-        let sheets = notebook.read(&doubling)?;
-        let changed: Vec<bool> = sheets.iter().map(|s| levels.miss_share(s.latencies()) > CHANGED).collect();
+        let changed: Vec<bool> =
+            dram_shares(notebook, &levels, &doubling)?.into_iter().map(|share| share > CHANGED).collect();
         let Some(at) = changed.iter().position(|&c| c) else {
             return Gap::unknown(format!("more than {limit}: no footprint up to there misses"));
         };
@@ -142,11 +164,8 @@ fn one_allocation(
                 sweep.push(chase);
             }
         }
-        let mut points: Vec<(u64, f64)> = notebook
-            .read(&sweep)?
-            .iter()
-            .map(|s: &Sheet| (s.experiment.footprint.0, levels.miss_share(s.latencies())))
-            .collect();
+        let shares = dram_shares(notebook, levels, &sweep)?;
+        let mut points: Vec<(u64, f64)> = sweep.iter().map(|s| s.footprint.0).zip(shares).collect();
         points.sort_unstable_by_key(|p| p.0);
         let Some(knee) = growth::growth(&points) else {
             return Gap::unknown("misses do not grow with the footprint");
@@ -214,8 +233,7 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
             ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, chunk)
         })
         .collect();
-    let shares: Vec<f64> =
-        notebook.read(&chases)?.iter().map(|s| found.levels.miss_share(s.latencies())).collect();
+    let shares = dram_shares(notebook, &found.levels, &chases)?;
     line::decide(&chunks, &shares)
 }
 

@@ -288,7 +288,7 @@ fn answer(machine: &Machine, experiment: &Experiment) -> Result<Samples, Failure
         Kernel::Disturb => {
             let partner = experiment.partner.expect("a disturbance has a partner");
             let elements = partner.footprint / partner.stride;
-            for k in 0..2 * elements {
+            for k in 0..u64::from(partner.laps) * elements {
                 state.load(partner.path, partner.thread, (1 << 50) + k % elements * partner.stride.0);
             }
             samples.latencies = (0..timed).map(|k| state.load(path, 0, at(k)) + machine.overhead).collect();

@@ -29,10 +29,11 @@ fn prepares() -> impl Strategy<Value = Prepare> {
 }
 
 fn partners() -> impl Strategy<Value = Partner> {
-    (paths(), bytes(), bytes(), any::<(u32, u32)>()).prop_map(|(path, footprint, stride, (thread, block))| Partner {
+    (paths(), bytes(), bytes(), any::<(u32, u32, u32)>()).prop_map(|(path, footprint, stride, (laps, thread, block))| Partner {
         path,
         footprint,
         stride,
+        laps,
         thread,
         block,
     })

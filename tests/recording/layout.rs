@@ -15,7 +15,7 @@ fn the_layout_of_blocks_belongs_to_the_version() {
     let (granule, page, path, stride) = (Bytes(32), Bytes(4096), LoadPath::Local, Bytes(64));
     let orders = [Order::Sequential, Order::Random, Order::Scattered { granule }, Order::Paged { page, lines: 3 }];
     let prepares = [Prepare::Nothing, Prepare::FlushL2, Prepare::Fill { passes: 2 }];
-    let partner = Some(Partner { path, footprint: page, stride, thread: 5, block: 6 });
+    let partner = Some(Partner { path, footprint: page, stride, laps: 4, thread: 5, block: 6 });
     describe(
         &mut layout,
         &(kernels, LoadPath::ALL, orders, prepares, [Walk::Resident, Walk::Straight], ElementName::ALL),

@@ -7,6 +7,7 @@ use std::ptr;
 use libloading::Library;
 
 use super::error;
+use super::texture::{ResourceDescription, TextureDescription};
 use crate::gpu::{Error, Result};
 
 /// A `CUresult`. An integer, because drivers return values that are younger than this program.
@@ -26,45 +27,6 @@ pub(super) type Event = *mut c_void;
 /// A `CUlinkState`.
 pub(super) type LinkState = *mut c_void;
 
-/// A `CUDA_RESOURCE_DESC` of a linear resource. The union is as large as its largest member, 32 `int`.
-#[repr(C)]
-pub(super) struct ResourceDescription {
-    pub kind: u32,
-    pub linear: LinearResource,
-    pub reserved: [u64; 13],
-    pub flags: u32,
-}
-
-/// The member `linear` of the union in `CUDA_RESOURCE_DESC`.
-#[repr(C)]
-pub(super) struct LinearResource {
-    pub address: u64,
-    pub format: u32,
-    pub channels: u32,
-    pub bytes: usize,
-}
-
-/// A `CUDA_TEXTURE_DESC`.
-#[repr(C)]
-#[derive(Default)]
-pub(super) struct TextureDescription {
-    pub address_mode: [u32; 3],
-    pub filter_mode: u32,
-    pub flags: u32,
-    pub max_anisotropy: u32,
-    pub mipmap_filter_mode: u32,
-    pub mipmap_level_bias: f32,
-    pub mipmap_level_clamp: [f32; 2],
-    pub border_color: [f32; 4],
-    pub reserved: [c_int; 12],
-}
-
-/// `CU_RESOURCE_TYPE_LINEAR`.
-pub(super) const RESOURCE_LINEAR: u32 = 2;
-/// `CU_AD_FORMAT_UNSIGNED_INT32`.
-pub(super) const FORMAT_U32: u32 = 3;
-/// `CU_TRSF_READ_AS_INTEGER`.
-pub(super) const TEXTURE_READ_AS_INTEGER: u32 = 1;
 /// `CU_MEMHOSTALLOC_DEVICEMAP`.
 pub(super) const HOST_DEVICE_MAP: u32 = 2;
 /// `CU_LAUNCH_PARAM_END`, `CU_LAUNCH_PARAM_BUFFER_POINTER` and `CU_LAUNCH_PARAM_BUFFER_SIZE`.
@@ -208,22 +170,5 @@ impl Calls {
             error::SUCCESS => Ok(()),
             _ => Err(error::call(self, call, code)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::mem::{offset_of, size_of};
-
-    use super::*;
-
-    #[test]
-    fn descriptions_are_laid_out_as_in_the_header() {
-        assert_eq!(size_of::<ResourceDescription>(), 144);
-        assert_eq!(offset_of!(ResourceDescription, linear), 8);
-        assert_eq!(offset_of!(LinearResource, bytes), 16);
-        assert_eq!(offset_of!(ResourceDescription, flags), 136);
-        assert_eq!(size_of::<TextureDescription>(), 104);
-        assert_eq!(offset_of!(TextureDescription, border_color), 40);
     }
 }

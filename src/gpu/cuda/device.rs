@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_char, c_int};
 
 use super::attributes::Attribute;
-use super::calls::{Device, FORMAT_U32};
+use super::calls::Device;
 use super::cores;
 use super::error;
 use super::library::Driver;
+use super::texture::FORMAT_U32;
 use crate::gpu::{DeviceFacts, Listed, Result};
 
 /// Every device, in the driver's order. It need not be the order of `nvidia-smi`, which goes by PCI address.

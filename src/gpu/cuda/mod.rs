@@ -2,7 +2,8 @@
 //! that says so.
 //!
 //! `calls` lists the driver's calls, `library` opens it, `device` and `select` say what there is, `jit` makes modules of
-//! kernels, `memory` keeps the allocations, `nvml` watches. All `unsafe` code of the crate is in this folder.
+//! kernels, `memory` and `texture` keep what is allocated, `marks` takes the time, `nvml` watches. All `unsafe` code of the
+//! crate is in this folder.
 //!
 //! Everything runs in the device's primary context on the default stream. Nothing is ever reset, and no clock, power or other
 //! setting of the device is changed.
@@ -14,15 +15,16 @@ mod device;
 mod error;
 mod jit;
 mod library;
+mod marks;
 mod memory;
 mod nvml;
 mod select;
+mod texture;
 
-use std::collections::HashSet;
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 
-use calls::{Context, Device, Event, FunctionHandle, ResourceDescription, TextureDescription};
+use calls::{Context, Device, FunctionHandle};
 use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
@@ -50,8 +52,8 @@ pub struct Cuda {
     memory: memory::Allocations,
     modules: Vec<jit::Loaded>,
     functions: Vec<FunctionHandle>,
-    textures: HashSet<u64>,
-    last_mark: Option<Event>,
+    textures: texture::Textures,
+    marks: marks::Marks,
 }
 
 impl Cuda {
@@ -80,8 +82,8 @@ impl Cuda {
             memory: memory::Allocations::default(),
             modules: Vec::new(),
             functions: Vec::new(),
-            textures: HashSet::new(),
-            last_mark: None,
+            textures: texture::Textures::default(),
+            marks: marks::Marks::default(),
         };
         cuda.facts.free_memory = cuda.memory()?.0.0;
         cuda.facts.driver_version = cuda.monitor.driver_version();
@@ -113,14 +115,8 @@ impl Cuda {
     fn release(&mut self) -> Result<()> {
         self.current()?;
         let driver = &self.driver;
-        for &texture in &self.textures {
-            // SAFETY: a live texture object of this context, not used again.
-            let _ = unsafe { driver.tex_object_destroy(texture) };
-        }
-        if let Some(event) = self.last_mark {
-            // SAFETY: a live event, not used again.
-            let _ = unsafe { driver.event_destroy(event) };
-        }
+        self.textures.destroy_all(driver);
+        self.marks.destroy(driver);
         for loaded in &self.modules {
             // SAFETY: a live module, not used again; its functions neither.
             let _ = unsafe { driver.module_unload(loaded.module) };
@@ -253,31 +249,13 @@ impl Gpu for Cuda {
                 "a linear texture of this device has at most {most} texels, not {texels}"
             )));
         }
-        let resource = ResourceDescription {
-            kind: calls::RESOURCE_LINEAR,
-            linear: calls::LinearResource {
-                address: memory.0,
-                format: calls::FORMAT_U32,
-                channels: 1,
-                bytes: bytes.0 as usize,
-            },
-            reserved: [0; 13],
-            flags: 0,
-        };
-        let description = TextureDescription { flags: calls::TEXTURE_READ_AS_INTEGER, ..TextureDescription::default() };
-        let mut texture = 0;
-        // SAFETY: both descriptions are laid out as in `cuda.h` and valid for reads, `texture` for the write; no view.
-        unsafe { self.current()?.tex_object_create(&mut texture, &resource, &description, ptr::null()) }?;
-        self.textures.insert(texture);
-        Ok(Texture(texture))
+        self.current()?;
+        self.textures.create(&self.driver, memory, bytes)
     }
 
     fn destroy_texture(&mut self, texture: Texture) -> Result<()> {
-        if !self.textures.remove(&texture.0) {
-            return Err(unsupported(format!("texture {:#x} is not of this device", texture.0)));
-        }
-        // SAFETY: a live texture object of this context; it has just been forgotten, so it is destroyed once.
-        unsafe { self.current()?.tex_object_destroy(texture.0) }
+        self.current()?;
+        self.textures.destroy(&self.driver, texture)
     }
 
     fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
@@ -320,34 +298,9 @@ impl Gpu for Cuda {
     }
 
     fn mark(&mut self) -> Result<f64> {
-        let driver = self.current()?;
-        let mut event = ptr::null_mut();
-        // SAFETY: `event` is valid for the write.
-        unsafe { driver.event_create(&mut event, 0) }?;
-        let elapsed = elapsed(driver, self.last_mark, event);
-        // On failure the new event is of no use; otherwise the old one has been.
-        let (keep, done) = if elapsed.is_ok() { (Some(event), self.last_mark) } else { (self.last_mark, Some(event)) };
-        if let Some(done) = done {
-            // SAFETY: a live event, forgotten below. It takes no part in anything that is still queued.
-            let _ = unsafe { driver.event_destroy(done) };
-        }
-        self.last_mark = keep;
-        elapsed
+        self.current()?;
+        self.marks.mark(&self.driver)
     }
-}
-
-/// Records `event`, waits for it and gives the microseconds since the one before.
-fn elapsed(driver: &Driver, before: Option<Event>, event: Event) -> Result<f64> {
-    // SAFETY: a live event, on the default stream.
-    unsafe { driver.event_record(event, ptr::null_mut()) }?;
-    // SAFETY: a live event.
-    unsafe { driver.event_synchronize(event) }?;
-    let mut milliseconds = 0.0;
-    if let Some(before) = before {
-        // SAFETY: both events are live and recorded; `milliseconds` is valid for the write.
-        unsafe { driver.event_elapsed_time(&mut milliseconds, before, event) }?;
-    }
-    Ok(f64::from(milliseconds) * 1e3)
 }
 
 fn symbol_name(name: &str) -> Result<CString> {

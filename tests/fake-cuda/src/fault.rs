@@ -1,0 +1,58 @@
+//! What goes wrong, as the environment says.
+
+use std::sync::OnceLock;
+
+/// A value of `FAKE_CUDA_FAULT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// `none`, or unset: all is well.
+    None,
+    /// `no-device`: `cuInit` finds none.
+    NoDevice,
+    /// `init-fails`: `cuInit` fails without saying why.
+    InitFails,
+    /// `old-driver`: the interface is that of CUDA 8.0.
+    OldDriver,
+    /// `unknown-code`: `cuMemAlloc` gives a result without a name.
+    UnknownCode,
+    /// `out-of-memory`: `cuMemAlloc` finds none.
+    OutOfMemory,
+    /// `launch-fails`: `cuLaunchKernel` refuses, which harms nothing else.
+    LaunchFails,
+    /// `async-fault`: a kernel is launched well, and everything after it fails.
+    Asynchronous,
+    /// `compile-error`: `cuLinkAddData` rejects every text, in words.
+    CompileError,
+    /// `no-compiler`: the driver's compiler library is missing.
+    NoCompiler,
+    /// `no-linker`: the driver compiles but does not link.
+    NoLinker,
+    /// `no-carveout`: the device takes no preferred carveout.
+    NoCarveout,
+    /// `mig`: the first device is an instance of a divided GPU.
+    Mig,
+}
+
+/// The fault of this process. An unknown name ends it: a test that is spelled wrong shall not pass.
+pub fn fault() -> Fault {
+    static FAULT: OnceLock<Fault> = OnceLock::new();
+    *FAULT.get_or_init(|| match std::env::var("FAKE_CUDA_FAULT").as_deref().unwrap_or("none") {
+        "none" => Fault::None,
+        "no-device" => Fault::NoDevice,
+        "init-fails" => Fault::InitFails,
+        "old-driver" => Fault::OldDriver,
+        "unknown-code" => Fault::UnknownCode,
+        "out-of-memory" => Fault::OutOfMemory,
+        "launch-fails" => Fault::LaunchFails,
+        "async-fault" => Fault::Asynchronous,
+        "compile-error" => Fault::CompileError,
+        "no-compiler" => Fault::NoCompiler,
+        "no-linker" => Fault::NoLinker,
+        "no-carveout" => Fault::NoCarveout,
+        "mig" => Fault::Mig,
+        other => {
+            eprintln!("fake-cuda: there is no fault `{other}`");
+            std::process::abort()
+        }
+    })
+}

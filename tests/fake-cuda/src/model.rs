@@ -1,0 +1,103 @@
+//! What the stand-in remembers.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
+
+use crate::{Code, INVALID_CONTEXT, NOT_INITIALIZED};
+
+/// As much memory as one allocation is aligned to.
+#[derive(Clone, Copy)]
+#[repr(C, align(512))]
+pub struct Block(pub [u8; 512]);
+
+/// One allocation, of host memory in either case.
+pub struct Allocation {
+    pub blocks: Vec<Block>,
+    pub bytes: u64,
+    pub pinned: bool,
+}
+
+/// A module: its text, and the variables that have been asked for, by name.
+pub struct Module {
+    pub text: String,
+    pub variables: HashMap<String, u64>,
+}
+
+/// A function: the bytes of its parameters, and the dynamic shared memory that it has been given.
+pub struct Function {
+    pub parameter_bytes: usize,
+    pub max_shared: u32,
+}
+
+/// Everything.
+#[derive(Default)]
+pub struct Model {
+    pub initialized: bool,
+    pub retained: [u32; 2],
+    pub allocations: BTreeMap<u64, Allocation>,
+    pub modules: HashMap<usize, Module>,
+    pub functions: HashMap<usize, Function>,
+    pub links: HashMap<usize, crate::link::Link>,
+    pub textures: HashSet<u64>,
+    /// Time of each event's record.
+    pub events: HashMap<usize, Option<u32>>,
+    pub clock: u32,
+    /// A kernel has gone wrong: everything fails with this.
+    pub poisoned: Option<Code>,
+    last_handle: usize,
+}
+
+impl Model {
+    /// A handle that no other thing has.
+    pub fn handle(&mut self) -> usize {
+        self.last_handle += 0x10;
+        self.last_handle
+    }
+
+    /// Whether a range lies within one allocation.
+    pub fn holds(&self, address: u64, bytes: u64) -> bool {
+        let Some((&start, allocation)) = self.allocations.range(..=address).next_back() else { return false };
+        (address - start).checked_add(bytes).is_some_and(|end| end <= allocation.bytes)
+    }
+
+    /// Bytes of device memory in use.
+    pub fn used(&self) -> u64 {
+        self.allocations.values().filter(|a| !a.pinned).map(|a| a.bytes).sum()
+    }
+}
+
+thread_local! {
+    /// The device whose context is current in this thread.
+    pub static CURRENT: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+static MODEL: Mutex<Option<Model>> = Mutex::new(None);
+
+/// Calls `act` on the model, if the driver has been initialised.
+pub fn initialized(act: impl FnOnce(&mut Model) -> Result<(), Code>) -> Code {
+    let mut guard = lock();
+    let model = guard.get_or_insert_default();
+    if !model.initialized {
+        return NOT_INITIALIZED;
+    }
+    act(model).err().unwrap_or(0)
+}
+
+/// Calls `act` on the model, if a living context is current and nothing has gone wrong in it.
+pub fn in_context(act: impl FnOnce(&mut Model) -> Result<(), Code>) -> Code {
+    initialized(|model| match (CURRENT.get(), model.poisoned) {
+        (Some(device), None) if model.retained[device] > 0 => act(model),
+        (_, Some(code)) => Err(code),
+        _ => Err(INVALID_CONTEXT),
+    })
+}
+
+/// Notes that the driver has been initialised.
+pub fn initialize() {
+    lock().get_or_insert_default().initialized = true;
+}
+
+fn lock() -> MutexGuard<'static, Option<Model>> {
+    MODEL.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,151 @@
+//! Modules: the entry points and variables that a text declares.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use crate::device::SHARED_OPTIN;
+use crate::fault::{Fault, fault};
+use crate::link::{Log, compile};
+use crate::memory::allocate;
+use crate::model::{Function, Module, in_context};
+use crate::{Code, INVALID_HANDLE, INVALID_VALUE};
+
+const INVALID_IMAGE: Code = 200;
+const NOT_FOUND: Code = 500;
+/// Dynamic shared memory of a block without asking for more.
+const SHARED_DEFAULT: u32 = 49_152;
+
+/// How an image begins that the linker made.
+pub const IMAGE_MAGIC: &[u8] = b"\x7fELF fake ";
+
+/// Whether these bytes are a text with a version, closed by NUL.
+pub fn is_ptx(bytes: &[u8]) -> bool {
+    CStr::from_bytes_with_nul(bytes).is_ok_and(|text| text.to_string_lossy().contains(".version"))
+}
+
+/// `cuModuleLoadData`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, image: *const c_void) -> Code {
+    // SAFETY: by the contract of `cuda.h`.
+    unsafe { cuModuleLoadDataEx(module, image, 0, ptr::null_mut(), ptr::null_mut()) }
+}
+
+/// `cuModuleLoadDataEx`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadDataEx(
+    module: *mut *mut c_void,
+    image: *const c_void,
+    count: u32,
+    options: *mut u32,
+    values: *mut *mut c_void,
+) -> Code {
+    in_context(|model| {
+        // SAFETY: an image is a text closed by NUL; those of the linker here are as well.
+        let image = unsafe { CStr::from_ptr(image.cast()) };
+        let text = match image.to_bytes_with_nul().strip_prefix(IMAGE_MAGIC) {
+            Some(text) if is_ptx(text) => text,
+            Some(_) => return Err(INVALID_IMAGE),
+            None => {
+                // SAFETY: by the contract of `cuda.h`.
+                unsafe { compile(image.to_bytes_with_nul(), Log::of(count, options, values)) }?;
+                image.to_bytes_with_nul()
+            }
+        };
+        let text = String::from_utf8_lossy(text).trim_end_matches('\0').to_owned();
+        let handle = model.handle();
+        model.modules.insert(handle, Module { text, variables: HashMap::new() });
+        // SAFETY: by the contract of `cuda.h`.
+        unsafe { module.write(ptr::without_provenance_mut(handle)) };
+        Ok(())
+    })
+}
+
+/// `cuModuleUnload`
+#[unsafe(no_mangle)]
+pub extern "C" fn cuModuleUnload(module: *mut c_void) -> Code {
+    in_context(|model| {
+        let module = model.modules.remove(&module.addr()).ok_or(INVALID_HANDLE)?;
+        for address in module.variables.values() {
+            model.allocations.remove(address);
+        }
+        Ok(())
+    })
+}
+
+/// `cuModuleGetFunction`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetFunction(
+    function: *mut *mut c_void,
+    module: *mut c_void,
+    name: *const c_char,
+) -> Code {
+    in_context(|model| {
+        // SAFETY: by the contract of `cuda.h`.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+        let text = &model.modules.get(&module.addr()).ok_or(INVALID_HANDLE)?.text;
+        let parameter_bytes = parameter_bytes(text, &name).ok_or(NOT_FOUND)?;
+        let handle = model.handle();
+        model.functions.insert(handle, Function { parameter_bytes, max_shared: SHARED_DEFAULT });
+        // SAFETY: by the contract of `cuda.h`.
+        unsafe { function.write(ptr::without_provenance_mut(handle)) };
+        Ok(())
+    })
+}
+
+/// `cuModuleGetGlobal`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetGlobal_v2(
+    address: *mut u64,
+    bytes: *mut usize,
+    module: *mut c_void,
+    name: *const c_char,
+) -> Code {
+    in_context(|model| {
+        // SAFETY: by the contract of `cuda.h`.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+        let own = model.modules.get(&module.addr()).ok_or(INVALID_HANDLE)?;
+        let size = variable_bytes(&own.text, &name).ok_or(NOT_FOUND)?;
+        let known = own.variables.get(&name).copied();
+        let place = match known {
+            Some(place) => place,
+            None => allocate(model, size, false)?,
+        };
+        if let Some(own) = model.modules.get_mut(&module.addr()) {
+            own.variables.insert(name, place);
+        }
+        // SAFETY: by the contract of `cuda.h`.
+        unsafe { address.write(place) };
+        // SAFETY: as above.
+        unsafe { bytes.write(size) };
+        Ok(())
+    })
+}
+
+/// `cuFuncSetAttribute`
+#[unsafe(no_mangle)]
+pub extern "C" fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, value: i32) -> Code {
+    in_context(|model| {
+        let function = model.functions.get_mut(&function.addr()).ok_or(INVALID_HANDLE)?;
+        let value = u32::try_from(value).map_err(|_| INVALID_VALUE)?;
+        match attribute {
+            8 if value <= SHARED_OPTIN => function.max_shared = value,
+            9 if value <= 100 && fault() != Fault::NoCarveout => {}
+            _ => return Err(INVALID_VALUE),
+        }
+        Ok(())
+    })
+}
+
+/// Bytes of the parameters of an entry point; every one has 64 bits.
+fn parameter_bytes(text: &str, name: &str) -> Option<usize> {
+    let (_, rest) = text.split_once(&format!(".entry {name}"))?;
+    let list = rest.trim_start().strip_prefix('(')?.split(')').next()?;
+    Some(8 * list.matches(".param").count())
+}
+
+/// Bytes of a variable that is declared as an array of bytes: `.b8 name[64]`.
+fn variable_bytes(text: &str, name: &str) -> Option<usize> {
+    let (_, rest) = text.split_once(&format!(".b8 {name}["))?;
+    rest.split(']').next()?.trim().parse().ok()
+}
