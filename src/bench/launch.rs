@@ -342,7 +342,9 @@ impl Bench<'_> {
         let blocks = self.sms.len() as u32;
         let mut done = Vec::new();
         for _ in 0..ATTEMPTS {
+            self.gpu.mark()?;
             self.gpu.launch(function, Launch { blocks, ..launch }, &[self.jobs.0])?;
+            self.device_us += self.gpu.mark()?;
             self.gpu.read(self.jobs, &mut table)?;
             done = jobs
                 .iter()

@@ -12,7 +12,7 @@ mod programs;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::experiment::Experiment;
 use crate::gpu::{DevicePtr, Error, Gpu, Launch, Result};
@@ -41,7 +41,7 @@ pub struct Timings {
     pub compile: Duration,
     /// Building chains and copying jobs and samples.
     pub transfer: Duration,
-    /// Kernels at work, by kernel: how many launches, how long.
+    /// Kernels at work, by kernel: how many launches, and the device's time by its own events (filling the L2 included).
     pub kernels: BTreeMap<String, (u32, Duration)>,
 }
 
@@ -61,6 +61,8 @@ pub struct Bench<'g> {
     flush: Scratch,
     interrupted: Arc<AtomicBool>,
     lost: Option<String>,
+    /// Device time of the launch under way, in microseconds.
+    device_us: f64,
     timings: Timings,
 }
 
@@ -108,6 +110,7 @@ impl<'g> Bench<'g> {
             flush: Scratch::default(),
             interrupted,
             lost: None,
+            device_us: 0.0,
             timings: Timings::default(),
         };
         bench.sms = bench.census()?;
@@ -170,14 +173,11 @@ impl<'g> Bench<'g> {
         if let Some(reason) = &self.lost {
             return vec![Err(Failure::failed(reason)); experiments.len()];
         }
-        let started = Instant::now();
-        let compiled_before = self.programs.compile_time;
+        self.device_us = 0.0;
         let outcome = self.launch_together(experiments);
-        let program = Program::of(experiments[0]).name();
-        let spent = started.elapsed().saturating_sub(self.programs.compile_time - compiled_before);
-        let entry = self.timings.kernels.entry(program).or_default();
+        let entry = self.timings.kernels.entry(Program::of(experiments[0]).name()).or_default();
         entry.0 += 1;
-        entry.1 += spent;
+        entry.1 += Duration::from_secs_f64(self.device_us / 1e6);
         outcome.unwrap_or_else(|error| {
             if error.is_lost() {
                 self.lost = Some(format!("an earlier fault ended the device context: {error}"));

@@ -49,13 +49,10 @@ impl Programs {
 
     fn load(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
         let capability = gpu.facts().compute_capability;
-        let text = program.text(ClockRead::for_capability(capability));
-        if capability < text.min_capability {
-            let (major, minor) = text.min_capability;
-            return Err(Error::Unsupported {
-                reason: format!("kernel `{}` needs compute capability {major}.{minor} or later", text.name),
-            });
+        if let Some(reason) = program.missing_on(capability) {
+            return Err(Error::Unsupported { reason });
         }
+        let text = program.text(ClockRead::for_capability(capability));
         let module = gpu.load(&text.ptx)?;
         let function = gpu.function(module, &text.name)?;
         let constants = if text.ptx.contains(CONSTANT_SYMBOL) {

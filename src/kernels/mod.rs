@@ -114,6 +114,11 @@ pub enum Program {
 pub const DISTURBED_PATHS: [LoadPath; 4] =
     [LoadPath::GlobalCa, LoadPath::Texture, LoadPath::GlobalNc, LoadPath::Constant];
 
+/// First compute capability with `ld.global.nc` (PTX ISA, `ld.global.nc`: sm_32; desktop parts: 3.5).
+const READ_ONLY_SINCE: (u32, u32) = (3, 5);
+/// Compute capabilities for which ptxas 13.5 makes a call of a texture load.
+const TEXTURE_IN_SOFTWARE: [(u32, u32); 1] = [(10, 7)];
+
 impl Program {
     /// The kernel that an experiment needs.
     pub fn of(experiment: &Experiment) -> Self {
@@ -158,6 +163,24 @@ impl Program {
             Program::Disturb(a, b) => (a, b),
             _ => (LoadPath::GlobalCg, LoadPath::GlobalCg),
         }
+    }
+
+    /// Why no device of this compute capability can run it, if none can.
+    pub fn missing_on(self, capability: (u32, u32)) -> Option<String> {
+        let (a, b) = self.paths();
+        let needed = if a == LoadPath::GlobalNc || b == LoadPath::GlobalNc { READ_ONLY_SINCE } else { (2, 0) };
+        if capability < needed {
+            let (major, minor) = needed;
+            return Some(format!("kernel `{}` needs compute capability {major}.{minor} or later", self.name()));
+        }
+        if (a == LoadPath::Texture || b == LoadPath::Texture) && TEXTURE_IN_SOFTWARE.contains(&capability) {
+            let (major, minor) = capability;
+            return Some(format!(
+                "compute capability {major}.{minor} has no texture load: compilers call a routine instead, which no chase \
+                 can time"
+            ));
+        }
+        None
     }
 
     fn template(self) -> &'static str {
@@ -207,7 +230,7 @@ impl Program {
         );
         let ptx = rendered.unwrap_or_else(|e| panic!("kernel template `{name}`: {e:#}")) + "\n";
         let read_only = path_a == LoadPath::GlobalNc || path_b == LoadPath::GlobalNc;
-        Text { name, ptx, min_capability: if read_only { (3, 5) } else { (2, 0) }, check: self.check() }
+        Text { name, ptx, min_capability: if read_only { READ_ONLY_SINCE } else { (2, 0) }, check: self.check() }
     }
 }
 

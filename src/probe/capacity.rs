@@ -136,7 +136,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
         let larger: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
         let levels = HitMiss::learn(first.latencies(), &larger).map_err(|gap| match gap {
-            Gap::Unknown(reason) => Gap::Unknown(format!("more than {}: {reason}", last.experiment.footprint)),
+            Gap::Unknown(reason) => Gap::Beyond { bound: last.experiment.footprint, reason },
             other => other,
         })?;
         let changed: Vec<(u64, bool)> = sheets
@@ -144,7 +144,8 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             .map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED))
             .collect();
         let Some(at) = changed.iter().position(|&(_, c)| c) else {
-            return Gap::unknown(format!("more than {}: misses stay rare up to there", last.experiment.footprint));
+            let reason = "misses stay rare up to there".to_owned();
+            return Err(Gap::Beyond { bound: last.experiment.footprint, reason });
         };
         if at == 0 {
             return Gap::unknown(format!("less than {}: the smallest footprint misses already", first.experiment.footprint));

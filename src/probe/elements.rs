@@ -322,9 +322,15 @@ fn constant_l15_fetch(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
 fn constant_l15(notebook: &Notebook) -> Element {
     let rough = || capacity::capacity(notebook, &constant_l15_search(notebook)?);
     let beyond = |gap: Gap| match gap {
-        Gap::Unknown(reason) => Gap::Unknown(format!(
-            "{reason}; a module may declare no more than {CONSTANT_LIMIT} of constants, so this is a lower bound"
-        )),
+        Gap::Beyond { bound, reason } => Gap::Beyond {
+            bound,
+            reason: format!("{reason}, and a module may declare no more than {CONSTANT_LIMIT} of constants"),
+        },
+        other => other,
+    };
+    // What follows from a capacity that was not found is unknown too, but bounded by nothing.
+    let unbounded = |gap: Gap| match beyond(gap) {
+        Gap::Beyond { .. } => Gap::Unknown("the capacity is beyond what a module may declare".into()),
         other => other,
     };
     let latency = || {
@@ -342,13 +348,13 @@ fn constant_l15(notebook: &Notebook) -> Element {
     Element {
         size: notebook.attribute(|| Ok(rough().map_err(beyond)?.size(&constant_l15_search(notebook)?))),
         fetch_granularity: notebook.attribute(|| fetch_finding(constant_l15_fetch(notebook)?)),
-        line_size: notebook.attribute(|| line_finding(rough().map_err(beyond)?.line?)),
+        line_size: notebook.attribute(|| line_finding(rough().map_err(unbounded)?.line?)),
         latency: latency::findings(
             notebook,
             latency,
             "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
         ),
-        miss_penalty: notebook.attribute(|| Ok(rough().map_err(beyond)?.miss_penalty())),
+        miss_penalty: notebook.attribute(|| Ok(rough().map_err(unbounded)?.miss_penalty())),
         ..Element::default()
     }
 }

@@ -34,6 +34,8 @@ const SECTIONS: usize = 16;
 const MAX_ROUNDS: usize = 3;
 /// The bracket is narrow enough below this share of the size.
 const NARROW: f64 = 0.005;
+/// A measured size below this share of the stated one disagrees with it.
+const DISAGREES: f64 = 0.9;
 /// A footprint counts as missing if more than this share of its sample does.
 const CHANGED: f64 = 0.05;
 
@@ -113,25 +115,26 @@ pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
         let changed: Vec<bool> =
             dram_shares(notebook, &levels, &doubling)?.into_iter().map(|share| share > CHANGED).collect();
         let Some(at) = changed.iter().position(|&c| c) else {
-            return Gap::unknown(format!("more than {limit}: no footprint up to there misses"));
+            return Err(Gap::Beyond { bound: limit, reason: "no footprint up to there misses".into() });
         };
         if at == 0 {
             return Gap::unknown(format!("less than {START}: the smallest footprint misses already"));
         }
-        let bracket = Bracket { low: doubling[at - 1].footprint.0, high: doubling[at].footprint.0 };
+        // Misses may begin to grow well before they are counted as a change: an octave more on the lower side.
+        let bracket = Bracket { low: doubling[at - 1].footprint.0 / 2, high: doubling[at].footprint.0 };
         let allocations = notebook.effort().choose(1, 3, 10);
-        let knees: Vec<Result<(Growth, Vec<(u64, f64)>), Gap>> =
-            (0..allocations).map(|a| one_allocation(notebook, bracket, &levels, a)).collect();
-        let knees: Vec<(Growth, Vec<(u64, f64)>)> = knees.into_iter().collect::<Result<_, _>>()?;
-        let by_allocation: Vec<Bytes> = knees.iter().map(|(k, _)| Bytes(k.last_flat)).collect();
+        // All allocations are asked before any gap ends the round, so that they share it.
+        let knees: Vec<_> = (0..allocations).map(|a| one_allocation(notebook, bracket, &levels, a)).collect();
+        let knees: Vec<Knee> = knees.into_iter().collect::<Result<_, _>>()?;
+        let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.growth.last_flat)).collect();
         let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
         let usable = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
         Ok(Capacity {
             usable,
             by_allocation,
-            conflicts: knees.iter().map(|(k, _)| k.base).collect(),
+            conflicts: knees.iter().map(|k| k.growth.base).collect(),
             thrash: None,
-            staircase: knees.into_iter().next().map(|(_, points)| points).unwrap_or_default(),
+            staircase: knees.into_iter().next().map(|k| k.points).unwrap_or_default(),
             levels,
             line: Gap::unknown("not part of the search"),
             change_point: Bytes(bracket.low),
@@ -147,12 +150,18 @@ fn limit(notebook: &Notebook) -> Bytes {
     Bytes(stated.min(facts.free_memory / 2)).round_down(PIECE)
 }
 
+/// Where the DRAM misses of one allocation begin to grow, and their share by footprint.
+struct Knee {
+    growth: Growth,
+    points: Vec<(u64, f64)>,
+}
+
 fn one_allocation(
     notebook: &Notebook,
     first: Bracket,
     levels: &HitMiss,
     allocation: u32,
-) -> Result<(Growth, Vec<(u64, f64)>), Gap> {
+) -> Result<Knee, Gap> {
     let mut bracket = first;
     let mut sweep: Vec<Experiment> = Vec::new();
     let seed = notebook.seed(12 + u64::from(allocation));
@@ -167,16 +176,40 @@ fn one_allocation(
         let shares = dram_shares(notebook, levels, &sweep)?;
         let mut points: Vec<(u64, f64)> = sweep.iter().map(|s| s.footprint.0).zip(shares).collect();
         points.sort_unstable_by_key(|p| p.0);
-        let Some(knee) = growth::growth(&points) else {
+        let Some(growth) = growth::growth(&points) else {
             return Gap::unknown("misses do not grow with the footprint");
         };
-        let width = knee.first_grown - knee.last_flat;
-        if round == MAX_ROUNDS || width as f64 <= NARROW * knee.last_flat as f64 || width <= PIECE.0 {
-            return Ok((knee, points));
+        let width = growth.first_grown - growth.last_flat;
+        if round == MAX_ROUNDS || width as f64 <= NARROW * growth.last_flat as f64 || width <= PIECE.0 {
+            return Ok(Knee { growth, points });
         }
-        bracket = Bracket { low: knee.last_flat, high: knee.first_grown };
+        bracket = Bracket { low: growth.last_flat, high: growth.first_grown };
     }
     Gap::unknown("the search did not converge")
+}
+
+/// Hits that take longer than near ones, in a footprint between the usable capacity and the stated size: what share of the
+/// loads they are and how long they take. `None` if there is no such footprint.
+fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64, f64)>, Gap> {
+    let stated = Bytes(notebook.facts().l2_size);
+    let footprint = Bytes(stated.0 * 4 / 5).round_down(PIECE);
+    if footprint.0 < found.usable.0 * 5 / 4 {
+        return Ok(None);
+    }
+    let warm = sample(footprint, 0, notebook.seed(11));
+    let sheets = notebook.read(&[warm.clone(), cold(&warm)])?;
+    let fastest = robust::quantile_u32(sheets[1].latencies(), 0.25).unwrap_or_default();
+    let gain = (fastest - found.levels.hit) / 2.0;
+    let far: Vec<u32> = sheets[0]
+        .latencies()
+        .iter()
+        .zip(sheets[1].latencies())
+        .map(|(&w, &c)| (f64::from(w), f64::from(c)))
+        .filter(|&(w, c)| w <= c - gain && w > found.levels.hit + gain / 2.0)
+        .map(|(w, _)| w as u32)
+        .collect();
+    let share = far.len() as f64 / sheets[0].latencies().len().max(1) as f64;
+    Ok(robust::quantile_u32(&far, 0.5).map(|median| (footprint, share, median)))
 }
 
 /// As the finding `size`.
@@ -188,7 +221,7 @@ pub fn size(notebook: &Notebook) -> Result<Finding, Gap> {
     let found = capacity(notebook)?;
     let low = found.by_allocation.iter().min().map_or(0.0, |b| b.0 as f64);
     let high = found.by_allocation.iter().max().map_or(0.0, |b| b.0 as f64);
-    Ok(Finding::measured(
+    let mut finding = Finding::measured(
         found.usable.0,
         format!(
             "footprint at which DRAM misses begin, filled and sampled by one SM; median and range of {} allocations",
@@ -196,7 +229,22 @@ pub fn size(notebook: &Notebook) -> Result<Finding, Gap> {
         ),
     )
     .unit("B")
-    .range(low, high))
+    .range(low, high);
+    let stated = Bytes(notebook.facts().l2_size);
+    if (found.usable.0 as f64) < DISAGREES * stated.0 as f64 {
+        finding = finding.note(format!("the driver states {stated}: what one SM loads does not use all of it"));
+    }
+    if let Some((footprint, share, median)) = far_hits(notebook, &found)?
+        && share > CHANGED
+    {
+        finding = finding.note(format!(
+            "at {footprint} {:.0} % of the loads are hits of about {median:.0} cycles (timing overhead included) instead \
+             of {:.0}: the L2 has a far part, and keeps copies of its lines in the near one",
+            share * 100.0,
+            found.levels.hit
+        ));
+    }
+    Ok(finding)
 }
 
 /// Fetch granularity: distance of DRAM misses in a cold walk.

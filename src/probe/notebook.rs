@@ -13,7 +13,7 @@ use crate::experiment::Experiment;
 use crate::gpu::DeviceFacts;
 use crate::samples::{Failure, Samples};
 use crate::topology::Finding;
-use crate::units::Gigahertz;
+use crate::units::{Bytes, Gigahertz};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,13 @@ pub enum Gap {
     Missing,
     /// It cannot be known, and why.
     Unknown(String),
+    /// It is larger than could be tried.
+    Beyond {
+        /// It is more than this.
+        bound: Bytes,
+        /// Why no more could be tried.
+        reason: String,
+    },
     /// Measuring failed, and how.
     Failed(String),
 }
@@ -73,6 +80,10 @@ impl Gap {
         match self {
             Gap::Missing => Finding::unknown("not measured"),
             Gap::Unknown(reason) => Finding::unknown(reason),
+            Gap::Beyond { bound, reason } => {
+                let finding = Finding::unknown(format!("more than {bound}: {reason}")).unit("B");
+                Finding { low: Some(bound.0 as f64), ..finding }
+            }
             Gap::Failed(reason) => Finding::failed(reason),
         }
     }
@@ -265,7 +276,6 @@ impl Sheet {
 mod tests {
     use super::*;
     use crate::experiment::{Kernel, LoadPath};
-    use crate::units::Bytes;
 
     fn chase(repeat: u32) -> Experiment {
         Experiment { repeat, ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(1024), Bytes(32)) }

@@ -90,7 +90,7 @@ pub fn timings(opened: Duration, bench: &Timings, found: &Discovery, total: Dura
             stage.inferring.as_secs_f64() * 1e3
         );
     }
-    let _ = writeln!(out, "of which, by kernel (compiling apart):");
+    let _ = writeln!(out, "of which on the device, by kernel:");
     for (kernel, (launches, spent)) in &bench.kernels {
         let _ = writeln!(out, "{}  {kernel} ({launches} launches)", ms(*spent));
     }

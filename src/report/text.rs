@@ -22,6 +22,7 @@ pub fn text(topology: &Topology) -> String {
     let mut out = head(topology);
     out.push('\n');
     out.push_str(&table(topology));
+    section(&mut out, "Device, from the driver", &device(topology));
     section(&mut out, "Intervals and sources", &details(topology));
     section(&mut out, "Unknown", &unknown(topology));
     section(&mut out, "Warnings", &topology.run.warnings);
@@ -31,40 +32,22 @@ pub fn text(topology: &Topology) -> String {
 fn head(topology: &Topology) -> String {
     let (device, run) = (&topology.device, &topology.run);
     let (major, minor) = device.compute_capability;
-    let cores = device.cores_per_multiprocessor.map_or(String::new(), |c| format!(" of {c} cores"));
     let clock = run.measured_clock_mhz.map_or("SM clock not measured".to_owned(), |(low, high)| {
         if (high - low).round() < 1.0 {
-            format!("SM clock {low:.0} MHz measured")
+            format!("SM clock {low:.0} MHz, measured")
         } else {
-            format!("SM clock {low:.0} to {high:.0} MHz measured")
+            format!("SM clock {low:.0} to {high:.0} MHz, measured")
         }
     });
-    let ecc = match device.ecc {
-        Some(true) => ", ECC on",
-        Some(false) => ", ECC off",
-        None => "",
-    };
     let mut lines = Vec::new();
     if run.simulated {
         lines.push("SIMULATED: no hardware was measured.".to_owned());
     }
-    lines.push(format!(
-        "{}, compute capability {major}.{minor}, {} SMs{cores}, {} memory{ecc}",
-        device.name,
-        device.multiprocessors,
-        Bytes(device.total_memory)
-    ));
-    lines.push(format!(
-        "{} registers a SM, bus {} bits, {clock} (peak {:.0} MHz, memory {:.0} MHz)",
-        device.registers_per_multiprocessor,
-        device.memory_bus_bits,
-        f64::from(device.clock_khz) / 1e3,
-        f64::from(device.memory_clock_khz) / 1e3
-    ));
+    lines.push(format!("{}, compute capability {major}.{minor}; {clock}", device.name));
     let driver = device.driver_version.as_deref().map_or(String::new(), |v| format!("driver {v}, "));
     lines.push(format!(
-        "{driver}CUDA {}; strata {}, {} effort, seed {}, {}, {:.1} s",
-        device.driver_api, run.tool_version, run.effort, run.seed, run.started, run.duration_s
+        "strata {}, {} effort, seed {}, {}, {:.1} s; {driver}CUDA {}",
+        run.tool_version, run.effort, run.seed, run.started, run.duration_s, device.driver_api
     ));
     lines.push(format!("Scope: {}", run.scope));
     if let Some(file) = &topology.replayed_from {
@@ -73,11 +56,55 @@ fn head(topology: &Topology) -> String {
     lines.iter().map(|line| wrapped(line, "", "  ")).collect()
 }
 
+/// What the driver says of the device (Größler, section 4.1).
+fn device(topology: &Topology) -> Vec<String> {
+    let device = &topology.device;
+    let or_unknown = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
+    let mhz = |khz: u32| if khz == 0 { "unknown".to_owned() } else { format!("{:.0} MHz", f64::from(khz) / 1e3) };
+    let cores = or_unknown(device.cores_per_multiprocessor.map(|c| c.to_string()));
+    let blocks = or_unknown(device.max_blocks_per_multiprocessor.map(|b| b.to_string()));
+    let optin = device.shared_per_block_optin.map_or(String::new(), |b| format!(" ({} on request)", Bytes(b)));
+    let ecc = match device.ecc {
+        Some(true) => "on",
+        Some(false) => "off",
+        None => "unknown",
+    };
+    vec![
+        format!("{} SMs of {cores} cores (cores by a table of compute capabilities)", device.multiprocessors),
+        format!(
+            "threads: {} a warp, {} a block, {} a SM; blocks: {blocks} a SM, {} a grid",
+            device.warp_size,
+            device.max_threads_per_block,
+            device.max_threads_per_multiprocessor,
+            device.max_grid_blocks
+        ),
+        format!(
+            "registers: {} a block, {} a SM; shared memory: {} a block{optin}, {} a SM",
+            device.registers_per_block,
+            device.registers_per_multiprocessor,
+            Bytes(device.shared_per_block),
+            Bytes(device.shared_per_multiprocessor)
+        ),
+        format!(
+            "constant memory {}, L2 {}, device memory {}, ECC {ecc}",
+            Bytes(device.constant_memory),
+            Bytes(device.l2_size),
+            Bytes(device.total_memory)
+        ),
+        format!(
+            "peak clocks: SM {}, memory {}; memory bus {} bits",
+            mhz(device.clock_khz),
+            mhz(device.memory_clock_khz),
+            device.memory_bus_bits
+        ),
+    ]
+}
+
 fn table(topology: &Topology) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["", "Size", "Line", "Fetch", "Latency", "", "Shared with", "#/SM"]);
-    table.add_row(["", "", "B", "B", "cycles", "ns", "", ""]);
+    table.set_header(["", "Size", "Line", "Fetch", "Latency", "", "Shared", "#/SM"]);
+    table.add_row(["", "", "B", "B", "cycles", "ns", "with", ""]);
     for (name, element) in &topology.elements {
         table.add_row(row(*name, element));
     }
@@ -92,7 +119,7 @@ fn table(topology: &Topology) -> String {
 fn row(name: ElementName, element: &Element) -> [String; 8] {
     let plain = |finding: &Option<Finding>, show: &dyn Fn(&Finding) -> String| match finding {
         None => NOT_APPLICABLE.to_owned(),
-        Some(f) if !f.is_known() => UNKNOWN.to_owned(),
+        Some(f) if !f.is_known() => f.low.map_or(UNKNOWN.to_owned(), |low| format!(">{}", Bytes(low as u64))),
         Some(f) if f.source == Some(Provenance::Driver) => format!("{}{FROM_DRIVER}", show(f)),
         Some(f) => show(f),
     };
@@ -102,7 +129,12 @@ fn row(name: ElementName, element: &Element) -> [String; 8] {
     let list = |f: &Finding| {
         let names: Vec<&str> =
             f.value.as_array().into_iter().flatten().filter_map(|v| v.as_str()).collect();
-        if names.is_empty() { "none".into() } else { names.join(", ") }
+        let short = |name: &&str| match *name {
+            "texture" => "tex".to_owned(),
+            "read_only" => "ro".to_owned(),
+            other => other.to_owned(),
+        };
+        if names.is_empty() { "none".into() } else { names.iter().map(short).collect::<Vec<_>>().join(", ") }
     };
     let latency = |pick: fn(&crate::topology::Latency) -> &Finding| {
         plain(&element.latency.as_ref().map(|l| pick(l).clone()), &tenths)

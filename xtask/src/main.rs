@@ -1,4 +1,4 @@
-//! Developer tasks of gpu-strata. `cargo xtask check-kernels` is the only one.
+//! Developer tasks of gpu-strata: the check of the kernels' machine code, and the tables of METHODOLOGY.md.
 //!
 //! Reading order: [`check`] (what is checked), [`wheels`] and [`assemble`] (how machine code is made), [`cubin`] and
 //! [`disassemble`] (how it is read), [`sass`] (instructions), [`opcodes`] and [`rules`] (what they must look like).
@@ -7,8 +7,10 @@ mod assemble;
 mod check;
 mod cubin;
 mod disassemble;
+mod evidence;
 mod flow;
 mod opcodes;
+mod repeatability;
 mod rules;
 mod sass;
 mod wheels;
@@ -20,28 +22,50 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 Usage: cargo xtask check-kernels [--code DIR]... [--recording FILE.strata]...
+       cargo xtask evidence [FILE.strata]
+       cargo xtask repeatability FILE.json FILE.json...
 
+check-kernels
 Assembles every kernel with each ptxas release for every target it knows, and checks the machine code between the clock
 reads. Checks the machine code kept in recordings/*.strata likewise.
 
   --code DIR        check the *.cubin files in DIR instead (the name of a file is that of its kernel)
-  --recording FILE  check the machine code in a recording instead";
+  --recording FILE  check the machine code in a recording instead
 
-/// What the command line asks for.
+evidence
+Prints the experiments behind METHODOLOGY.md as JSON, for `strata measure`; given a recording of them, the tables.
+
+repeatability
+Prints a table of what several results of one device agree on.";
+
+/// What `check-kernels` is asked for.
 #[derive(Debug, Default, PartialEq)]
 struct Request {
     code: Vec<PathBuf>,
     recordings: Vec<PathBuf>,
 }
 
+/// What the command line asks for.
+#[derive(Debug, PartialEq)]
+enum Task {
+    CheckKernels(Request),
+    Evidence(Option<PathBuf>),
+    Repeatability(Vec<PathBuf>),
+}
+
 /// Parses the command line without the program's name. `None` asks for help.
-fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Option<Request>> {
+fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Option<Task>> {
     let mut arguments = arguments.into_iter();
     match arguments.next().as_deref() {
-        Some("check-kernels") => {}
-        None | Some("help" | "-h" | "--help") => return Ok(None),
+        Some("check-kernels") => Ok(parse_check(arguments)?.map(Task::CheckKernels)),
+        Some("evidence") => Ok(Some(Task::Evidence(arguments.next().map(PathBuf::from)))),
+        Some("repeatability") => Ok(Some(Task::Repeatability(arguments.map(PathBuf::from).collect()))),
+        None | Some("help" | "-h" | "--help") => Ok(None),
         Some(other) => bail!("there is no task `{other}`\n\n{USAGE}"),
     }
+}
+
+fn parse_check(mut arguments: impl Iterator<Item = String>) -> Result<Option<Request>> {
     let mut request = Request::default();
     while let Some(argument) = arguments.next() {
         let list = match argument.as_str() {
@@ -56,16 +80,16 @@ fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Option<Request>>
 }
 
 fn run() -> Result<()> {
-    let Some(request) = parse(std::env::args().skip(1))? else {
-        println!("{USAGE}");
-        return Ok(());
-    };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?;
-    if request == Request::default() {
-        check::everything(root)
-    } else {
-        check::given(root, &request.code, &request.recordings)
+    match parse(std::env::args().skip(1))? {
+        None => println!("{USAGE}"),
+        Some(Task::CheckKernels(request)) if request == Request::default() => check::everything(root)?,
+        Some(Task::CheckKernels(request)) => check::given(root, &request.code, &request.recordings)?,
+        Some(Task::Evidence(None)) => print!("{}", evidence::experiments()?),
+        Some(Task::Evidence(Some(recording))) => print!("{}", evidence::tables(&recording)?),
+        Some(Task::Repeatability(files)) => print!("{}", repeatability::table(&files)?),
     }
+    Ok(())
 }
 
 fn main() -> ExitCode {
@@ -82,20 +106,25 @@ fn main() -> ExitCode {
 mod tests {
     use super::*;
 
-    fn parse_words(line: &str) -> Result<Option<Request>> {
+    fn parse_words(line: &str) -> Result<Option<Task>> {
         parse(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]
     fn the_command_line() {
-        assert_eq!(parse_words("check-kernels").unwrap(), Some(Request::default()));
+        assert_eq!(parse_words("check-kernels").unwrap(), Some(Task::CheckKernels(Request::default())));
         assert_eq!(parse_words("").unwrap(), None);
         assert_eq!(parse_words("check-kernels --help").unwrap(), None);
-        let request = parse_words("check-kernels --code a --recording b --code c").unwrap().unwrap();
+        let task = parse_words("check-kernels --code a --recording b --code c").unwrap();
+        let Some(Task::CheckKernels(request)) = task else { panic!("{task:?}") };
         assert_eq!(request.code, [PathBuf::from("a"), PathBuf::from("c")]);
         assert_eq!(request.recordings, [PathBuf::from("b")]);
         assert!(parse_words("check-kernels --code").is_err());
         assert!(parse_words("check-kernels x").is_err());
         assert!(parse_words("check-kernel").is_err());
+        assert_eq!(parse_words("evidence").unwrap(), Some(Task::Evidence(None)));
+        assert_eq!(parse_words("evidence x").unwrap(), Some(Task::Evidence(Some("x".into()))));
+        let files = vec![PathBuf::from("a"), PathBuf::from("b")];
+        assert_eq!(parse_words("repeatability a b").unwrap(), Some(Task::Repeatability(files)));
     }
 }

@@ -1,0 +1,247 @@
+//! `cargo xtask evidence`: the experiments behind METHODOLOGY.md that are no part of a discovery, and what they say.
+//!
+//! Without a file it prints the experiments as JSON, for `strata measure`; with a recording of them it prints the tables.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use gpu_strata::analysis::robust;
+use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
+use gpu_strata::recording::Recording;
+use gpu_strata::samples::Samples;
+use gpu_strata::units::{Bytes, KIB};
+
+/// SMs at both ends of the device and in between; the first two were seen in different halves of an H200.
+const SMS: [u32; 6] = [0, 1, 2, 16, 77, 131];
+/// Footprints around the knee of a 256 KiB unified L1.
+const KNEE: std::ops::Range<u64> = 200..264;
+/// Piece of a footprint from which lines are sampled, and its distance of lines.
+const PIECE: Bytes = Bytes::kib(64);
+
+/// One question with its experiments.
+struct Question {
+    title: &'static str,
+    experiments: Vec<Experiment>,
+    answer: fn(&[(Experiment, Samples)]) -> String,
+}
+
+fn questions() -> Vec<Question> {
+    vec![
+        Question { title: "One load and a whole lap", experiments: overhead(), answer: overhead_table },
+        Question { title: "One SM alone and all at once", experiments: alone(), answer: alone_table },
+        Question { title: "L1 knee, one SM alone and all at once", experiments: knee(), answer: knee_table },
+        Question { title: "Lines that were hit survive a scan", experiments: protected(), answer: protected_table },
+        Question { title: "L2: the same lines cold and warm", experiments: halves(), answer: halves_table },
+    ]
+}
+
+/// Path, footprint and stride of a chase that hits.
+const HITS: [(LoadPath, Bytes, Bytes); 7] = [
+    (LoadPath::GlobalCa, Bytes::kib(4), Bytes(128)),
+    (LoadPath::GlobalNc, Bytes::kib(4), Bytes(128)),
+    (LoadPath::Texture, Bytes::kib(4), Bytes(128)),
+    (LoadPath::Constant, Bytes::kib(1), Bytes(64)),
+    (LoadPath::Shared, Bytes::kib(4), Bytes(128)),
+    (LoadPath::Local, Bytes(512), Bytes(8)),
+    (LoadPath::GlobalCg, Bytes::kib(256), Bytes(128)),
+];
+
+fn hit(kernel: Kernel, (path, footprint, stride): (LoadPath, Bytes, Bytes)) -> Experiment {
+    Experiment {
+        order: Order::Random,
+        seed: 1,
+        warm_laps: 2,
+        timed_loads: 2048,
+        rounds: 5,
+        walk: Walk::Straight,
+        alone: true,
+        sm: Some(0),
+        ..Experiment::chase(kernel, path, footprint, stride)
+    }
+}
+
+fn overhead() -> Vec<Experiment> {
+    HITS.iter().flat_map(|&h| [Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads].map(|kernel| hit(kernel, h))).collect()
+}
+
+fn mean(samples: &Samples) -> f64 {
+    robust::mean(&samples.latencies.iter().map(|&l| f64::from(l)).collect::<Vec<_>>())
+}
+
+fn lap(samples: &Samples) -> f64 {
+    let differences: Vec<f64> = samples
+        .laps
+        .chunks_exact(2)
+        .map(|p| (p[1].cycles as f64 - p[0].cycles as f64) / f64::from(p[1].loads - p[0].loads))
+        .collect();
+    robust::median(&differences).unwrap_or(f64::NAN)
+}
+
+fn overhead_table(all: &[(Experiment, Samples)]) -> String {
+    let mut out = "| path | lap | one load | two loads | overhead | one load less overhead |\n|---|---|---|---|---|---|\n".to_owned();
+    for three in all.chunks_exact(3) {
+        let (lap, one, two) = (lap(&three[0].1), mean(&three[1].1), mean(&three[2].1));
+        let overhead = 2.0 * one - two;
+        let path = three[0].0.path;
+        let _ = writeln!(out, "| {path} | {lap:.2} | {one:.2} | {two:.2} | {overhead:.2} | {:.2} |", one - overhead);
+    }
+    out
+}
+
+fn alone() -> Vec<Experiment> {
+    let private = HITS.iter().filter(|h| h.0 != LoadPath::GlobalCg);
+    private
+        .flat_map(|&h| {
+            [true, false].into_iter().flat_map(move |alone| {
+                SMS.map(|sm| Experiment { alone, sm: Some(sm), ..hit(Kernel::Lap, h) })
+            })
+        })
+        .collect()
+}
+
+fn alone_table(all: &[(Experiment, Samples)]) -> String {
+    let mut out = "| path | alone, by SM | together, by SM |\n|---|---|---|\n".to_owned();
+    let row = |part: &[(Experiment, Samples)]| part.iter().map(|(_, s)| format!("{:.2}", lap(s))).collect::<Vec<_>>().join(" ");
+    for both in all.chunks_exact(2 * SMS.len()) {
+        let (one, other) = both.split_at(SMS.len());
+        let _ = writeln!(out, "| {} | {} | {} |", one[0].0.path, row(one), row(other));
+    }
+    out
+}
+
+fn knee() -> Vec<Experiment> {
+    let sizes: Vec<u64> = KNEE.step_by(4).collect();
+    [true, false]
+        .into_iter()
+        .flat_map(|alone| {
+            sizes.clone().into_iter().map(move |kib| Experiment {
+                warm_laps: 2,
+                alone,
+                // Every footprint on an SM of its own while together, on one and the same while alone.
+                sm: alone.then_some(7),
+                ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes::kib(kib), Bytes(128))
+            })
+        })
+        .collect()
+}
+
+/// Raw latencies above this are misses of the L1 on the device that the tables are for (hits 39, misses above 250).
+const L1_MISS: u32 = 140;
+
+fn share_missing(samples: &Samples, above: u32) -> f64 {
+    samples.latencies.iter().filter(|&&l| l > above).count() as f64 / samples.latencies.len().max(1) as f64
+}
+
+fn knee_table(all: &[(Experiment, Samples)]) -> String {
+    let mut out = "| footprint | misses alone | misses together |\n|---|---|---|\n".to_owned();
+    let (alone, together) = all.split_at(all.len() / 2);
+    for ((e, a), (_, b)) in alone.iter().zip(together) {
+        let count = |s: &Samples| s.latencies.iter().filter(|&&l| l > L1_MISS).count();
+        let _ = writeln!(out, "| {} | {} | {} |", e.footprint, count(a), count(b));
+    }
+    out
+}
+
+fn protected() -> Vec<Experiment> {
+    [1, 2, 4]
+        .into_iter()
+        .flat_map(|warm_laps| {
+            [200, 256, 300, 1024].map(|kib| Experiment {
+                warm_laps,
+                partner: Some(Partner {
+                    path: LoadPath::GlobalCa,
+                    footprint: Bytes::kib(kib),
+                    stride: Bytes(128),
+                    laps: 2,
+                    thread: 32,
+                    block: 64,
+                }),
+                ..Experiment::chase(Kernel::Disturb, LoadPath::GlobalCa, Bytes::kib(28), Bytes(128))
+            })
+        })
+        .collect()
+}
+
+fn protected_table(all: &[(Experiment, Samples)]) -> String {
+    let mut out = "| laps before | partner walks | share displaced |\n|---|---|---|\n".to_owned();
+    for (e, s) in all {
+        let walked = e.partner.map_or(Bytes(0), |p| p.footprint);
+        let _ = writeln!(out, "| {} | {walked} | {:.2} |", e.warm_laps, share_missing(s, L1_MISS));
+    }
+    out
+}
+
+fn halves() -> Vec<Experiment> {
+    let sample = |mib: u64, sm: u32, prepare: Prepare| {
+        let footprint = Bytes(mib * KIB * KIB);
+        let lines = 2048_u64.div_ceil(footprint / PIECE) as u32;
+        let chase = Experiment {
+            order: Order::Paged { page: PIECE, lines },
+            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, Bytes(128))
+        };
+        Experiment {
+            timed_loads: chase.lap() as u32,
+            seed: 1,
+            warm_laps: 0,
+            walk: Walk::Straight,
+            alone: true,
+            sm: Some(sm),
+            prepare,
+            ..chase
+        }
+    };
+    [16, 48, 96]
+        .into_iter()
+        .flat_map(|mib| {
+            SMS.into_iter().flat_map(move |sm| {
+                [sample(mib, sm, Prepare::FlushL2), sample(mib, sm, Prepare::Fill { passes: 2 })]
+            })
+        })
+        .collect()
+}
+
+/// Bounds of the groups seen on an H200, raw cycles: near hits, far hits, near DRAM; far DRAM is what is left.
+const GROUPS: [(&str, u32); 4] = [("near hit", 360), ("far hit", 500), ("near DRAM", 620), ("far DRAM", u32::MAX)];
+
+fn halves_table(all: &[(Experiment, Samples)]) -> String {
+    let names: Vec<&str> = GROUPS.iter().map(|g| g.0).collect();
+    let mut out = format!("| footprint | SM | lines that are cold at | {} |\n|---|---|---|---|---|---|---|\n", names.join(" | "));
+    let group = |latency: u32| GROUPS.iter().position(|&(_, below)| latency < below).unwrap_or(GROUPS.len() - 1);
+    for pair in all.chunks_exact(2) {
+        for cold_group in [2, 3] {
+            let mut counts = [0usize; GROUPS.len()];
+            let warm = pair[1].1.latencies.iter().zip(&pair[0].1.latencies);
+            for (&warm, _) in warm.filter(|&(_, &cold)| group(cold) == cold_group) {
+                counts[group(warm)] += 1;
+            }
+            let total: usize = counts.iter().sum();
+            let shares: Vec<String> = counts.iter().map(|&c| format!("{:.2}", c as f64 / total.max(1) as f64)).collect();
+            let (e, s) = &pair[0];
+            let _ = writeln!(out, "| {} | {} | {} | {} |", e.footprint, s.sm, GROUPS[cold_group].0, shares.join(" | "));
+        }
+    }
+    out
+}
+
+/// The experiments as JSON.
+pub fn experiments() -> Result<String> {
+    let all: Vec<Experiment> = questions().into_iter().flat_map(|q| q.experiments).collect();
+    Ok(serde_json::to_string_pretty(&all)? + "\n")
+}
+
+/// The tables of a recording of them.
+pub fn tables(path: &Path) -> Result<String> {
+    let recording = Recording::read(path)?;
+    let mut out = String::new();
+    for question in questions() {
+        let measured = question.experiments.into_iter().map(|experiment| {
+            let samples = recording.answer(&experiment).with_context(|| format!("{experiment:?}"))?;
+            ensure!(!samples.latencies.is_empty() || !samples.laps.is_empty(), "no samples of {experiment:?}");
+            Ok((experiment, samples))
+        });
+        let measured: Vec<(Experiment, Samples)> = measured.collect::<Result<_>>()?;
+        let _ = writeln!(out, "### {}\n\n{}", question.title, (question.answer)(&measured));
+    }
+    Ok(out)
+}
