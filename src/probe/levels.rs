@@ -1,7 +1,7 @@
 //! Telling hits from misses without a fixed number of cycles: latencies of one level form a tight group.
 
 use super::Gap;
-use crate::analysis::robust;
+use crate::analysis::{cluster, robust};
 
 /// Hits and misses of one cache on one path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,8 +18,6 @@ pub struct HitMiss {
 const REFERENCE_SPIKES: f64 = 0.02;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
-/// The nearest level begins where this share of the loads beyond the hits lies below.
-const NEAREST: f64 = 0.05;
 /// Two groups are apart if the gap between their quartiles is at least this many times the spread of the hits.
 const APART: f64 = 3.0;
 
@@ -45,10 +43,9 @@ impl HitMiss {
             .iter()
             .filter_map(|latencies| {
                 let beyond: Vec<u32> = latencies.iter().copied().filter(|&l| f64::from(l) > bulk + spread).collect();
-                let credible = beyond.len() as f64 >= CREDIBLE_MISSES * latencies.len() as f64;
-                let near = robust::quantile_u32(&beyond, NEAREST)?;
-                let miss = robust::quantile_u32(&beyond, 0.5)?;
-                credible.then_some((near, miss))
+                let enough = CREDIBLE_MISSES * latencies.len() as f64;
+                let level = cluster::levels(&beyond).into_iter().find(|level| level.count as f64 >= enough)?;
+                Some((f64::from(level.low), level.centre))
             })
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((near, miss)) = nearest else {

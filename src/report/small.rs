@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use comfy_table::{Table, presets};
 
-use crate::analysis::robust;
+use crate::analysis::cluster;
 use crate::bench::Timings;
 use crate::discover::Discovery;
 use crate::experiment::Experiment;
@@ -59,14 +59,9 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             format!("{:.2} cycles a load", cycles as f64 / loads as f64)
         }
         Ok(samples) => {
-            let mut sorted = samples.latencies.clone();
-            sorted.sort_unstable();
-            let at = |share: f64| {
-                let index = (sorted.len().saturating_sub(1) as f64 * share) as usize;
-                sorted.get(index).copied().unwrap_or_default()
-            };
-            let median = robust::median_u32(&sorted).unwrap_or_default();
-            format!("{} loads: min {}, median {median:.0}, p99 {}, max {}", sorted.len(), at(0.0), at(0.99), at(1.0))
+            let levels = cluster::levels(&samples.latencies);
+            let shown: Vec<String> = levels.iter().map(|l| format!("{:.0} ({})", l.centre, l.count)).collect();
+            format!("{} loads, cycles (how many): {}", samples.latencies.len(), shown.join(", "))
         }
     };
     format!("{what} {result}\n")
