@@ -72,7 +72,7 @@ pub struct Output {
 #[derive(Args, Debug)]
 pub struct Discover {
     /// Device: auto (the first), cuda:N, a UUID or a PCI address; `strata devices` lists them
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = parse_device)]
     pub device: String,
     #[command(flatten)]
     pub output: Output,
@@ -116,7 +116,7 @@ pub struct Measure {
     #[arg(long)]
     pub print: bool,
     /// Device: auto (the first), cuda:N, a UUID or a PCI address
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = parse_device)]
     pub device: String,
     /// Keep what is measured in this file
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
@@ -143,4 +143,19 @@ fn parse_element(name: &str) -> Result<ElementName, String> {
 
 fn parse_effort(name: &str) -> Result<Effort, String> {
     Effort::from_name(name).ok_or_else(|| format!("no effort `{name}`; there are quick, standard, thorough"))
+}
+
+/// What cannot be a device at all is bad usage; whether the device is there, the driver says.
+fn parse_device(name: &str) -> Result<String, String> {
+    let lower = name.to_ascii_lowercase();
+    let ordinal = lower.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok());
+    let uuid = lower.starts_with("gpu-") || lower.starts_with("mig-");
+    let pci = lower.contains(':') && lower.chars().all(|c| c.is_ascii_hexdigit() || c == ':' || c == '.');
+    if lower == "auto" || ordinal || uuid || pci {
+        return Ok(name.to_owned());
+    }
+    Err(format!(
+        "no device `{name}`; there are auto, cuda:N, a UUID (GPU-…) and a PCI address (0000:1b:00.0), as `strata devices` \
+         lists them"
+    ))
 }

@@ -37,7 +37,8 @@ fn recording(entries: &[Entry]) -> Recording {
 
 fn entries() -> Vec<Entry> {
     let samples = Samples { latencies: (100..112).collect(), sm: 7, base: 0x7f12_3400, ..Samples::default() };
-    let partner = Partner { path: LoadPath::Texture, footprint: Bytes(64), stride: Bytes(4), laps: 2, thread: 32, block: 64 };
+    let partner =
+        Partner { path: LoadPath::Texture, footprint: Bytes(64), stride: Bytes(4), laps: 2, thread: 32, block: 64 };
     let laps = vec![Lap { loads: 8, cycles: 280 }, Lap { loads: 16, cycles: 560 }];
     let clocks = vec![ClockSpan { cycles: 1_980, nanoseconds: 1_000 }];
     let disturb = Experiment {

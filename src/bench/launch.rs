@@ -59,10 +59,16 @@ impl Bench<'_> {
         };
         let own = experiment.footprint.0;
         let too_large = |space: &str, limit: u64| {
-            Some(Failure::unsupported(format!("{} of {space} is beyond the {} a kernel may use", Bytes(own), Bytes(limit))))
+            Some(Failure::unsupported(format!(
+                "{} of {space} is beyond the {} a kernel may use",
+                Bytes(own),
+                Bytes(limit)
+            )))
         };
         match experiment.path {
-            LoadPath::Constant if own + partner_constants > CONSTANT_BYTES => too_large("constant memory", CONSTANT_BYTES),
+            LoadPath::Constant if own + partner_constants > CONSTANT_BYTES => {
+                too_large("constant memory", CONSTANT_BYTES)
+            }
             LoadPath::Local if own > LOCAL_BYTES => too_large("local memory", LOCAL_BYTES),
             LoadPath::Shared => {
                 let limit = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block).max(facts.shared_per_block);
@@ -138,7 +144,8 @@ impl Bench<'_> {
                 Some(sm) => sm,
                 None => free.next().unwrap_or(0),
             };
-            let placed = self.laid_out.get(&plans[i].key).copied().filter(|_| in_memory(experiment.path, experiment.kernel));
+            let placed =
+                self.laid_out.get(&plans[i].key).copied().filter(|_| in_memory(experiment.path, experiment.kernel));
             let texture = match (experiment.path, placed) {
                 (LoadPath::Texture, Some(p)) => Some(self.gpu.texture(p.base, p.span)?),
                 _ => None,
@@ -205,9 +212,8 @@ impl Bench<'_> {
                 None => needed.push(plan),
             }
         }
-        let there = |plan: &&Plan| {
-            self.laid_out.get(&plan.key).is_some_and(|placed| placed.ring >= plan.offsets.len() as u64)
-        };
+        let there =
+            |plan: &&Plan| self.laid_out.get(&plan.key).is_some_and(|placed| placed.ring >= plan.offsets.len() as u64);
         if needed.iter().all(there) {
             return Ok(());
         }
@@ -458,10 +464,8 @@ impl Prepared<'_> {
             }
         }
         if e.kernel == Kernel::Lap {
-            samples.laps = words
-                .enumerate()
-                .map(|(i, cycles)| Lap { loads: walked.timed_loads << (i & 1), cycles })
-                .collect();
+            samples.laps =
+                words.enumerate().map(|(i, cycles)| Lap { loads: walked.timed_loads << (i & 1), cycles }).collect();
         } else {
             samples.latencies = bytes
                 .chunks_exact(4)

@@ -55,11 +55,8 @@ impl Programs {
         let text = program.text(ClockRead::for_capability(capability));
         let module = gpu.load(&text.ptx)?;
         let function = gpu.function(module, &text.name)?;
-        let constants = if text.ptx.contains(CONSTANT_SYMBOL) {
-            Some(gpu.symbol(module, CONSTANT_SYMBOL)?.0)
-        } else {
-            None
-        };
+        let constants =
+            if text.ptx.contains(CONSTANT_SYMBOL) { Some(gpu.symbol(module, CONSTANT_SYMBOL)?.0) } else { None };
         self.compiled.push(Compiled {
             kernel: text.name,
             ptx: text.ptx,

@@ -27,8 +27,7 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
     let flag = Arc::clone(&interrupted);
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
 
-    let question =
-        Question { only: arguments.output.only.clone(), effort: arguments.effort, seed: arguments.seed };
+    let question = Question { only: arguments.output.only.clone(), effort: arguments.effort, seed: arguments.seed };
     let mut gpu = Cuda::open(&arguments.device).map_err(Fault::gpu)?;
     let opened = started.elapsed();
     let facts = gpu.facts().clone();

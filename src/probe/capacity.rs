@@ -108,10 +108,8 @@ pub struct Rough {
 }
 
 fn miss_points(sheets: &[Sheet], levels: &HitMiss) -> Vec<(u64, f64)> {
-    let mut points: Vec<(u64, f64)> = sheets
-        .iter()
-        .map(|s| (s.experiment.footprint.0, levels.misses(s.latencies()) as f64))
-        .collect();
+    let mut points: Vec<(u64, f64)> =
+        sheets.iter().map(|s| (s.experiment.footprint.0, levels.misses(s.latencies()) as f64)).collect();
     points.sort_unstable_by_key(|p| p.0);
     points.dedup_by_key(|p| p.0);
     points
@@ -139,16 +137,17 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             Gap::Unknown(reason) => Gap::Beyond { bound: last.experiment.footprint, reason },
             other => other,
         })?;
-        let changed: Vec<(u64, bool)> = sheets
-            .iter()
-            .map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED))
-            .collect();
+        let changed: Vec<(u64, bool)> =
+            sheets.iter().map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED)).collect();
         let Some(at) = changed.iter().position(|&(_, c)| c) else {
             let reason = "misses stay rare up to there".to_owned();
             return Err(Gap::Beyond { bound: last.experiment.footprint, reason });
         };
         if at == 0 {
-            return Gap::unknown(format!("less than {}: the smallest footprint misses already", first.experiment.footprint));
+            return Gap::unknown(format!(
+                "less than {}: the smallest footprint misses already",
+                first.experiment.footprint
+            ));
         }
         let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
         // Half an octave more on each side, so that both distributions of the test are filled.
@@ -341,11 +340,9 @@ impl Capacity {
     pub fn thrash_size(&self) -> Finding {
         match (self.thrash, self.staircase.last()) {
             (Some(size), _) => Finding::measured(size.0, "first footprint of which at least 99 % misses").unit("B"),
-            (None, Some(&(size, share))) => Finding::unknown(format!(
-                "beyond {}: there {:.0} % of a lap misses",
-                Bytes(size),
-                share * 100.0
-            )),
+            (None, Some(&(size, share))) => {
+                Finding::unknown(format!("beyond {}: there {:.0} % of a lap misses", Bytes(size), share * 100.0))
+            }
             (None, None) => Finding::unknown("no footprint beyond the capacity was measured"),
         }
     }

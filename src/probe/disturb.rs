@@ -7,8 +7,8 @@
 //!
 //! Assumes that a warp stays with its instance while the block lives. Fails if a path bypasses its cache under load.
 
-use super::{Gap, Notebook, Sheet};
 use super::levels::HitMiss;
+use super::{Gap, Notebook, Sheet};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Partner};
 use crate::units::Bytes;
 
@@ -45,7 +45,14 @@ fn chase(first: &Seen, second: &Seen, limit: Bytes, thread: u32, block: u32) -> 
         order: Order::Sequential,
         // One lap: a line that was hit once may be protected from a scan (Hopper's L1 keeps such lines, whatever walks by).
         warm_laps: 1,
-        partner: Some(Partner { path: second.path, footprint: partner, stride: second.stride, laps: LAPS, thread, block }),
+        partner: Some(Partner {
+            path: second.path,
+            footprint: partner,
+            stride: second.stride,
+            laps: LAPS,
+            thread,
+            block,
+        }),
         ..Experiment::chase(Kernel::Disturb, first.path, footprint, first.stride)
     }
 }
@@ -106,14 +113,16 @@ pub struct Instances {
 /// An unknown, if the threads that share do not divide the block evenly, or some neither displace nor spare.
 pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     let block = notebook.facts().max_threads_per_block.max(2);
-    let chases: Vec<Experiment> =
-        (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
+    let chases: Vec<Experiment> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
     let sheets = notebook.read(&chases)?;
     let gone: Vec<f64> = sheets.iter().map(|s| share_gone(seen, s)).collect();
     let displacing = gone.iter().filter(|&&g| g > DISPLACED).count() as u32;
     let unclear = gone.iter().filter(|&&g| (UNTOUCHED..=DISPLACED).contains(&g)).count();
     if unclear > 0 {
-        return Gap::unknown(format!("{unclear} of {} threads displace only part of what thread 0 had cached", block - 1));
+        return Gap::unknown(format!(
+            "{unclear} of {} threads displace only part of what thread 0 had cached",
+            block - 1
+        ));
     }
     let sharing = displacing + 1;
     if !block.is_multiple_of(sharing) {

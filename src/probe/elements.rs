@@ -62,10 +62,8 @@ fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
     let levels = cached_before_l2(notebook, path)?;
     let method = format!("latency of a small footprint by {path} against ld.global.cg");
     Ok(match levels {
-        Some(l) => Finding::measured(true, method).note(format!(
-            "median {:.0} against {:.0} cycles a load, timing overhead included",
-            l.hit, l.miss
-        )),
+        Some(l) => Finding::measured(true, method)
+            .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss)),
         None => Finding::measured(false, method).note("the two are alike"),
     })
 }
@@ -102,12 +100,7 @@ fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
         LoadPath::Constant => constant_sector(notebook)?.granularity,
         _ => sector(notebook, path)?.granularity,
     };
-    Ok(Seen {
-        path,
-        usable: capacity.usable,
-        stride: capacity.line.unwrap_or(sector),
-        levels: capacity.levels,
-    })
+    Ok(Seen { path, usable: capacity.usable, stride: capacity.line.unwrap_or(sector), levels: capacity.levels })
 }
 
 fn l1(notebook: &Notebook) -> Element {
@@ -139,9 +132,12 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
 }
 
 fn line_finding(line: Bytes) -> Result<Finding, Gap> {
-    Ok(Finding::measured(line.0, "misses of one and a half times the capacity, one element a chunk, by size of the chunk")
-        .unit("B")
-        .range(line.0 as f64, line.0 as f64))
+    Ok(Finding::measured(
+        line.0,
+        "misses of one and a half times the capacity, one element a chunk, by size of the chunk",
+    )
+    .unit("B")
+    .range(line.0 as f64, line.0 as f64))
 }
 
 fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding, Gap> {
@@ -175,10 +171,9 @@ fn carveout_note(notebook: &Notebook) -> Option<String> {
     let least = search_of(notebook, LoadPath::GlobalCa).ok()?;
     let more = Search { carveout: 50, allocations: 1, ..least };
     match (capacity::rough(notebook, &least), capacity::rough(notebook, &more)) {
-        (Ok(a), Ok(b)) if b.low < a.low => Some(format!(
-            "with the least shared memory; asking for 50 % shared memory moves the knee to {}",
-            b.low
-        )),
+        (Ok(a), Ok(b)) if b.low < a.low => {
+            Some(format!("with the least shared memory; asking for 50 % shared memory moves the knee to {}", b.low))
+        }
         (Ok(_), Ok(b)) => Some(format!(
             "asking for 50 % shared memory leaves the knee at {}: the carveout is fixed or the hint ignored",
             b.low
@@ -249,10 +244,7 @@ const CONSTANT_L1_LIMIT: Bytes = Bytes::kib(16);
 
 fn constant_l1_search(notebook: &Notebook) -> Result<Search, Gap> {
     let sector = constant_sector(notebook)?.granularity;
-    Ok(Search {
-        start: Bytes(256),
-        ..Search::first_level(LoadPath::Constant, sector, CONSTANT_L1_LIMIT, 1)
-    })
+    Ok(Search { start: Bytes(256), ..Search::first_level(LoadPath::Constant, sector, CONSTANT_L1_LIMIT, 1) })
 }
 
 fn constant_l1_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
@@ -306,10 +298,8 @@ fn constant_l15_search(notebook: &Notebook) -> Result<Search, Gap> {
 fn constant_l15_fetch(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
     let start = constant_l15_start(notebook)?;
     let search = constant_l15_search(notebook)?;
-    let resident = Experiment {
-        warm_laps: 2,
-        ..Experiment::chase(Kernel::PerLoad, LoadPath::Constant, start, search.sector)
-    };
+    let resident =
+        Experiment { warm_laps: 2, ..Experiment::chase(Kernel::PerLoad, LoadPath::Constant, start, search.sector) };
     let mut wanted = vec![resident];
     // In steps of what the first constant cache fetches: every load misses there.
     wanted.extend(fetch::walks(LoadPath::Constant, search.sector, false));

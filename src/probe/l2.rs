@@ -10,8 +10,8 @@ use super::latency::{self, Setting};
 use super::levels::HitMiss;
 use super::{Gap, Notebook, fetch, line};
 use crate::analysis::growth::{self, Growth};
-use crate::analysis::search::{self, Bracket};
 use crate::analysis::robust;
+use crate::analysis::search::{self, Bracket};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
 use crate::topology::Finding;
 use crate::units::{Bytes, Cycles, MIB};
@@ -156,12 +156,7 @@ struct Knee {
     points: Vec<(u64, f64)>,
 }
 
-fn one_allocation(
-    notebook: &Notebook,
-    first: Bracket,
-    levels: &HitMiss,
-    allocation: u32,
-) -> Result<Knee, Gap> {
+fn one_allocation(notebook: &Notebook, first: Bracket, levels: &HitMiss, allocation: u32) -> Result<Knee, Gap> {
     let mut bracket = first;
     let mut sweep: Vec<Experiment> = Vec::new();
     let seed = notebook.seed(12 + u64::from(allocation));

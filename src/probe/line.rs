@@ -55,8 +55,7 @@ pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<
             ..Experiment::chase(Kernel::PerLoad, search.path, footprint.round_down(chunk), chunk)
         })
         .collect();
-    let shares: Vec<f64> =
-        notebook.read(&chases)?.iter().map(|s| rough.levels.miss_share(s.latencies())).collect();
+    let shares: Vec<f64> = notebook.read(&chases)?.iter().map(|s| rough.levels.miss_share(s.latencies())).collect();
     decide(&chunks, &shares)
 }
 

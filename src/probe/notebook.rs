@@ -227,11 +227,7 @@ impl Notebook {
     }
 
     /// Something that several attributes need, inferred once it can be.
-    pub fn once<T: Clone + 'static>(
-        &self,
-        key: &str,
-        infer: impl FnOnce() -> Result<T, Gap>,
-    ) -> Result<T, Gap> {
+    pub fn once<T: Clone + 'static>(&self, key: &str, infer: impl FnOnce() -> Result<T, Gap>) -> Result<T, Gap> {
         if let Some(memo) = self.memo.borrow().get(key)
             && let Some(value) = memo.value.downcast_ref::<Result<T, Gap>>()
         {

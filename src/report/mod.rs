@@ -42,7 +42,29 @@ pub fn exit_code(topology: &Topology) -> ExitCode {
 ///
 /// If a value cannot be written as JSON, which no finding holds.
 pub fn json(topology: &Topology) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(topology)? + "\n")
+    Ok(with_number_lists_on_one_line(&serde_json::to_string_pretty(topology)?) + "\n")
+}
+
+/// Indented JSON has a line for each number of a list, and a finding may rest on a thousand experiments. Only line breaks
+/// go; they cannot stand in a JSON string, so no text is touched.
+fn with_number_lists_on_one_line(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find("[\n") {
+        let (before, list) = rest.split_at(at);
+        out.push_str(before);
+        let end = list.find(']').map_or(list.len(), |end| end + 1);
+        let numbers = list[..end].chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "[],.-+eE".contains(c));
+        if numbers && !list[1..end].contains('[') {
+            let compact: Vec<&str> = list[..end].split_whitespace().collect();
+            out.push_str(&compact.join(" ").replace("[ ", "[").replace(" ]", "]"));
+            rest = &list[end..];
+        } else {
+            out.push_str(&list[..2]);
+            rest = &list[2..];
+        }
+    }
+    out + rest
 }
 
 /// The JSON schema of a result, with a newline at the end.
@@ -52,4 +74,21 @@ pub fn json(topology: &Topology) -> serde_json::Result<String> {
 /// If the schema cannot be written as JSON.
 pub fn schema() -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(Topology))? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_numbers_take_one_line_and_nothing_else_changes() {
+        let value = serde_json::json!({
+            "a": [1, 2.5, -3], "b": [[1, 2], [3, 4]], "c": ["x [\n1]", "y"], "d": [], "e": [{"f": [7]}], "g": [1e300]
+        });
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        let compact = with_number_lists_on_one_line(&pretty);
+        assert!(compact.contains("\"a\": [1, 2.5, -3]"), "{compact}");
+        assert!(compact.contains("    [1, 2],\n"), "{compact}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&compact).unwrap(), value);
+    }
 }

@@ -127,8 +127,7 @@ fn row(name: ElementName, element: &Element) -> [String; 8] {
     let number = |f: &Finding| format!("{}", f.number().unwrap_or(0.0));
     let tenths = |f: &Finding| format!("{:.1}", f.number().unwrap_or(0.0));
     let list = |f: &Finding| {
-        let names: Vec<&str> =
-            f.value.as_array().into_iter().flatten().filter_map(|v| v.as_str()).collect();
+        let names: Vec<&str> = f.value.as_array().into_iter().flatten().filter_map(|v| v.as_str()).collect();
         let short = |name: &&str| match *name {
             "texture" => "tex".to_owned(),
             "read_only" => "ro".to_owned(),

@@ -250,16 +250,22 @@ fn answer(machine: &Machine, experiment: &Experiment) -> Result<Samples, Failure
     // The chain has just been written, so it is in the L2.
     match experiment.prepare {
         Prepare::FlushL2 => {}
-        Prepare::Nothing => (0..lap).for_each(|i| { state.l2.load(at(i)); }),
+        Prepare::Nothing => (0..lap).for_each(|i| {
+            state.l2.load(at(i));
+        }),
         Prepare::Fill { passes } => {
             for _ in 0..passes {
                 if matches!(experiment.order, Order::Scattered { .. }) {
                     let mut sorted = offsets.clone();
                     sorted.sort_unstable();
-                    sorted.iter().for_each(|o| { state.l2.load(samples.base + o); });
+                    sorted.iter().for_each(|o| {
+                        state.l2.load(samples.base + o);
+                    });
                 } else {
                     let whole = (0..experiment.footprint.0).step_by(experiment.stride.0 as usize);
-                    whole.for_each(|o| { state.l2.load(samples.base + o); });
+                    whole.for_each(|o| {
+                        state.l2.load(samples.base + o);
+                    });
                 }
             }
         }
@@ -282,7 +288,9 @@ fn answer(machine: &Machine, experiment: &Experiment) -> Result<Samples, Failure
         }
         Kernel::PerTwoLoads => {
             samples.latencies = (0..timed)
-                .map(|k| state.load(path, 0, at(warm + 2 * k)) + state.load(path, 0, at(warm + 2 * k + 1)) + machine.overhead)
+                .map(|k| {
+                    state.load(path, 0, at(warm + 2 * k)) + state.load(path, 0, at(warm + 2 * k + 1)) + machine.overhead
+                })
                 .collect();
         }
         Kernel::Disturb => {

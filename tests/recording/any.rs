@@ -29,14 +29,9 @@ fn prepares() -> impl Strategy<Value = Prepare> {
 }
 
 fn partners() -> impl Strategy<Value = Partner> {
-    (paths(), bytes(), bytes(), any::<(u32, u32, u32)>()).prop_map(|(path, footprint, stride, (laps, thread, block))| Partner {
-        path,
-        footprint,
-        stride,
-        laps,
-        thread,
-        block,
-    })
+    (paths(), bytes(), bytes(), any::<(u32, u32, u32)>()).prop_map(
+        |(path, footprint, stride, (laps, thread, block))| Partner { path, footprint, stride, laps, thread, block },
+    )
 }
 
 fn experiments() -> impl Strategy<Value = Experiment> {

@@ -62,7 +62,9 @@ fn hit(kernel: Kernel, (path, footprint, stride): (LoadPath, Bytes, Bytes)) -> E
 }
 
 fn overhead() -> Vec<Experiment> {
-    HITS.iter().flat_map(|&h| [Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads].map(|kernel| hit(kernel, h))).collect()
+    HITS.iter()
+        .flat_map(|&h| [Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads].map(|kernel| hit(kernel, h)))
+        .collect()
 }
 
 fn mean(samples: &Samples) -> f64 {
@@ -79,7 +81,9 @@ fn lap(samples: &Samples) -> f64 {
 }
 
 fn overhead_table(all: &[(Experiment, Samples)]) -> String {
-    let mut out = "| path | lap | one load | two loads | overhead | one load less overhead |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut out =
+        "| path | lap | one load | two loads | overhead | one load less overhead |\n|---|---|---|---|---|---|\n"
+            .to_owned();
     for three in all.chunks_exact(3) {
         let (lap, one, two) = (lap(&three[0].1), mean(&three[1].1), mean(&three[2].1));
         let overhead = 2.0 * one - two;
@@ -93,16 +97,18 @@ fn alone() -> Vec<Experiment> {
     let private = HITS.iter().filter(|h| h.0 != LoadPath::GlobalCg);
     private
         .flat_map(|&h| {
-            [true, false].into_iter().flat_map(move |alone| {
-                SMS.map(|sm| Experiment { alone, sm: Some(sm), ..hit(Kernel::Lap, h) })
-            })
+            [true, false]
+                .into_iter()
+                .flat_map(move |alone| SMS.map(|sm| Experiment { alone, sm: Some(sm), ..hit(Kernel::Lap, h) }))
         })
         .collect()
 }
 
 fn alone_table(all: &[(Experiment, Samples)]) -> String {
     let mut out = "| path | alone, by SM | together, by SM |\n|---|---|---|\n".to_owned();
-    let row = |part: &[(Experiment, Samples)]| part.iter().map(|(_, s)| format!("{:.2}", lap(s))).collect::<Vec<_>>().join(" ");
+    let row = |part: &[(Experiment, Samples)]| {
+        part.iter().map(|(_, s)| format!("{:.2}", lap(s))).collect::<Vec<_>>().join(" ")
+    };
     for both in all.chunks_exact(2 * SMS.len()) {
         let (one, other) = both.split_at(SMS.len());
         let _ = writeln!(out, "| {} | {} | {} |", one[0].0.path, row(one), row(other));
@@ -194,9 +200,8 @@ fn halves() -> Vec<Experiment> {
     [16, 48, 96]
         .into_iter()
         .flat_map(|mib| {
-            SMS.into_iter().flat_map(move |sm| {
-                [sample(mib, sm, Prepare::FlushL2), sample(mib, sm, Prepare::Fill { passes: 2 })]
-            })
+            SMS.into_iter()
+                .flat_map(move |sm| [sample(mib, sm, Prepare::FlushL2), sample(mib, sm, Prepare::Fill { passes: 2 })])
         })
         .collect()
 }
@@ -206,7 +211,8 @@ const GROUPS: [(&str, u32); 4] = [("near hit", 360), ("far hit", 500), ("near DR
 
 fn halves_table(all: &[(Experiment, Samples)]) -> String {
     let names: Vec<&str> = GROUPS.iter().map(|g| g.0).collect();
-    let mut out = format!("| footprint | SM | lines that are cold at | {} |\n|---|---|---|---|---|---|---|\n", names.join(" | "));
+    let mut out =
+        format!("| footprint | SM | lines that are cold at | {} |\n|---|---|---|---|---|---|---|\n", names.join(" | "));
     let group = |latency: u32| GROUPS.iter().position(|&(_, below)| latency < below).unwrap_or(GROUPS.len() - 1);
     for pair in all.chunks_exact(2) {
         for cold_group in [2, 3] {
@@ -216,7 +222,8 @@ fn halves_table(all: &[(Experiment, Samples)]) -> String {
                 counts[group(warm)] += 1;
             }
             let total: usize = counts.iter().sum();
-            let shares: Vec<String> = counts.iter().map(|&c| format!("{:.2}", c as f64 / total.max(1) as f64)).collect();
+            let shares: Vec<String> =
+                counts.iter().map(|&c| format!("{:.2}", c as f64 / total.max(1) as f64)).collect();
             let (e, s) = &pair[0];
             let _ = writeln!(out, "| {} | {} | {} | {} |", e.footprint, s.sm, GROUPS[cold_group].0, shares.join(" | "));
         }

@@ -30,7 +30,10 @@ pub fn table(files: &[PathBuf]) -> Result<String> {
             }
         }
     }
-    let mut out = format!("Seconds a run: {}\n\n| element | attribute | values | spread |\n|---|---|---|---|\n", durations.join(", "));
+    let mut out = format!(
+        "Seconds a run: {}\n\n| element | attribute | values | spread |\n|---|---|---|---|\n",
+        durations.join(", ")
+    );
     for ((name, place), values) in rows {
         let numbers: Vec<f64> = values.iter().filter_map(|v| v.parse().ok()).collect();
         let spread = if numbers.len() == values.len() {
