@@ -7,6 +7,8 @@
 mod chain;
 mod groups;
 mod launch;
+mod layout;
+mod prepared;
 mod programs;
 
 use std::collections::{BTreeMap, HashMap};

@@ -7,6 +7,7 @@
 pub mod capacity;
 pub mod clock;
 pub mod disturb;
+pub mod dram;
 pub mod elements;
 pub mod fetch;
 pub mod l2;

@@ -1,0 +1,181 @@
+//! Laying out what a launch needs: SMs, chains in device memory and in the constant bank, room for the samples.
+
+use super::Bench;
+use super::chain::{self, Arena, Placed, Plan};
+use super::prepared::{Prepared, PreparedPartner, output_bytes};
+use crate::experiment::{Experiment, Kernel, LoadPath};
+use crate::gpu::{DevicePtr, Launch, Result};
+use crate::kernels::Program;
+use crate::kernels::idiom::CONSTANT_BYTES;
+use crate::units::Bytes;
+
+/// Threads of the block that writes chains.
+const LINK_THREADS: u32 = 256;
+/// A partner's constants start at a multiple of this: the largest fetch granularity known of a constant cache.
+const PARTNER_CONSTANTS: Bytes = Bytes(256);
+
+impl Bench<'_> {
+    /// Assigns SMs, lays chains out, and finds room for the samples.
+    pub(super) fn prepare<'e>(&mut self, experiments: &[&'e Experiment]) -> Result<Vec<Prepared<'e>>> {
+        let named: Vec<u32> = experiments.iter().filter_map(|e| e.sm).collect();
+        let mut free = (0..self.sms.len() as u32).filter(|sm| !named.contains(sm)).collect::<Vec<_>>().into_iter();
+        let out_bytes: Vec<usize> = experiments.iter().map(|e| output_bytes(e)).collect();
+        let mut out = self.outputs.at_least(self.gpu, Bytes(out_bytes.iter().sum::<usize>() as u64))?;
+
+        let plans: Vec<Plan> = experiments.iter().map(|e| Plan::of(e)).collect();
+        let partner_plans: Vec<Option<Plan>> =
+            experiments.iter().map(|e| e.partner.as_ref().map(|p| Plan::of_partner(e, p))).collect();
+        let in_memory = |path: LoadPath, kernel: Kernel| chain::needs_memory(path) && kernel != Kernel::Clock;
+        let wanted: Vec<&Plan> = experiments
+            .iter()
+            .zip(&plans)
+            .filter(|(e, _)| in_memory(e.path, e.kernel))
+            .map(|(_, plan)| plan)
+            .chain(experiments.iter().zip(&partner_plans).filter_map(|(e, plan)| {
+                let partner = e.partner.as_ref()?;
+                if chain::needs_memory(partner.path) { plan.as_ref() } else { None }
+            }))
+            .collect();
+        self.lay_out(&wanted)?;
+        let own_lists = self.own_lists(experiments, &plans)?;
+
+        let mut prepared = Vec::with_capacity(experiments.len());
+        for (i, &experiment) in experiments.iter().enumerate() {
+            let sm = match experiment.sm {
+                Some(sm) => sm,
+                None => free.next().unwrap_or(0),
+            };
+            let placed =
+                self.laid_out.get(&plans[i].key).copied().filter(|_| in_memory(experiment.path, experiment.kernel));
+            let texture = match (experiment.path, placed) {
+                (LoadPath::Texture, Some(p)) => Some(self.gpu.texture(p.base, p.span)?),
+                _ => None,
+            };
+            let partner = match (&experiment.partner, &partner_plans[i]) {
+                (Some(partner), Some(plan)) => {
+                    let placed = self.laid_out.get(&plan.key).copied();
+                    let (origin, texture) = match (partner.path, placed) {
+                        (LoadPath::Texture, Some(p)) => (0, Some(self.gpu.texture(p.base, p.span)?)),
+                        (LoadPath::Constant, _) if experiment.path == LoadPath::Constant => {
+                            (experiment.footprint.round_up(PARTNER_CONSTANTS).0, None)
+                        }
+                        (LoadPath::Constant, _) => (0, None),
+                        (_, Some(p)) => (p.base.0, None),
+                        (_, None) => (0, None),
+                    };
+                    Some(PreparedPartner { offsets: plan.offsets.clone(), origin, texture, partner: *partner })
+                }
+                _ => None,
+            };
+            prepared.push(Prepared {
+                experiment,
+                sm: self.sms[sm as usize],
+                offsets: plans[i].offsets.clone(),
+                chain: placed,
+                partner,
+                texture,
+                list: own_lists.get(i).copied().or(placed.map(|p| p.list)).unwrap_or(DevicePtr(0)),
+                out,
+                out_bytes: out_bytes[i],
+            });
+            out = out.offset(out_bytes[i] as u64);
+        }
+        Ok(prepared)
+    }
+
+    /// Lists of offsets for chains that the kernel builds itself; empty where there are none.
+    fn own_lists(&mut self, experiments: &[&Experiment], plans: &[Plan]) -> Result<Vec<DevicePtr>> {
+        if !matches!(experiments[0].path, LoadPath::Shared | LoadPath::Local) {
+            return Ok(Vec::new());
+        }
+        let words: Vec<u8> =
+            plans.iter().flat_map(|p| &p.offsets).flat_map(|o| ((o / 4) as u32).to_le_bytes()).collect();
+        let mut at = self.lists.at_least(self.gpu, Bytes(words.len() as u64))?;
+        self.gpu.write(at, &words)?;
+        Ok(plans
+            .iter()
+            .map(|plan| {
+                let here = at;
+                at = at.offset(4 * plan.offsets.len() as u64);
+                here
+            })
+            .collect())
+    }
+
+    /// Writes the chains that this launch needs. Chains of the last launch are overwritten, unless all of these are there
+    /// already.
+    fn lay_out(&mut self, plans: &[&Plan]) -> Result<()> {
+        let mut needed: Vec<&Plan> = Vec::new();
+        for plan in plans {
+            match needed.iter_mut().find(|p| p.key == plan.key) {
+                Some(other) if other.offsets.len() < plan.offsets.len() => *other = plan,
+                Some(_) => {}
+                None => needed.push(plan),
+            }
+        }
+        let there =
+            |plan: &&Plan| self.laid_out.get(&plan.key).is_some_and(|placed| placed.ring >= plan.offsets.len() as u64);
+        if needed.iter().all(there) {
+            return Ok(());
+        }
+        self.laid_out.clear();
+        self.slots.clear();
+        // Where each chain goes, before anything is allocated.
+        let mut places = Vec::with_capacity(needed.len());
+        for plan in &needed {
+            let arena = plan.key.arena();
+            let next = self.slots.entry(arena).or_default();
+            let at = next.next_multiple_of(chain::slot_alignment(plan.span));
+            *next = at + plan.span.0;
+            places.push((arena, at));
+        }
+        for (&(number, host), &size) in &self.slots {
+            let size = Bytes(size);
+            if self.arenas.get(&(number, host)).is_some_and(|a| a.holds(size)) {
+                continue;
+            }
+            if let Some(old) = self.arenas.remove(&(number, host)) {
+                old.free(self.gpu)?;
+            }
+            let arena = Arena::allocate(self.gpu, number, host, size)?;
+            self.arenas.insert((number, host), arena);
+        }
+        let words: Vec<u8> =
+            needed.iter().flat_map(|p| &p.offsets).flat_map(|o| ((o / 4) as u32).to_le_bytes()).collect();
+        let mut list = self.lists.at_least(self.gpu, Bytes(words.len() as u64))?;
+        self.gpu.write(list, &words)?;
+        let link = self.programs.get(self.gpu, Program::Link)?;
+        for (plan, (arena, at)) in needed.iter().zip(places) {
+            let count = plan.offsets.len() as u64;
+            let base = self.arenas[&arena].at(at);
+            let wide = u64::from(!plan.key.texels());
+            let blocks = count.div_ceil(u64::from(LINK_THREADS)).clamp(1, 1024) as u32;
+            let launch = Launch { blocks, threads: LINK_THREADS, shared: Bytes(0) };
+            self.gpu.launch(link.function, launch, &[base.0, list.0, count, wide])?;
+            self.laid_out.insert(plan.key.clone(), Placed { base, span: plan.span, ring: count, list });
+            list = list.offset(4 * count);
+        }
+        self.gpu.synchronize()
+    }
+
+    /// Writes the constant bank: the chain at its start, a partner's behind it.
+    pub(super) fn write_constants(&mut self, bank: DevicePtr, prepared: &Prepared) -> Result<()> {
+        let mut image = vec![0u8; CONSTANT_BYTES as usize];
+        let mut link = |offsets: &[u64], origin: u64| {
+            for (i, &offset) in offsets.iter().enumerate() {
+                let next = (origin + offsets[(i + 1) % offsets.len()]) as u32;
+                let at = (origin + offset) as usize;
+                image[at..at + 4].copy_from_slice(&next.to_le_bytes());
+            }
+        };
+        if prepared.experiment.path == LoadPath::Constant {
+            link(&prepared.offsets, 0);
+        }
+        if let Some(partner) = &prepared.partner
+            && partner.partner.path == LoadPath::Constant
+        {
+            link(&partner.offsets, partner.origin);
+        }
+        self.gpu.write(bank, &image)
+    }
+}

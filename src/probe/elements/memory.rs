@@ -1,0 +1,144 @@
+//! Memories and what SMs share: shared and local memory, the L2, DRAM, host memory.
+
+use super::super::latency::{self, Setting};
+use super::super::levels::HitMiss;
+use super::super::{Gap, Notebook, dram, l2};
+use super::{APART, fetch_finding, line_finding, small};
+use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use crate::topology::{Element, Finding};
+use crate::units::Bytes;
+
+pub(super) fn shared(notebook: &Notebook) -> Element {
+    let facts = notebook.facts();
+    let setting = Setting {
+        path: LoadPath::Shared,
+        footprint: Bytes::kib(4),
+        stride: APART,
+        shared: false,
+        allocations: 1,
+        sms: u32::MAX,
+    };
+    let block = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block);
+    Element {
+        size: notebook.attribute(|| {
+            Ok(Finding::from_driver(facts.shared_per_multiprocessor, "shared memory of a multiprocessor")
+                .unit("B")
+                .note(format!("of which a block may have {}", Bytes(block))))
+        }),
+        latency: latency::findings(
+            notebook,
+            || latency::measure(notebook, &setting),
+            "whole-lap chase by ld.shared, 2n against n loads, every SM at once",
+        ),
+        ..Element::default()
+    }
+}
+
+pub(super) fn local(notebook: &Notebook) -> Element {
+    let setting = Setting {
+        path: LoadPath::Local,
+        footprint: Bytes(512),
+        stride: Bytes(8),
+        shared: false,
+        allocations: 1,
+        sms: u32::MAX,
+    };
+    Element {
+        cached: notebook.attribute(|| {
+            let local = Experiment {
+                order: Order::Random,
+                warm_laps: 2,
+                walk: Walk::Straight,
+                timed_loads: 256,
+                ..Experiment::chase(Kernel::PerLoad, LoadPath::Local, Bytes(512), Bytes(8))
+            };
+            let sheets = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
+            let method = "latency of a small footprint by ld.local against ld.global.cg";
+            match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
+                Ok(l) => Ok(Finding::measured(true, method).note(format!(
+                    "median {:.0} against {:.0} cycles a load, timing overhead included",
+                    l.hit, l.miss
+                ))),
+                Err(Gap::Unknown(_)) => Ok(Finding::measured(false, method).note("the two are alike")),
+                Err(gap) => Err(gap),
+            }
+        }),
+        latency: latency::findings(
+            notebook,
+            || latency::measure(notebook, &setting),
+            "whole-lap chase by ld.local, 2n against n loads, every SM at once",
+        ),
+        ..Element::default()
+    }
+}
+
+pub(super) fn l2(notebook: &Notebook) -> Element {
+    let facts = notebook.facts();
+    Element {
+        size: notebook.attribute(|| l2::size(notebook)),
+        nominal_size: notebook.attribute(|| Ok(Finding::from_driver(facts.l2_size, "L2 size").unit("B"))),
+        conflicts: notebook.attribute(|| {
+            let found = l2::capacity(notebook)?;
+            let share = found.conflicts.iter().copied().fold(0.0, f64::max);
+            Ok(Finding::measured(
+                (share * 1e4).round() / 1e4,
+                "largest share of a sample that misses below the usable capacity, over allocations",
+            ))
+        }),
+        staircase: notebook.attribute(|| Ok(l2::capacity(notebook)?.staircase())),
+        line_size: notebook.attribute(|| line_finding(l2::line_size(notebook)?)),
+        fetch_granularity: notebook.attribute(|| fetch_finding(l2::fetch_granularity(notebook)?)),
+        latency: latency::findings(
+            notebook,
+            || latency::measure(notebook, &l2::setting(notebook)),
+            "whole-lap chase by ld.global.cg, 2n against n loads, one SM at a time",
+        ),
+        miss_penalty: notebook.attribute(|| {
+            let dram = dram::dram(notebook)?;
+            let hit = latency::measure(notebook, &l2::setting(notebook))?;
+            let penalty = dram.measured.cycles - hit.cycles;
+            Ok(Finding::derived((penalty.0 * 10.0).round() / 10.0, "DRAM latency less L2 latency").unit("cycles"))
+        }),
+        ..Element::default()
+    }
+}
+
+pub(super) fn dram(notebook: &Notebook) -> Element {
+    let facts = notebook.facts();
+    let footprint = dram::dram(notebook).map(|d| d.footprint);
+    let method = match footprint {
+        Ok(bytes) => format!(
+            "per-load chase by ld.global.cg over {bytes} after a flush of the L2, random in a 2 MiB page, pages in turn; \
+             first load of a page left out, timing overhead taken off"
+        ),
+        Err(_) => "per-load chase by ld.global.cg after a flush of the L2".to_owned(),
+    };
+    Element {
+        size: notebook.attribute(|| {
+            Ok(Finding::from_driver(facts.total_memory, "device memory")
+                .unit("B")
+                .note(format!("{} were free at the start", Bytes(facts.free_memory))))
+        }),
+        latency: latency::findings(notebook, || Ok(dram::dram(notebook)?.measured), &method),
+        ..Element::default()
+    }
+}
+
+pub(super) fn host(notebook: &Notebook) -> Element {
+    let setting = Setting {
+        path: LoadPath::Host,
+        footprint: Bytes::kib(4),
+        stride: APART,
+        shared: true,
+        allocations: 1,
+        sms: notebook.effort().choose(1, 4, 8),
+    };
+    Element {
+        latency: latency::findings(
+            notebook,
+            || latency::measure(notebook, &setting),
+            "whole-lap chase by ld.volatile.global over one pinned page of host memory, one SM at a time",
+        ),
+        ..Element::default()
+    }
+}

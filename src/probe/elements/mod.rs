@@ -1,0 +1,226 @@
+//! What is asked of each element: the table that ties attributes to probes. The data caches of an SM are here; constants
+//! and memories have files of their own.
+
+mod constant;
+mod memory;
+
+use super::capacity::{self, Capacity, Search};
+use super::disturb::{self, Seen};
+use super::latency::{self, Setting};
+use super::levels::HitMiss;
+use super::{Gap, Notebook, fetch};
+use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use crate::topology::{Element, ElementName, Finding, Latency};
+use crate::units::{Bytes, MIB};
+
+/// Largest footprint tried of a cache that an SM has to itself: four times the largest unified L1 known, 256 KiB.
+const PRIVATE_LIMIT: Bytes = Bytes(MIB);
+/// Footprint small enough for every first-level cache known (the smallest holds 2 KiB).
+const SMALL: Bytes = Bytes(1024);
+/// Distance of elements in a latency chase of a data cache: the largest line known.
+const APART: Bytes = Bytes(128);
+
+/// Everything that is asked of one element.
+pub fn element(name: ElementName, notebook: &Notebook) -> Element {
+    match name {
+        ElementName::L1 => l1(notebook),
+        ElementName::Texture => data_cache(notebook, LoadPath::Texture),
+        ElementName::ReadOnly => data_cache(notebook, LoadPath::GlobalNc),
+        ElementName::ConstantL1 => constant::l1(notebook),
+        ElementName::ConstantL15 => constant::l15(notebook),
+        ElementName::ConstantUniform => constant::uniform(notebook),
+        ElementName::Shared => memory::shared(notebook),
+        ElementName::Local => memory::local(notebook),
+        ElementName::L2 => memory::l2(notebook),
+        ElementName::Dram => memory::dram(notebook),
+        ElementName::Host => memory::host(notebook),
+    }
+}
+
+/// Hits of a small footprint, by any path.
+fn small(path: LoadPath) -> Experiment {
+    Experiment {
+        order: Order::Random,
+        warm_laps: 2,
+        walk: Walk::Straight,
+        timed_loads: 256,
+        ..Experiment::chase(Kernel::PerLoad, path, SMALL, Bytes(64))
+    }
+}
+
+/// Whether loads by `path` are answered before the L2: by the distribution of their latencies against `.cg`.
+fn cached_before_l2(notebook: &Notebook, path: LoadPath) -> Result<Option<HitMiss>, Gap> {
+    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
+        Ok(levels) => Ok(Some(levels)),
+        Err(Gap::Unknown(_)) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+    let levels = cached_before_l2(notebook, path)?;
+    let method = format!("latency of a small footprint by {path} against ld.global.cg");
+    Ok(match levels {
+        Some(l) => Finding::measured(true, method)
+            .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss)),
+        None => Finding::measured(false, method).note("the two are alike"),
+    })
+}
+
+/// The sector of a first-level cache: what a cold load that misses it brings in.
+fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
+    notebook.once(&format!("sector {}", path.name()), || {
+        let Some(levels) = cached_before_l2(notebook, path)? else {
+            return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
+        };
+        fetch::granularity(notebook, path, path.element(), false, levels.threshold)
+    })
+}
+
+fn search_of(notebook: &Notebook, path: LoadPath) -> Result<Search, Gap> {
+    let allocations = match path {
+        LoadPath::GlobalCa => notebook.effort().choose(1, 10, 20),
+        _ => notebook.effort().choose(1, 3, 10),
+    };
+    Ok(Search::first_level(path, sector(notebook, path)?.granularity, PRIVATE_LIMIT, allocations))
+}
+
+fn capacity_of(notebook: &Notebook, path: LoadPath) -> Result<Capacity, Gap> {
+    capacity::capacity(notebook, &search_of(notebook, path)?)
+}
+
+/// A cache as its path sees it, for disturbance.
+fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
+    let capacity = match path {
+        LoadPath::Constant => constant::l1_capacity(notebook)?,
+        _ => capacity_of(notebook, path)?,
+    };
+    let sector = match path {
+        LoadPath::Constant => constant::sector(notebook)?.granularity,
+        _ => sector(notebook, path)?.granularity,
+    };
+    Ok(Seen { path, usable: capacity.usable, stride: capacity.line.unwrap_or(sector), levels: capacity.levels })
+}
+
+fn l1(notebook: &Notebook) -> Element {
+    let cached = notebook.attribute(|| cached(notebook, LoadPath::GlobalCa));
+    Element { cached, ..data_cache(notebook, LoadPath::GlobalCa) }
+}
+
+fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
+    let capacity = || capacity_of(notebook, path);
+    let mut size = notebook.attribute(|| Ok(capacity()?.size(&search_of(notebook, path)?)));
+    if path == LoadPath::GlobalCa
+        && let Some(note) = carveout_note(notebook)
+    {
+        size = size.map(|f| if f.is_known() { f.note(note) } else { f });
+    }
+    Element {
+        size,
+        thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size())),
+        conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
+        staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
+        line_size: notebook.attribute(|| line_finding(capacity()?.line?)),
+        fetch_granularity: notebook.attribute(|| fetch_finding(sector(notebook, path)?)),
+        latency: first_level_latency(notebook, path),
+        miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty())),
+        shared_with: notebook.attribute(|| shared_with(notebook, path)),
+        instances_per_sm: notebook.attribute(|| instances(notebook, path)),
+        ..Element::default()
+    }
+}
+
+fn line_finding(line: Bytes) -> Result<Finding, Gap> {
+    Ok(Finding::measured(
+        line.0,
+        "misses of one and a half times the capacity, one element a chunk, by size of the chunk",
+    )
+    .unit("B")
+    .range(line.0 as f64, line.0 as f64))
+}
+
+fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding, Gap> {
+    let size = fetch.granularity.0;
+    Ok(Finding::measured(size, "distance between the misses of a cold walk, element by element")
+        .unit("B")
+        .range(size as f64, size as f64)
+        .note(format!("{:.1} % of the distances agree", fetch.agreement * 100.0)))
+}
+
+fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
+    let setting = Setting {
+        path,
+        footprint: Bytes::kib(4),
+        stride: APART,
+        shared: false,
+        allocations: notebook.effort().choose(1, 3, 5),
+        sms: u32::MAX,
+    };
+    let infer = || {
+        if cached_before_l2(notebook, path)?.is_none() {
+            return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
+        }
+        latency::measure(notebook, &setting)
+    };
+    latency::findings(notebook, infer, &format!("whole-lap chase by {path}, 2n against n loads, every SM at once"))
+}
+
+/// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.
+fn carveout_note(notebook: &Notebook) -> Option<String> {
+    let least = search_of(notebook, LoadPath::GlobalCa).ok()?;
+    let more = Search { carveout: 50, allocations: 1, ..least };
+    match (capacity::rough(notebook, &least), capacity::rough(notebook, &more)) {
+        (Ok(a), Ok(b)) if b.low < a.low => {
+            Some(format!("with the least shared memory; asking for 50 % shared memory moves the knee to {}", b.low))
+        }
+        (Ok(_), Ok(b)) => Some(format!(
+            "asking for 50 % shared memory leaves the knee at {}: the carveout is fixed or the hint ignored",
+            b.low
+        )),
+        _ => None,
+    }
+}
+
+/// Paths whose caches may be one, with their elements.
+const DATA_PATHS: [(LoadPath, ElementName); 3] = [
+    (LoadPath::GlobalCa, ElementName::L1),
+    (LoadPath::Texture, ElementName::Texture),
+    (LoadPath::GlobalNc, ElementName::ReadOnly),
+];
+
+fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+    let own = seen(notebook, path)?;
+    let mut names: Vec<&str> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut missing = false;
+    let others = DATA_PATHS.iter().filter(|(other, _)| *other != path);
+    for (other, name) in others {
+        // A constant cache is small, so it is always the one whose content is watched.
+        let verdict = seen(notebook, *other).and_then(|other| disturb::one_cache(notebook, &own, &other));
+        match verdict {
+            Ok(true) => names.push(name.key()),
+            Ok(false) => {}
+            Err(Gap::Missing) => missing = true,
+            Err(gap) => notes.push(format!("{}: {}", name.key(), gap.finding().reason.unwrap_or_default())),
+        }
+    }
+    if missing {
+        return Err(Gap::Missing);
+    }
+    if names.is_empty() && !notes.is_empty() {
+        return Gap::unknown(notes.join("; "));
+    }
+    let finding = Finding::measured(
+        names.into_iter().map(serde_json::Value::from).collect::<Vec<_>>(),
+        "disturbance: what one path has cached is displaced by the other",
+    );
+    Ok(notes.into_iter().fold(finding, Finding::note))
+}
+
+fn instances(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+    let found = disturb::instances(notebook, &seen(notebook, path)?)?;
+    Ok(Finding::measured(found.count, "disturbance of thread 0 by every other thread of a full block")
+        .range(f64::from(found.count), f64::from(found.count))
+        .note(format!("{} of {} threads share thread 0's", found.sharing, found.block)))
+}
