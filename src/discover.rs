@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::gpu::DeviceFacts;
-use crate::probe::{self, Effort, Notebook};
+use crate::probe::{self, Effort, Gap, Notebook};
 use crate::source::Source;
 use crate::topology::{Element, ElementName};
 
@@ -94,14 +94,19 @@ pub fn discover(
     let after = run.stage(&mut notebook, None, "clock", probe::clock::after);
     let mut warnings = Vec::new();
     let mut clock_mhz = None;
+    let reason = |gap: &Gap| gap.clone().finding().reason.unwrap_or_default();
     match (&clock, &after) {
         (Ok(before), Ok(after)) => {
             clock_mhz = Some((before.low.min(after.low) * 1e3, before.high.max(after.high) * 1e3));
             warnings.extend(probe::clock::drift(before, after));
         }
-        (Err(gap), _) | (_, Err(gap)) => {
-            let reason = gap.clone().finding().reason.unwrap_or_default();
-            warnings.push(format!("the SM clock could not be measured ({reason}); latencies are in cycles only"));
+        (Ok(before), Err(gap)) => {
+            clock_mhz = Some((before.low * 1e3, before.high * 1e3));
+            warnings.push(format!("the SM clock was not measured again at the end: {}", reason(gap)));
+        }
+        (Err(gap), _) => {
+            warnings
+                .push(format!("the SM clock could not be measured ({}); latencies are in cycles only", reason(gap)));
         }
     }
     Discovery { elements, clock_mhz, warnings, experiments: notebook.len(), stages: run.stages }
