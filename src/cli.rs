@@ -11,7 +11,7 @@ use gpu_strata::topology::ElementName;
 #[command(name = "strata", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Exit status: 0 all that was asked for was answered (a reasoned \"unknown\" is an answer); \
     1 the run failed; 2 bad usage or bad input file; 3 no such device or driver; 4 answered in part; \
-    130 interrupted.")]
+    130 interrupted.\n\nSTRATA_CUDA_LIBRARY names the driver's library (libcuda.so.1) where it lies in an unusual place.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

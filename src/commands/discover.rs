@@ -22,7 +22,7 @@ use crate::cli::Discover;
 pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
     // What cannot be written is noticed before anything is measured.
     let destination = output::Destination::open(&arguments.output)?;
-    let mut writer = arguments.record.as_deref().map(output::recorder).transpose()?;
+    let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
@@ -44,6 +44,7 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
         telemetry_start: telemetry,
         ..RunInfo::default()
     };
+    let mut writer = record.map(output::Reserved::record).transpose()?;
     if let Some(writer) = &mut writer {
         writer.header(&Header { device: facts.clone(), run: run.clone() }).map_err(Fault::run)?;
     }

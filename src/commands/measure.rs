@@ -28,7 +28,7 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
         output::stdout(&(serde_json::to_string_pretty(&list).map_err(Fault::run)? + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut writer = arguments.record.as_deref().map(output::recorder).transpose()?;
+    let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
     let mut gpu = Cuda::open(&arguments.device).map_err(Fault::gpu)?;
     let run = RunInfo {
         tool_version: env!("CARGO_PKG_VERSION").into(),
@@ -37,6 +37,7 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
         telemetry_start: gpu.telemetry(),
         ..RunInfo::default()
     };
+    let mut writer = record.map(output::Reserved::record).transpose()?;
     if let Some(writer) = &mut writer {
         writer.header(&Header { device: gpu.facts().clone(), run: run.clone() }).map_err(Fault::run)?;
     }

@@ -1,47 +1,77 @@
 //! Where a result goes: standard output, or a file that is opened before anything is measured.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
+use gpu_strata::recording::Writer;
 use gpu_strata::report;
 use gpu_strata::topology::Topology;
 
 use super::Fault;
 use crate::cli::{self, Format};
 
-/// An opened destination.
-pub struct Destination {
-    file: Option<(File, PathBuf)>,
+/// A file that is to be written later. It is opened at once, so that a path that cannot be written is noticed before anything
+/// is measured; what is in it stays until there is something to put in its place, and a file that was not there before is
+/// taken away again if nothing comes.
+pub struct Reserved {
+    path: PathBuf,
+    created: bool,
 }
 
-impl Destination {
-    /// Opens the file, if there is to be one, so that a path that cannot be written is noticed at once. An existing file
-    /// keeps its content until the result is there.
-    pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
-        let Some(path) = &arguments.output else { return Ok(Destination { file: None }) };
-        let file = File::options()
+impl Reserved {
+    /// Opens the file for writing. `option` is the option that named it.
+    pub fn open(path: &Path, option: &str) -> Result<Self, Fault> {
+        let created = !path.exists();
+        File::options()
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)
-            .with_context(|| format!("cannot write `{}`; choose another --output", path.display()))
+            .with_context(|| format!("cannot write `{}`; name another file with {option}", path.display()))
             .map_err(Fault::usage)?;
-        Ok(Destination { file: Some((file, path.clone())) })
+        Ok(Reserved { path: path.to_owned(), created })
+    }
+
+    /// The path, which from now on holds what its user puts there.
+    fn take(mut self) -> PathBuf {
+        self.created = false;
+        std::mem::take(&mut self.path)
+    }
+
+    /// Starts a recording there.
+    pub fn record(self) -> Result<Writer, Fault> {
+        Writer::create(&self.take()).map_err(Fault::run)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if self.created {
+            // It is empty and nobody asked for an empty file; if it cannot be removed, that is no worse.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Where the report goes.
+pub struct Destination {
+    file: Option<Reserved>,
+}
+
+impl Destination {
+    /// Reserves the file, if there is to be one.
+    pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
+        let file = arguments.output.as_deref().map(|path| Reserved::open(path, "--output")).transpose()?;
+        Ok(Destination { file })
     }
 
     /// Writes the whole result.
     pub fn write(self, text: &str) -> Result<(), Fault> {
-        match self.file {
-            None => stdout(text),
-            Some((mut file, path)) => file
-                .set_len(0)
-                .and_then(|()| file.write_all(text.as_bytes()))
-                .and_then(|()| file.flush())
-                .with_context(|| format!("writing `{}` failed", path.display()))
-                .map_err(Fault::run),
-        }
+        let Some(reserved) = self.file else { return stdout(text) };
+        let path = reserved.take();
+        fs::write(&path, text).with_context(|| format!("writing `{}` failed", path.display())).map_err(Fault::run)
     }
 }
 
@@ -57,11 +87,6 @@ pub fn render(topology: &Topology, format: Format) -> Result<String, Fault> {
         Format::Text => Ok(report::text(topology)),
         Format::Json => report::json(topology).map_err(Fault::run),
     }
-}
-
-/// Opens a recording to write to, before anything is measured.
-pub fn recorder(path: &Path) -> Result<gpu_strata::recording::Writer, Fault> {
-    gpu_strata::recording::Writer::create(path).map_err(|e| Fault::usage(anyhow!(e)))
 }
 
 /// Prints warnings to standard error.

@@ -8,6 +8,8 @@
 //!
 //! Assumes that SMs are alike. Fails if the cache is smaller than [`START`] or larger than the limit (then it says so).
 
+use std::collections::BTreeMap;
+
 use super::levels::HitMiss;
 use super::{Gap, Notebook, Sheet, line};
 use crate::analysis::growth::{self, Growth};
@@ -330,10 +332,21 @@ impl Capacity {
         )
         .unit("B")
         .range(low, high)
+        .note(self.allocations())
         .note(format!(
             "change point at {}, confirmed by Kolmogorov-Smirnov (D = {:.3}, critical {:.3})",
             self.change_point, self.ks.0, self.ks.1
         ))
+    }
+
+    /// Which usable capacities were found, and in how many allocations each.
+    fn allocations(&self) -> String {
+        let mut counts: BTreeMap<Bytes, usize> = BTreeMap::new();
+        for &size in &self.by_allocation {
+            *counts.entry(size).or_default() += 1;
+        }
+        let listed: Vec<String> = counts.iter().rev().map(|(size, count)| format!("{size} in {count}")).collect();
+        format!("allocations: {}", listed.join(", "))
     }
 
     /// As the finding `thrash_size`.

@@ -1,0 +1,246 @@
+//! The command as its users meet it: help, bad input, files that cannot be written, a pipe that closes.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use gpu_strata::recording::VERSION;
+use tempfile::TempDir;
+
+/// Result of a run: exit status, standard output, standard error.
+struct Run {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs strata where no driver can be found, at 80 columns.
+fn strata(arguments: &[&str]) -> Run {
+    let done = command(arguments).output().expect("the binary runs");
+    Run {
+        status: done.status.code(),
+        stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+    }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_strata"));
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).env("COLUMNS", "80");
+    command.env("STRATA_CUDA_LIBRARY", "/nonexistent/libcuda.so.1");
+    command
+}
+
+/// The committed recording of a discovery.
+fn recording() -> PathBuf {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+    let mut all: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    all.retain(|p| p.extension().is_some_and(|e| e == "strata") && p.with_extension("txt").exists());
+    all.sort();
+    all.remove(0)
+}
+
+/// Bad usage or input: status 2, nothing on standard output, and these words on standard error.
+#[track_caller]
+fn refused(arguments: &[&str], words: &[&str]) {
+    let run = strata(arguments);
+    assert_eq!(run.status, Some(2), "{arguments:?}: {}", run.stderr);
+    assert_eq!(run.stdout, "", "{arguments:?}");
+    for word in words {
+        assert!(run.stderr.contains(word), "{arguments:?}: no {word:?} in: {}", run.stderr);
+    }
+    assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+}
+
+#[test]
+fn help_reads_well() {
+    for command in ["", "discover", "replay", "devices", "measure", "export", "schema", "completions"] {
+        let arguments: Vec<&str> = if command.is_empty() { vec!["--help"] } else { vec![command, "--help"] };
+        let run = strata(&arguments);
+        assert_eq!(run.status, Some(0));
+        let name = if command.is_empty() { "strata" } else { command };
+        insta::assert_snapshot!(format!("help_{name}"), run.stdout);
+        assert!(run.stdout.lines().all(|l| l.chars().count() <= 80), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn without_arguments_it_shows_the_help() {
+    let run = strata(&[]);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
+    assert!(run.stderr.contains("Usage: strata <COMMAND>"), "{}", run.stderr);
+    let version = strata(&["--version"]);
+    assert_eq!(version.stdout, format!("strata {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn what_does_not_exist_is_refused_with_what_does() {
+    refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
+    refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
+    refused(&["discover", "--format", "yaml"], &["yaml", "text", "json"]);
+    refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
+    refused(&["discover", "--device", "sim:a100"], &["sim:a100", "auto, cuda:N"]);
+    refused(&["discovr"], &["discovr", "discover"]);
+    refused(&["replay"], &["FILE.strata"]);
+    refused(&["export", "x.strata"], &["--csv"]);
+}
+
+#[test]
+fn a_missing_driver_is_said_before_anything_else_happens() {
+    for arguments in [&["devices"][..], &["discover"]] {
+        let run = strata(arguments);
+        assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
+        assert!(run.stderr.contains("strata replay FILE"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn files_that_cannot_be_written_are_named_before_the_device_is_opened() {
+    for option in ["--output", "--record"] {
+        refused(&["discover", option, "/nonexistent/folder/file"], &["/nonexistent/folder/file", option]);
+    }
+    let replayed = recording();
+    let replayed = replayed.to_str().unwrap();
+    refused(&["replay", replayed, "--output", "/nonexistent/file"], &["/nonexistent/file", "--output"]);
+    refused(&["export", replayed, "--csv", "/proc/nothing"], &["/proc/nothing"]);
+}
+
+#[test]
+fn a_run_that_fails_leaves_files_as_they_were() {
+    let dir = TempDir::new().unwrap();
+    let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+    fs::write(&old, "precious").unwrap();
+    for option in ["--output", "--record"] {
+        for file in [&old, &new] {
+            assert_eq!(strata(&["discover", option, file.to_str().unwrap()]).status, Some(3));
+        }
+        assert_eq!(fs::read_to_string(&old).unwrap(), "precious", "{option}");
+        assert!(!new.exists(), "{option} left an empty file");
+    }
+}
+
+#[test]
+fn a_result_goes_where_it_is_told_to() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("report.txt");
+    fs::write(&file, "x".repeat(1 << 20)).unwrap();
+    let replayed = recording();
+    let replayed = replayed.to_str().unwrap();
+    let run = strata(&["replay", replayed, "--output", file.to_str().unwrap()]);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(0), ""));
+    assert_eq!(fs::read_to_string(&file).unwrap(), strata(&["replay", replayed]).stdout);
+}
+
+#[test]
+fn damaged_recordings_are_refused_with_what_is_wrong_and_where() {
+    let dir = TempDir::new().unwrap();
+    let whole = fs::read(recording()).unwrap();
+    let with = |name: &str, bytes: &[u8]| {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let mut flipped = whole.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0x10;
+    let mut newer = whole.clone();
+    newer[8..10].copy_from_slice(&(VERSION + 1).to_le_bytes());
+    let cases = [
+        ("/nonexistent.strata".to_owned(), vec!["/nonexistent.strata"]),
+        (with("empty.strata", b""), vec!["empty"]),
+        (with("text.strata", b"{\"schema\": 1}\n"), vec!["not a"]),
+        (with("newer.strata", &newer), vec!["version"]),
+        (with("head.strata", &whole[..20]), vec!["20"]),
+        (with("flipped.strata", &flipped), vec!["byte"]),
+    ];
+    for (file, words) in &cases {
+        refused(&["replay", file], words);
+        refused(&["export", file, "--csv", dir.path().to_str().unwrap()], words);
+        refused(&["measure", file], words);
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_replays_up_to_the_cut_and_says_so() {
+    let dir = TempDir::new().unwrap();
+    let whole = fs::read(recording()).unwrap();
+    let cut = dir.path().join("cut.strata");
+    fs::write(&cut, &whole[..whole.len() * 2 / 3]).unwrap();
+    let run = strata(&["replay", cut.to_str().unwrap()]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("was cut at byte"), "{}", run.stderr);
+    assert!(run.stdout.contains("was cut at byte") && run.stdout.contains("L1 data"), "{}", run.stdout);
+}
+
+#[test]
+fn only_names_what_is_reported() {
+    let replayed = recording();
+    let run = strata(&["replay", replayed.to_str().unwrap(), "--only", "l2,shared", "--format", "json"]);
+    let result: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let mut names: Vec<&str> = result["elements"].as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["l2", "shared"]);
+}
+
+#[test]
+fn every_key_of_a_result_is_in_the_schema() {
+    let schema: serde_json::Value = serde_json::from_str(&strata(&["schema"]).stdout).unwrap();
+    let replayed = recording();
+    let result = strata(&["replay", replayed.to_str().unwrap(), "--format", "json"]).stdout;
+    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    let known = |of: &serde_json::Value| of["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let check = |value: &serde_json::Value, of: &serde_json::Value| {
+        for key in value.as_object().unwrap().keys() {
+            assert!(known(of).contains(key), "`{key}` is not in the schema");
+        }
+    };
+    check(&result, &schema);
+    check(&result["device"], &schema["$defs"]["DeviceFacts"]);
+    check(&result["run"], &schema["$defs"]["RunInfo"]);
+    for element in result["elements"].as_object().unwrap().values() {
+        check(element, &schema["$defs"]["Element"]);
+        for (name, finding) in element.as_object().unwrap() {
+            if name != "latency" {
+                check(finding, &schema["$defs"]["Finding"]);
+                assert!(!finding["value"].is_null() || finding["reason"].is_string(), "{name} has neither");
+            }
+        }
+    }
+    for required in schema["required"].as_array().unwrap() {
+        assert!(result.get(required.as_str().unwrap()).is_some(), "{required} is missing");
+    }
+}
+
+#[test]
+fn experiments_are_data() {
+    let dir = TempDir::new().unwrap();
+    let replayed = recording();
+    let replayed = replayed.to_str().unwrap();
+    let printed = strata(&["measure", replayed, "--number", "5,9", "--print"]);
+    assert_eq!(printed.status, Some(0), "{}", printed.stderr);
+    let file = dir.path().join("two.json");
+    fs::write(&file, &printed.stdout).unwrap();
+    assert_eq!(strata(&["measure", file.to_str().unwrap(), "--print"]).stdout, printed.stdout);
+    refused(&["measure", replayed, "--number", "99999999"], &["99999999"]);
+    fs::write(&file, "[{\"kernel\": \"lap\"}]").unwrap();
+    refused(&["measure", file.to_str().unwrap()], &["two.json", "path", "line 1"]);
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let mut child = command(&["schema"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The reader goes away before the first byte can have filled the pipe.
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn completions_exist_for_the_usual_shells() {
+    for shell in ["bash", "zsh", "fish"] {
+        let run = strata(&["completions", shell]);
+        assert!(run.status == Some(0) && run.stdout.contains("discover"), "{shell}");
+    }
+}
