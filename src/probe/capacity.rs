@@ -321,18 +321,16 @@ impl Capacity {
     pub fn size(&self, search: &Search) -> Finding {
         let low = self.by_allocation.iter().min().map_or(0.0, |b| b.0 as f64);
         let high = self.by_allocation.iter().max().map_or(0.0, |b| b.0 as f64);
+        let over = match self.by_allocation.len() {
+            1 => "one place in memory".to_owned(),
+            count => format!("median and range of {count} allocations ({})", self.allocations()),
+        };
         Finding::measured(
             self.usable.0,
-            format!(
-                "per-load chase by {}, nested footprints; median and range of {} allocations, step {} B",
-                search.path,
-                self.by_allocation.len(),
-                search.sector.0
-            ),
+            format!("per-load chase by {}, nested footprints; {over}, step {} B", search.path, search.sector.0),
         )
         .unit("B")
         .range(low, high)
-        .note(self.allocations())
         .note(format!(
             "change point at {}, confirmed by Kolmogorov-Smirnov (D = {:.3}, critical {:.3})",
             self.change_point, self.ks.0, self.ks.1
@@ -346,7 +344,7 @@ impl Capacity {
             *counts.entry(size).or_default() += 1;
         }
         let listed: Vec<String> = counts.iter().rev().map(|(size, count)| format!("{size} in {count}")).collect();
-        format!("allocations: {}", listed.join(", "))
+        listed.join(", ")
     }
 
     /// As the finding `thrash_size`.
