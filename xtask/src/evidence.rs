@@ -211,21 +211,27 @@ const GROUPS: [(&str, u32); 4] = [("near hit", 360), ("far hit", 500), ("near DR
 
 fn halves_table(all: &[(Experiment, Samples)]) -> String {
     let names: Vec<&str> = GROUPS.iter().map(|g| g.0).collect();
-    let mut out =
-        format!("| footprint | SM | lines that are cold at | {} |\n|---|---|---|---|---|---|---|\n", names.join(" | "));
+    let mut out = format!(
+        "| footprint | SM | lines that are cold at | cold median | {} |\n|---|---|---|---|---|---|---|---|\n",
+        names.join(" | ")
+    );
     let group = |latency: u32| GROUPS.iter().position(|&(_, below)| latency < below).unwrap_or(GROUPS.len() - 1);
     for pair in all.chunks_exact(2) {
         for cold_group in [2, 3] {
             let mut counts = [0usize; GROUPS.len()];
+            let mut colds = Vec::new();
             let warm = pair[1].1.latencies.iter().zip(&pair[0].1.latencies);
-            for (&warm, _) in warm.filter(|&(_, &cold)| group(cold) == cold_group) {
+            for (&warm, &cold) in warm.filter(|&(_, &cold)| group(cold) == cold_group) {
                 counts[group(warm)] += 1;
+                colds.push(cold);
             }
+            let median = robust::median_u32(&colds).unwrap_or(f64::NAN);
             let total: usize = counts.iter().sum();
             let shares: Vec<String> =
                 counts.iter().map(|&c| format!("{:.2}", c as f64 / total.max(1) as f64)).collect();
             let (e, s) = &pair[0];
-            let _ = writeln!(out, "| {} | {} | {} | {} |", e.footprint, s.sm, GROUPS[cold_group].0, shares.join(" | "));
+            let cold = GROUPS[cold_group].0;
+            let _ = writeln!(out, "| {} | {} | {cold} | {median:.0} | {} |", e.footprint, s.sm, shares.join(" | "));
         }
     }
     out
