@@ -32,9 +32,10 @@ pub fn devices(listed: &[Listed]) -> String {
     trimmed(&table)
 }
 
-/// A table without the blanks at the ends of its lines.
+/// A table without the padding at the beginnings and ends of its lines.
 pub(super) fn trimmed(table: &Table) -> String {
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let lines: Vec<String> =
+        table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
 }
 
