@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Reading order: [`experiment`] and [`samples`] (the two halves of every exchange), [`probe::elements`] (what is asked of
-//! which memory), [`probe::capacity`] (one question in full), [`kernels`] (what runs on the device), [`bench`] (how it is
+//! which memory), [`probe::capacity`] (one question in full), [`kernels`] (what runs on the device), [`mod@bench`] (how it is
 //! made to run), [`discover`] (the loop that ties them). To add an attribute, see [`probe`].
 //!
 //! Two seams: [`gpu::Gpu`] below the bench and [`source::Source`] above it. Nothing above a seam asks what is below.

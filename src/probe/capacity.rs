@@ -6,7 +6,7 @@
 //! smaller one is a prefix of a larger), hits and misses are counted, and the knee is where misses begin to *grow*, over
 //! several allocations. A handful of misses that stays the same is a conflict and a finding of its own.
 //!
-//! Assumes that SMs are alike. Fails if the cache is smaller than [`START`] or larger than the limit (then it says so).
+//! Assumes that SMs are alike. Fails if the cache is smaller than 1 KiB or larger than the limit (then it says so).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! A stand-in for the CUDA driver, for tests without a GPU: two devices, memory that is the host's, modules that hold what
-//! their text declares, and kernels that do nothing. `FAKE_CUDA_FAULT` chooses what goes wrong; see [`fault::Fault`].
+//! their text declares, and kernels that do nothing. `FAKE_CUDA_FAULT` chooses what goes wrong; see `fault::Fault`.
 //!
 //! It is written from `cuda.h`, not from the program under test, and refuses what a driver would refuse: an argument that is
 //! not laid out as the header says gives an error.
