@@ -4,15 +4,17 @@
 //! of bisection (a batch of footprints costs no more than one, each on an SM of its own), the latency vectors reduced to
 //! distances, the change point by cost, the Kolmogorov-Smirnov test. What is reported is finer: footprints are nested (a
 //! smaller one is a prefix of a larger), hits and misses are counted, and the knee is where misses begin to *grow*, over
-//! several allocations. A handful of misses that stays the same is a conflict and a finding of its own.
+//! several allocations. A handful of misses that stays the same is a conflict and a finding of its own. Loads
+//! that are slow at random are told from misses in [`super::spikes`].
 //!
 //! Assumes that SMs are alike. Fails if the cache is smaller than 1 KiB or larger than the limit (then it says so).
 
 use std::collections::BTreeMap;
 
 use super::levels::HitMiss;
+use super::spikes::{self, Count, Spikes};
 use super::{Gap, Notebook, Sheet, line};
-use crate::analysis::growth::{self, Growth};
+use crate::analysis::growth::Growth;
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
 use crate::experiment::{Experiment, Kernel, LoadPath};
@@ -49,12 +51,15 @@ pub struct Search {
     pub carveout: u8,
     /// Allocations.
     pub allocations: u32,
+    /// Elements that a cache before this one may keep. Chains that leave sectors out must be several times as long, or what
+    /// misses here hits there.
+    pub before: u64,
 }
 
 impl Search {
     /// Of a cache that begins at the smallest footprint.
     pub fn first_level(path: LoadPath, sector: Bytes, limit: Bytes, allocations: u32) -> Self {
-        Search { path, sector, limit, start: START, carveout: 0, allocations }
+        Search { path, sector, limit, start: START, carveout: 0, allocations, before: 0 }
     }
 
     fn key(&self) -> String {
@@ -103,18 +108,24 @@ pub struct Rough {
     pub high: Bytes,
     /// Hits and misses.
     pub levels: HitMiss,
+    /// Slow loads of footprints well below the change.
+    pub spikes: Spikes,
     /// Where the thesis' pipeline puts the change.
     pub change_point: Bytes,
     /// Statistic and critical value of the test that confirmed it.
     pub ks: (f64, f64),
 }
 
-fn miss_points(sheets: &[Sheet], levels: &HitMiss) -> Vec<(u64, f64)> {
-    let mut points: Vec<(u64, f64)> =
-        sheets.iter().map(|s| (s.experiment.footprint.0, levels.misses(s.latencies()) as f64)).collect();
-    points.sort_unstable_by_key(|p| p.0);
-    points.dedup_by_key(|p| p.0);
-    points
+fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
+    let count = |s: &Sheet| Count {
+        footprint: s.experiment.footprint.0,
+        loads: s.latencies().len(),
+        slow: levels.misses(s.latencies()) as f64,
+    };
+    let mut counts: Vec<Count> = sheets.iter().map(count).collect();
+    counts.sort_unstable_by_key(|c| c.footprint);
+    counts.dedup_by_key(|c| c.footprint);
+    counts
 }
 
 /// Doubling, one round of sections, and the thesis' test.
@@ -151,23 +162,36 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
                 first.experiment.footprint
             ));
         }
+        // The last footprint before the change may have its first misses already.
+        let spikes = Spikes::among(&counts(&sheets[..(at - 1).max(1)], &levels));
         let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
-        // Half an octave more on each side, so that both distributions of the test are filled.
+        // A quarter of an octave more on the lower side, so that the test's first distribution is filled.
         let wide = Bracket { low: bracket.low - bracket.low / 4, high: bracket.high };
         let sections: Vec<Experiment> = search::sections(wide, search.sector.0, SECTIONS)
             .into_iter()
             .map(|size| search.chase(Bytes(size), search.sector, 0))
             .collect();
-        let sweep = notebook.read(&sections)?;
-        let tested = test(&sweep)?;
-        let points = miss_points(&sweep, &levels);
-        let Some(knee) = growth::growth(&points) else {
+        let mut sweep = notebook.read(&sections)?;
+        let tested = match test(&sweep) {
+            // With the change at the very end of the bracket, it is the second one that lacks.
+            Err(Gap::Unknown(_)) if bracket.high < search.limit.0 => {
+                let beyond = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 2).min(search.limit.0) };
+                let sections = search::sections(beyond, search.sector.0, SECTIONS / 2).into_iter();
+                let chases: Vec<Experiment> =
+                    sections.map(|size| search.chase(Bytes(size), search.sector, 0)).collect();
+                sweep.extend(notebook.read(&chases)?);
+                test(&sweep)?
+            }
+            tested => tested?,
+        };
+        let Some(knee) = spikes::knee(&counts(&sweep, &levels), spikes) else {
             return Gap::unknown("misses do not grow with the footprint");
         };
         Ok(Rough {
             low: Bytes(knee.last_flat),
             high: Bytes(knee.first_grown),
             levels,
+            spikes,
             change_point: tested.0,
             ks: tested.1,
         })
@@ -206,8 +230,12 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
         if line == Err(Gap::Missing) {
             return Err(Gap::Missing);
         }
-        // Coarse steps are lines: every line that is visited shows whether it was kept.
-        let step = line.as_ref().map_or(search.sector, |l| (*l).max(search.sector));
+        // Coarse steps are lines: every line that is visited shows whether it was kept. Behind another cache no sector is
+        // left out, so that nothing is kept there.
+        let step = match &line {
+            Ok(line) if search.before == 0 => (*line).max(search.sector),
+            _ => search.sector,
+        };
         let knees: Vec<Result<Growth, Gap>> =
             (0..search.allocations).map(|a| one_allocation(notebook, search, &rough, step, a)).collect();
         let stairs = staircase(notebook, search, &rough, step);
@@ -258,8 +286,7 @@ fn one_allocation(
                 sweep.push(chase);
             }
         }
-        let points = miss_points(&notebook.read(&sweep)?, &rough.levels);
-        let Some(knee) = growth::growth(&points) else {
+        let Some(knee) = spikes::knee(&counts(&notebook.read(&sweep)?, &rough.levels), rough.spikes) else {
             // This allocation holds more than the first one did: look further up.
             if bracket.high >= limit {
                 return Gap::unknown(format!("misses do not grow up to {}", Bytes(limit)));
@@ -268,7 +295,7 @@ fn one_allocation(
             continue;
         };
         if knee.first_grown - knee.last_flat <= step.0 {
-            return finest(notebook, search, &rough.levels, step, allocation, knee);
+            return finest(notebook, search, rough, step, allocation, knee);
         }
         bracket = Bracket { low: knee.last_flat, high: knee.first_grown };
     }
@@ -279,7 +306,7 @@ fn one_allocation(
 fn finest(
     notebook: &Notebook,
     search: &Search,
-    levels: &HitMiss,
+    rough: &Rough,
     step: Bytes,
     allocation: u32,
     knee: Growth,
@@ -289,7 +316,8 @@ fn finest(
     }
     let sizes = (knee.last_flat..=knee.first_grown).step_by(search.sector.0 as usize);
     let chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, allocation)).collect();
-    let points = miss_points(&notebook.read(&chases)?, levels);
+    let points: Vec<(u64, f64)> =
+        counts(&notebook.read(&chases)?, &rough.levels).iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect();
     // At the knee the misses were `base`, counted in lines; in sectors they are up to that many times more.
     let base = points.first().map_or(0.0, |p| p.1);
     let grown = points.iter().position(|&(_, misses)| misses > base);

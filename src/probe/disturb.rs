@@ -3,7 +3,8 @@
 //! One thread warms a small chain, another walks one and a quarter times the capacity that it sees on its own path, and
 //! the first times its chain again (Größler, sections 4.5 and 4.6). In one physical cache the first chain is gone; in two
 //! it is untouched. For the instances the two threads use the same path: thread 0 against every other thread of a full
-//! block; those that never disturb it are served by another instance.
+//! block; those that never disturb it are served by another instance. That something is untouched counts only where such
+//! a walk can displace: if loads by a path do not even displace what it cached itself, its capacity was taken too small.
 //!
 //! Assumes that a warp stays with its instance while the block lives. Fails if a path bypasses its cache under load.
 
@@ -74,7 +75,8 @@ fn share_gone(seen: &Seen, sheet: &Sheet) -> f64 {
 ///
 /// # Errors
 ///
-/// An unknown, if about half is gone, which neither one cache nor two explain.
+/// An unknown, if about half is gone, which neither one cache nor two explain, or if a path does not even displace what it
+/// cached itself.
 pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<bool, Gap> {
     let thread = notebook.facts().warp_size.max(1);
     // The partner is in the next warp, and in the same one too: an instance may serve warps, or threads.
@@ -84,6 +86,9 @@ pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<boo
     if gone > DISPLACED {
         Ok(true)
     } else if gone < UNTOUCHED {
+        // Both are asked before any gap ends the round.
+        let controls = [first, second].map(|seen| displaces_itself(notebook, seen));
+        controls.into_iter().collect::<Result<Vec<()>, _>>()?;
         Ok(false)
     } else {
         Gap::unknown(format!(
@@ -93,6 +98,21 @@ pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<boo
             first.path
         ))
     }
+}
+
+/// The control: loads by a path displace what the same path has cached, from the same warp or from the next.
+fn displaces_itself(notebook: &Notebook, seen: &Seen) -> Result<(), Gap> {
+    let facts = notebook.facts();
+    let block = facts.max_threads_per_block.max(2);
+    let chases: Vec<Experiment> =
+        [1, facts.warp_size.clamp(1, block - 1)].map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).into();
+    if notebook.read(&chases)?.iter().any(|s| share_gone(seen, s) > DISPLACED) {
+        return Ok(());
+    }
+    Gap::unknown(format!(
+        "loads by {} do not even displace what it had cached itself: it may hold more than {}",
+        seen.path, seen.usable
+    ))
 }
 
 /// What the disturbance of every thread says.
@@ -110,7 +130,7 @@ pub struct Instances {
 ///
 /// # Errors
 ///
-/// An unknown, if the threads that share do not divide the block evenly, or some neither displace nor spare.
+/// An unknown, if the threads that share do not divide the block evenly, some neither displace nor spare, or none does.
 pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     let block = notebook.facts().max_threads_per_block.max(2);
     let chases: Vec<Experiment> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
@@ -122,6 +142,12 @@ pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
         return Gap::unknown(format!(
             "{unclear} of {} threads displace only part of what thread 0 had cached",
             block - 1
+        ));
+    }
+    if displacing == 0 {
+        return Gap::unknown(format!(
+            "no thread displaces what thread 0 had cached, not even one of its warp: it may hold more than {}",
+            seen.usable
         ));
     }
     let sharing = displacing + 1;

@@ -3,13 +3,16 @@
 //! Filled by a full block of the SM that then measures, so that a footprint of 100 MiB takes a millisecond; then a chain
 //! that visits a sample of the footprint's lines, page by page, is timed load by load. Nothing else runs meanwhile.
 //! The footprint at which DRAM misses begin is the size; the rise from near to far hits, where an L2 has partitions, is
-//! not. Assumes that the sample stands for the footprint: it is spread evenly over it.
+//! not. Assumes that the sample stands for the footprint: it is spread evenly over it. Fill and sample go in steps of
+//! [`STRIDE`]; where three quarters of what is found overflow once every sector is loaded, lines are shorter than that and
+//! the search is made again in steps of a sector.
 
 use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
+use super::spikes::{self, Count, Spikes};
 use super::{Gap, Notebook, fetch, line};
-use crate::analysis::growth::{self, Growth};
+use crate::analysis::growth::Growth;
 use crate::analysis::robust;
 use crate::analysis::search::{self, Bracket};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
@@ -39,10 +42,10 @@ const DISAGREES: f64 = 0.9;
 /// A footprint counts as missing if more than this share of its sample does.
 const CHANGED: f64 = 0.05;
 
-fn sample(footprint: Bytes, allocation: u32, seed: u64) -> Experiment {
+fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Experiment {
     let pieces = footprint / PIECE;
-    let lines = (SAMPLE.div_ceil(pieces)).clamp(1, PIECE / STRIDE) as u32;
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, STRIDE);
+    let lines = (SAMPLE.div_ceil(pieces)).clamp(1, PIECE / stride) as u32;
+    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, stride);
     let chase = Experiment { order: Order::Paged { page: PIECE, lines }, ..chase };
     Experiment {
         timed_loads: chase.lap() as u32,
@@ -64,7 +67,7 @@ fn sample(footprint: Bytes, allocation: u32, seed: u64) -> Experiment {
 /// An unknown, if the two do not separate.
 pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     notebook.once("l2 levels", || {
-        let hits = sample(START * 4, 0, notebook.seed(10));
+        let hits = sample(START * 4, STRIDE, 0, notebook.seed(10));
         let sheets = notebook.read(&[hits.clone(), cold(&hits)])?;
         HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])
     })
@@ -77,13 +80,14 @@ fn cold(warm: &Experiment) -> Experiment {
 
 /// Share of a sample that comes from DRAM, line by line: a line is a miss if it takes about as long as the same line did
 /// when the L2 had been flushed. A fixed threshold would not do where an L2 has partitions: a hit in the far one and a
-/// miss to the near half of DRAM take about as long.
+/// miss to the near half of DRAM take about as long. Lines that the L2 had in spite of the flush say nothing.
 fn dram_share(levels: &HitMiss, warm: &[u32], cold: &[u32]) -> f64 {
     // Half of what the fastest DRAM loads take above a near hit: far hits gain at least as much over far DRAM.
     let fastest = robust::quantile_u32(cold, 0.25).unwrap_or_default();
     let gain = (fastest - levels.hit) / 2.0;
-    let misses = warm.iter().zip(cold).filter(|&(&w, &c)| f64::from(w) > f64::from(c) - gain).count();
-    if warm.is_empty() { 0.0 } else { misses as f64 / warm.len() as f64 }
+    let flushed = || warm.iter().zip(cold).filter(|&(_, &c)| c > levels.threshold);
+    let misses = flushed().filter(|&(&w, &c)| f64::from(w) > f64::from(c) - gain).count();
+    if misses == 0 { 0.0 } else { misses as f64 / flushed().count() as f64 }
 }
 
 /// [`dram_share`] of each of these samples.
@@ -99,15 +103,42 @@ fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Experiment]) ->
 ///
 /// An unknown with a lower bound, if no footprint that was tried misses.
 pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
-    notebook.once("l2 capacity", || {
+    let found = capacity_by(notebook, STRIDE);
+    let reached = match &found {
+        Ok(found) => found.usable,
+        Err(Gap::Beyond { bound, .. }) => *bound,
+        Err(_) => return found,
+    };
+    match shorter_lines(notebook, reached) {
+        Ok(Some(sector)) => capacity_by(notebook, sector),
+        Err(Gap::Missing) => Err(Gap::Missing),
+        // A recording may not hold the check.
+        Ok(None) | Err(_) => found,
+    }
+}
+
+/// The sector, if footprints well below `reached` overflow once every sector of them is loaded: then lines are shorter
+/// than [`STRIDE`], and steps of it left some out.
+fn shorter_lines(notebook: &Notebook, reached: Bytes) -> Result<Option<Bytes>, Gap> {
+    let sector = fetch_granularity(notebook)?.granularity;
+    if sector >= STRIDE {
+        return Ok(None);
+    }
+    let footprint = Bytes(reached.0 * 3 / 4).round_down(PIECE).max(PIECE);
+    let dense = sample(footprint, sector, 0, notebook.seed(16));
+    let shares = dram_shares(notebook, &levels(notebook)?, &[dense])?;
+    Ok((shares[0] > CHANGED).then_some(sector))
+}
+
+fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
+    notebook.once(&format!("l2 capacity by {stride}"), || {
         let levels = levels(notebook)?;
         let limit = limit(notebook);
         let sizes = search::doubling(START.0, limit.0);
         let doubling: Vec<Experiment> =
-            sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), 0, notebook.seed(11))).collect();
-        let changed: Vec<bool> =
-            dram_shares(notebook, &levels, &doubling)?.into_iter().map(|share| share > CHANGED).collect();
-        let Some(at) = changed.iter().position(|&c| c) else {
+            sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
+        let shares = dram_shares(notebook, &levels, &doubling)?;
+        let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
             return Err(Gap::Beyond { bound: limit, reason: "no footprint up to there misses".into() });
         };
         if at == 0 {
@@ -115,9 +146,13 @@ pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
         }
         // Misses may begin to grow well before they are counted as a change: an octave more on the lower side.
         let bracket = Bracket { low: doubling[at - 1].footprint.0 / 2, high: doubling[at].footprint.0 };
+        // Spikes, as in the search of a smaller cache; the last footprint before the change may have its first misses.
+        let calm = &shares[..(at - 1).max(1)];
+        let spikes = Spikes::among(&calm.iter().map(|&share| count(0, share)).collect::<Vec<_>>());
         let allocations = notebook.effort().choose(1, 3, 10);
+        let one = |a| one_allocation(notebook, bracket, &levels, spikes, stride, a);
         // All allocations are asked before any gap ends the round, so that they share it.
-        let knees: Vec<_> = (0..allocations).map(|a| one_allocation(notebook, bracket, &levels, a)).collect();
+        let knees: Vec<_> = (0..allocations).map(one).collect();
         let knees: Vec<Knee> = knees.into_iter().collect::<Result<_, _>>()?;
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.growth.last_flat)).collect();
         let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
@@ -125,7 +160,7 @@ pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
         Ok(Capacity {
             usable,
             by_allocation,
-            conflicts: knees.iter().map(|k| k.growth.base).collect(),
+            conflicts: knees.iter().map(|k| k.growth.base / SAMPLE as f64).collect(),
             thrash: None,
             staircase: knees.into_iter().next().map(|k| k.points).unwrap_or_default(),
             levels,
@@ -143,20 +178,32 @@ fn limit(notebook: &Notebook) -> Bytes {
     Bytes(stated.min(facts.free_memory / 2)).round_down(PIECE)
 }
 
+/// Misses of a sample as a count; samples are of about one size.
+fn count(footprint: u64, share: f64) -> Count {
+    Count { footprint, loads: SAMPLE as usize, slow: share * SAMPLE as f64 }
+}
+
 /// Where the DRAM misses of one allocation begin to grow, and their share by footprint.
 struct Knee {
     growth: Growth,
     points: Vec<(u64, f64)>,
 }
 
-fn one_allocation(notebook: &Notebook, first: Bracket, levels: &HitMiss, allocation: u32) -> Result<Knee, Gap> {
+fn one_allocation(
+    notebook: &Notebook,
+    first: Bracket,
+    levels: &HitMiss,
+    spikes: Spikes,
+    stride: Bytes,
+    allocation: u32,
+) -> Result<Knee, Gap> {
     let mut bracket = first;
     let mut sweep: Vec<Experiment> = Vec::new();
     let seed = notebook.seed(12 + u64::from(allocation));
     for round in 1.. {
         let ends = [bracket.low, bracket.high];
         for size in search::sections(bracket, PIECE.0, SECTIONS).into_iter().chain(ends) {
-            let chase = sample(Bytes(size), allocation, seed);
+            let chase = sample(Bytes(size), stride, allocation, seed);
             if !sweep.contains(&chase) {
                 sweep.push(chase);
             }
@@ -164,7 +211,8 @@ fn one_allocation(notebook: &Notebook, first: Bracket, levels: &HitMiss, allocat
         let shares = dram_shares(notebook, levels, &sweep)?;
         let mut points: Vec<(u64, f64)> = sweep.iter().map(|s| s.footprint.0).zip(shares).collect();
         points.sort_unstable_by_key(|p| p.0);
-        let Some(growth) = growth::growth(&points) else {
+        let counts: Vec<Count> = points.iter().map(|&(size, share)| count(size, share)).collect();
+        let Some(growth) = spikes::knee(&counts, spikes) else {
             return Gap::unknown("misses do not grow with the footprint");
         };
         let width = growth.first_grown - growth.last_flat;
@@ -184,7 +232,7 @@ fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64,
     if footprint.0 < found.usable.0 * 5 / 4 {
         return Ok(None);
     }
-    let warm = sample(footprint, 0, notebook.seed(11));
+    let warm = sample(footprint, STRIDE, 0, notebook.seed(11));
     let sheets = notebook.read(&[warm.clone(), cold(&warm)])?;
     let fastest = robust::quantile_u32(sheets[1].latencies(), 0.25).unwrap_or_default();
     let gain = (fastest - found.levels.hit) / 2.0;

@@ -15,6 +15,7 @@ pub mod latency;
 pub mod levels;
 pub mod line;
 mod notebook;
+pub mod spikes;
 
 pub use elements::element;
 pub use notebook::{Effort, Gap, Notebook, Sheet};

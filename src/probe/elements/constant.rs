@@ -24,6 +24,8 @@ pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
     fetch::granularity(notebook, LoadPath::Constant, LoadPath::Constant.element(), false, threshold)
 }
 
+/// Where the first constant cache never misses altogether: of so many times its capacity it keeps less than 1 %.
+const BEYOND_FIRST: u64 = 6;
 /// Largest footprint for the first constant cache: four times the largest known (Fermi's 4 KiB).
 const CONSTANT_L1_LIMIT: Bytes = Bytes::kib(16);
 
@@ -65,34 +67,51 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     }
 }
 
-/// The second constant cache begins well beyond the first: eight times its capacity, where hardly a line is left there.
+/// The second constant cache begins well beyond the first: at four times its capacity, where hardly a line is left there.
 fn l15_start(notebook: &Notebook) -> Result<Bytes, Gap> {
     let first = l1_capacity(notebook)?;
-    Ok(Bytes((first.usable.0 * 4).next_power_of_two().min(CONSTANT_LIMIT.0 / 4)))
+    Ok((first.usable * 4).round_up(Bytes::kib(1)).min(CONSTANT_LIMIT / 4))
+}
+
+/// Hits and misses of the second constant cache: a resident chain beyond the first one, and cold walks. In steps of what
+/// the first one fetches, so that every load misses there.
+fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
+    let (start, sector) = (l15_start(notebook)?, sector(notebook)?.granularity);
+    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::Constant, start, sector);
+    let mut wanted = vec![Experiment { warm_laps: 2, ..chase }];
+    wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
+    let sheets = notebook.read(&wanted)?;
+    let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
+    HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(|gap| match gap {
+        Gap::Unknown(_) => Gap::Unknown(format!(
+            "loads of {start}, beyond the first constant cache, take as long as cold ones: no second one holds as much"
+        )),
+        other => other,
+    })
+}
+
+fn l15_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
+    // Without hits in the smallest footprint nothing is to be said of larger ones.
+    l15_levels(notebook)?;
+    capacity::capacity(notebook, &l15_search(notebook)?)
 }
 
 fn l15_search(notebook: &Notebook) -> Result<Search, Gap> {
     let sector = sector(notebook)?.granularity;
-    Ok(Search { start: l15_start(notebook)?, ..Search::first_level(LoadPath::Constant, sector, CONSTANT_LIMIT, 1) })
+    let first = l1_capacity(notebook)?;
+    let before = first.usable / first.line.unwrap_or(sector);
+    let search = Search::first_level(LoadPath::Constant, sector, CONSTANT_LIMIT, 1);
+    Ok(Search { start: l15_start(notebook)?, before, ..search })
 }
 
 /// Fetch granularity of the second constant cache: distance of the slowest loads of a cold walk.
 fn l15_fetch(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
-    let start = l15_start(notebook)?;
-    let search = l15_search(notebook)?;
-    let resident =
-        Experiment { warm_laps: 2, ..Experiment::chase(Kernel::PerLoad, LoadPath::Constant, start, search.sector) };
-    let mut wanted = vec![resident];
-    // In steps of what the first constant cache fetches: every load misses there.
-    wanted.extend(fetch::walks(LoadPath::Constant, search.sector, false));
-    let sheets = notebook.read(&wanted)?;
-    let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
-    let levels = HitMiss::learn(sheets[0].latencies(), &[&cold])?;
-    fetch::granularity(notebook, LoadPath::Constant, search.sector, false, levels.threshold)
+    let threshold = l15_levels(notebook)?.threshold;
+    fetch::granularity(notebook, LoadPath::Constant, sector(notebook)?.granularity, false, threshold)
 }
 
 pub(super) fn l15(notebook: &Notebook) -> Element {
-    let rough = || capacity::capacity(notebook, &l15_search(notebook)?);
+    let capacity = || l15_capacity(notebook);
     let beyond = |gap: Gap| match gap {
         Gap::Beyond { bound, reason } => Gap::Beyond {
             bound,
@@ -106,10 +125,23 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         other => other,
     };
     let latency = || {
-        let start = l15_start(notebook)?;
+        let first = l1_capacity(notebook)?;
+        // Well beyond the first constant cache, well inside the second.
+        let wanted = l15_start(notebook)? * 2;
+        let footprint = match capacity() {
+            Ok(found) => wanted.min((found.usable * 3) / 4),
+            Err(Gap::Beyond { .. }) => wanted,
+            Err(gap) => return Err(gap),
+        };
+        let least = first.thrash.unwrap_or(first.usable * BEYOND_FIRST);
+        if footprint < least {
+            return Gap::unknown(format!(
+                "the first constant cache may keep some of every chain that this one holds: up to {least}"
+            ));
+        }
         let setting = Setting {
             path: LoadPath::Constant,
-            footprint: start * 2,
+            footprint,
             stride: sector(notebook)?.granularity,
             shared: true,
             allocations: 1,
@@ -118,15 +150,15 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         latency::measure(notebook, &setting)
     };
     Element {
-        size: notebook.attribute(|| Ok(rough().map_err(beyond)?.size(&l15_search(notebook)?))),
+        size: notebook.attribute(|| Ok(capacity().map_err(beyond)?.size(&l15_search(notebook)?))),
         fetch_granularity: notebook.attribute(|| fetch_finding(l15_fetch(notebook)?)),
-        line_size: notebook.attribute(|| line_finding(rough().map_err(unbounded)?.line?)),
+        line_size: notebook.attribute(|| line_finding(capacity().map_err(unbounded)?.line?)),
         latency: latency::findings(
             notebook,
             latency,
             "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
         ),
-        miss_penalty: notebook.attribute(|| Ok(rough().map_err(unbounded)?.miss_penalty())),
+        miss_penalty: notebook.attribute(|| Ok(capacity().map_err(unbounded)?.miss_penalty())),
         ..Element::default()
     }
 }

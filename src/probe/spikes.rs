@@ -1,0 +1,104 @@
+//! Slow loads that are no misses: on some devices single loads take long at random (a refresh, another process).
+//!
+//! Their number grows with the footprint although it fits, so that raw counts would put the knee far too low. Their share
+//! is taken from footprints that fit, and what chance makes of it is taken off each count before the growth is looked for;
+//! the footprints below the knee that comes out say the share more exactly, until nothing changes. So a knee among spikes
+//! is found a little late; without spikes nothing is taken off. Misses that stay the same from footprint to footprint are
+//! conflicts, not spikes. Fails if spikes come in bursts.
+
+use crate::analysis::growth::{self, Growth};
+
+/// Counts begin to mean misses so many standard deviations above the number of spikes that is expected.
+const SURE: f64 = 3.0;
+/// Times that the share is taken anew.
+const MAX_ROUNDS: usize = 8;
+
+/// Slow loads of one footprint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count {
+    /// The footprint.
+    pub footprint: u64,
+    /// Loads that were timed.
+    pub loads: usize,
+    /// Those that were slow.
+    pub slow: f64,
+}
+
+/// Slow loads among all, of footprints that fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spikes {
+    slow: f64,
+    loads: f64,
+}
+
+impl Spikes {
+    /// Of these counts, all of footprints that fit.
+    pub fn among(counts: &[Count]) -> Self {
+        let sum = |f: fn(&Count) -> f64| counts.iter().map(f).sum();
+        Spikes { slow: sum(|c| c.slow), loads: sum(|c| c.loads as f64) }
+    }
+
+    /// Their share of the loads.
+    pub fn share(&self) -> f64 {
+        if self.slow > 0.0 { self.slow / self.loads } else { 0.0 }
+    }
+
+    /// Slow loads that spikes do not explain. The share is itself a count, with a deviation of its own.
+    pub fn excess(&self, count: &Count) -> f64 {
+        let loads = count.loads as f64;
+        let expected = self.share() * loads;
+        let deviation = if self.slow > 0.0 { (expected * (1.0 + loads / self.loads)).sqrt() } else { 0.0 };
+        (count.slow - expected - SURE * deviation).max(0.0)
+    }
+}
+
+/// Where slow loads begin to grow by more than spikes explain. `counts` ascend in footprint.
+pub fn knee(counts: &[Count], fitting: Spikes) -> Option<Growth> {
+    let mut spikes = fitting;
+    let mut knee = None;
+    for _ in 0..MAX_ROUNDS {
+        let points: Vec<(u64, f64)> = counts.iter().map(|c| (c.footprint, spikes.excess(c))).collect();
+        let found = growth::growth(&points)?;
+        if knee == Some(found) {
+            break;
+        }
+        knee = Some(found);
+        let below: Vec<Count> = counts.iter().copied().filter(|c| c.footprint <= found.last_flat).collect();
+        let steady = below.iter().all(|c| c.slow == below[0].slow);
+        if steady && fitting.slow == 0.0 {
+            break;
+        }
+        let seen = Spikes::among(&below);
+        spikes = Spikes { slow: fitting.slow + seen.slow, loads: fitting.loads + seen.loads };
+    }
+    knee
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(slow: impl Fn(u64) -> f64) -> Vec<Count> {
+        (20..60).map(|k| Count { footprint: k * 32, loads: 100 * k as usize, slow: slow(k) }).collect()
+    }
+
+    #[test]
+    fn without_spikes_the_first_step_is_the_knee() {
+        let found = knee(&counts(|k| if k > 40 { 1.0 } else { 0.0 }), Spikes { slow: 0.0, loads: 1000.0 });
+        assert_eq!(found.map(|g| (g.last_flat, g.first_grown)), Some((40 * 32, 41 * 32)));
+        let conflicts = knee(&counts(|k| if k > 40 { 8.0 } else { 7.0 }), Spikes::default());
+        assert_eq!(conflicts.map(|g| (g.base, g.last_flat)), Some((7.0, 40 * 32)));
+    }
+
+    #[test]
+    fn spikes_that_grow_with_the_footprint_are_no_knee() {
+        // One load in a hundred, more or less, and 30 misses more with every line beyond the fortieth.
+        let noise = |k: u64| (k as f64 + (k * 7 % 11) as f64 - 5.0).max(0.0);
+        let slow = |k: u64| noise(k) + 30.0 * k.saturating_sub(40) as f64;
+        for fitting in [Spikes { slow: 10.0, loads: 1000.0 }, Spikes { slow: 0.0, loads: 100.0 }] {
+            let found = knee(&counts(slow), fitting).unwrap();
+            assert!((40 * 32..=42 * 32).contains(&found.last_flat), "{found:?}");
+        }
+        assert_eq!(knee(&counts(noise), Spikes { slow: 10.0, loads: 1000.0 }), None);
+    }
+}
