@@ -74,6 +74,11 @@ impl<'m> Launch<'m> {
         }
     }
 
+    /// Brings a line into the L2.
+    pub fn touch(&mut self, address: u64) {
+        self.l2(address);
+    }
+
     /// Loads from the L2 on; what it takes.
     pub fn l2(&mut self, address: u64) -> u32 {
         let near = self.l2.load(address);

@@ -40,7 +40,7 @@ fn prepare(launch: &mut Launch, experiment: &Experiment, base: u64, offsets: &[u
     match experiment.prepare {
         Prepare::FlushL2 => {}
         // The chain has just been written, so it is in the L2.
-        Prepare::Nothing => offsets.iter().for_each(|o| drop(launch.l2(base + o))),
+        Prepare::Nothing => offsets.iter().for_each(|o| launch.touch(base + o)),
         Prepare::Fill { passes } => {
             let mut places = offsets.to_vec();
             if matches!(experiment.order, Order::Scattered { .. }) {
@@ -49,7 +49,7 @@ fn prepare(launch: &mut Launch, experiment: &Experiment, base: u64, offsets: &[u
                 places = (0..experiment.footprint / experiment.stride).map(|k| k * experiment.stride.0).collect();
             }
             for _ in 0..passes {
-                places.iter().for_each(|o| drop(launch.l2(base + o)));
+                places.iter().for_each(|o| launch.touch(base + o));
             }
         }
     }
