@@ -1,137 +1,199 @@
-//! Groups of values along a line, without a fixed threshold between them.
+//! Sorts latencies into levels without a number of cycles fixed beforehand: each memory level's form a group of their own.
 //!
-//! Latencies of one level form a tight group with a few wild values above it. So a sample is cut at the best place for two
-//! groups (least squares, by prefix sums over the sorted values), the cut is believed if the gap is wide for the groups'
-//! own spread, and the halves are cut again. A group that is too small to be a level is left to its neighbour as noise.
+//! From the bottom up. Bins (distinct values) are joined in the order of the gaps between them; a gap stays when so many
+//! samples are missing from it that chance is out of the question, given how dense the groups on its sides are. So the
+//! spread of the groups, not the clock, sets what counts as apart: two tight groups 3 cycles from each other are two, a
+//! broad one of 130 cycles is one. First one side is enough, which leaves spikes alone on islands that are dropped; then
+//! the islands that are left must be apart for both sides.
+//!
+//! Fails (by giving fewer levels) where levels overlap, or where there are too few samples to show a valley.
 
-use super::robust;
+use super::histogram::{Histogram, ends_at_gap};
+pub use super::split::{Split, two_levels};
 
-/// A group of values.
+/// Smallest share of the samples that is a level. Spikes (refreshes, arbitration, interrupts) are fewer on the GPUs seen.
+pub const LEVEL_SHARE: f64 = 0.01;
+/// Fewest samples of a level: fewer are no group, however few there are in all.
+const LEVEL_SAMPLES: usize = 5;
+/// Means of groups that are less apart than this, in cycles, are one level: a jitter of ±1 gives two values 2 apart.
+const RESOLUTION: f64 = 2.5;
+/// A run of at least this many groups may be the teeth of a comb (one L2 whose slices lie at as many distances); no GPU has
+/// so many levels so close together.
+const TEETH: usize = 5;
+/// Teeth follow each other within this part of their latency; levels of a hierarchy are further apart.
+const TOOTH_GAP: f64 = 0.125;
+
+/// One level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Smallest value.
+    /// Lowest latency that belongs to it, in the samples' unit.
     pub low: u32,
+    /// Highest latency that belongs to it.
+    pub high: u32,
     /// Median.
     pub centre: f64,
-    /// Largest value, noise included.
-    pub high: u32,
-    /// How many values.
+    /// Samples from `low` to `high`.
     pub count: usize,
 }
 
-/// Smallest share of all values that makes a level; fewer are spikes (refreshes, translation misses).
-const MIN_SHARE: f64 = 0.01;
-/// A gap separates if it is this many times the wider half-spread of the two groups.
-const SEPARATION: f64 = 2.0;
-/// Clock reads are whole cycles, so no spread is taken for less than this.
-const RESOLUTION: f64 = 1.0;
-
-/// The levels of a sample, ascending; one if there is no evidence for two, none of no values.
-pub fn levels(values: &[u32]) -> Vec<Level> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    let mut found = Vec::new();
-    let least = ((values.len() as f64 * MIN_SHARE).ceil() as usize).max(1);
-    cut(&sorted, least, &mut found);
-    found
+/// What [`clusters`] found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Levels {
+    /// Ascending and disjoint; at least one unless there were no samples.
+    pub levels: Vec<Level>,
+    /// Samples outside all levels: spikes, and groups below [`LEVEL_SHARE`].
+    pub outliers: usize,
 }
 
-fn cut(sorted: &[u32], least: usize, found: &mut Vec<Level>) {
-    if sorted.is_empty() {
-        return;
+impl Levels {
+    /// Thresholds between neighbouring levels, in the middle of the gap: a latency above the `i`-th belongs to level `i + 1`
+    /// or a later one. One fewer than levels.
+    pub fn split(&self) -> Vec<u32> {
+        self.levels.windows(2).map(|w| w[0].high + (w[1].low - w[0].high) / 2).collect()
     }
-    match best_cut(sorted, least) {
-        Some(at) => {
-            cut(&sorted[..at], least, found);
-            cut(&sorted[at..], least, found);
+
+    /// Index of the level a latency belongs to by these thresholds: of outliers too, the nearest. 0 if there is no level.
+    pub fn level_of(&self, latency: u32) -> usize {
+        self.split().partition_point(|&threshold| latency > threshold)
+    }
+}
+
+/// A range of bins, from the first to one past the last.
+type Range = (usize, usize);
+
+/// The levels in these latencies, ascending; at least one unless there are none. [`clusters`] without the outliers.
+pub fn levels(latencies: &[u32]) -> Vec<Level> {
+    clusters(latencies).levels
+}
+
+/// The levels in these latencies (any order, any unit of which 1 is the clock's step) and the outliers. O(n log n).
+pub fn clusters(latencies: &[u32]) -> Levels {
+    let histogram = Histogram::of(latencies);
+    if latencies.is_empty() {
+        return Levels::default();
+    }
+    let total = histogram.total();
+    let enough = |count: usize| count >= LEVEL_SAMPLES && count as f64 >= LEVEL_SHARE * total as f64;
+    let bins = populated(&histogram).into_iter().map(|bin| (bin, bin + 1)).collect();
+    let mut islands = join(&histogram, bins, |left, right| left || right);
+    islands.retain(|&(from, to)| enough(histogram.count(from, to)));
+    let groups = join_comb(&histogram, join(&histogram, islands, |left, right| left && right));
+    let mut levels: Vec<Level> =
+        reattach(&histogram, groups).into_iter().map(|range| level(&histogram, range)).collect();
+    if levels.is_empty() {
+        // So few or so scattered that no group is large enough: nothing speaks for more than one level.
+        levels.push(level(&histogram, (0, histogram.values.len())));
+    }
+    let outliers = total - levels.iter().map(|l| l.count).sum::<usize>();
+    Levels { levels, outliers }
+}
+
+fn level(h: &Histogram, (from, to): Range) -> Level {
+    Level { low: h.values[from], high: h.values[to - 1], centre: h.median(from, to), count: h.count(from, to) }
+}
+
+/// Cycles over which a range of bins extends.
+fn extent(h: &Histogram, (from, to): Range) -> f64 {
+    f64::from(h.values[to - 1] - h.values[from]) + 1.0
+}
+
+/// Bins without the sparsest, which together are fewer samples than make a level: thinly strewn spikes would bridge valleys.
+fn populated(h: &Histogram) -> Vec<usize> {
+    let count = |bin: usize| h.count(bin, bin + 1);
+    let mut counts: Vec<usize> = (0..h.values.len()).map(count).collect();
+    counts.sort_unstable();
+    let mut budget = (h.total() as f64 * LEVEL_SHARE) as usize;
+    let mut least = 1;
+    // Bins of one count are dropped together or not at all, so that the order of values does not matter.
+    for run in counts.chunk_by(|a, b| a == b) {
+        match budget.checked_sub(run.len() * run[0]) {
+            Some(left) => (budget, least) = (left, run[0] + 1),
+            None => break,
         }
-        None => found.push(Level {
-            low: sorted[0],
-            centre: robust::median_u32(sorted).unwrap_or_default(),
-            high: sorted[sorted.len() - 1],
-            count: sorted.len(),
-        }),
     }
+    (0..h.values.len()).filter(|&bin| count(bin) >= least).collect()
 }
 
-/// Index of the first value of the right group, if the cut of least squares among those whose gap separates exists.
-fn best_cut(sorted: &[u32], least: usize) -> Option<usize> {
-    let n = sorted.len();
-    let mut sums = vec![0.0; n + 1];
-    for (i, &v) in sorted.iter().enumerate() {
-        sums[i + 1] = sums[i] + f64::from(v);
+/// Joins neighbouring groups (ascending), those with the narrowest gaps first, unless `apart` says of a gap that it stays, given
+/// whether the left and the right group end there.
+fn join(h: &Histogram, groups: Vec<Range>, apart: impl Fn(bool, bool) -> bool) -> Vec<Range> {
+    let gap = |i: usize| h.values[groups[i + 1].0] - h.values[groups[i].1 - 1];
+    let mut order: Vec<usize> = (1..groups.len()).map(|i| i - 1).collect();
+    order.sort_by_key(|&i| gap(i));
+    // The two ends of each joined run know each other, and the widest gap inside; what lies between is not looked at again.
+    let mut other: Vec<usize> = (0..groups.len()).collect();
+    let mut widest: Vec<u32> = vec![0; groups.len()];
+    let mut stays = vec![false; groups.len()];
+    for i in order {
+        let (first, last) = (other[i], other[i + 1]);
+        let (left, right) = ((groups[first].0, groups[i].1), (groups[i + 1].0, groups[last].1));
+        let strangers = h.count(left.1, right.0);
+        let ends = |run: Range| ends_at_gap(h.count(run.0, run.1), extent(h, run), f64::from(gap(i) - 1), strangers);
+        // A gap like one inside either run is that run's own step.
+        let stands_out = gap(i) > widest[i].max(widest[i + 1]);
+        let resolved = h.mean(right.0, right.1) - h.mean(left.0, left.1) >= RESOLUTION;
+        if stands_out && resolved && apart(ends(left), ends(right)) {
+            stays[i] = true;
+            continue;
+        }
+        (other[first], other[last]) = (last, first);
+        let within = gap(i).max(widest[i]).max(widest[i + 1]);
+        (widest[first], widest[last]) = (within, within);
     }
-    let between = |at: usize| {
-        let (left, right) = (sums[at] / at as f64, (sums[n] - sums[at]) / (n - at) as f64);
-        at as f64 * (n - at) as f64 * (right - left) * (right - left)
+    let mut joined: Vec<Range> = Vec::new();
+    for (i, &group) in groups.iter().enumerate() {
+        match joined.last_mut() {
+            Some(run) if !stays[i - 1] => run.1 = group.1,
+            _ => joined.push(group),
+        }
+    }
+    joined
+}
+
+/// Joins runs of at least [`TEETH`] groups that follow each other closely.
+fn join_comb(h: &Histogram, groups: Vec<Range>) -> Vec<Range> {
+    let close = |a: &Range, b: &Range| {
+        let (end, next) = (f64::from(h.values[a.1 - 1]), f64::from(h.values[b.0]));
+        next - end <= TOOTH_GAP * end
     };
-    (least..=n.saturating_sub(least))
-        .filter(|&at| at > 0 && at < n && sorted[at] > sorted[at - 1] && separates(sorted, at))
-        .max_by(|&a, &b| between(a).total_cmp(&between(b)))
+    let mut joined = Vec::new();
+    for run in groups.chunk_by(close) {
+        if run.len() >= TEETH {
+            joined.push((run[0].0, run[run.len() - 1].1));
+        } else {
+            joined.extend_from_slice(run);
+        }
+    }
+    joined
 }
 
-/// Whether the gap before `at` is wide for the spread of what lies around it: from the median to the edge, with a tenth of
-/// the values left out as noise.
-fn separates(sorted: &[u32], at: usize) -> bool {
-    let (left, right) = sorted.split_at(at);
-    let value = |part: &[u32], share: f64| f64::from(part[((part.len() - 1) as f64 * share) as usize]);
-    let spread_left = (value(left, 0.9) - value(left, 0.5)).max(RESOLUTION);
-    let spread_right = (value(right, 0.5) - value(right, 0.1)).max(RESOLUTION);
-    let gap = value(right, 0.1) - value(left, 0.9);
-    f64::from(right[0] - left[left.len() - 1]) >= RESOLUTION && gap > SEPARATION * spread_left.max(spread_right)
+/// Gives sparse bins back to a group that is no further than its own extent (at least [`RESOLUTION`]): its tails.
+fn reattach(h: &Histogram, groups: Vec<Range>) -> Vec<Range> {
+    let reach: Vec<f64> = groups.iter().map(|&g| extent(h, g).max(RESOLUTION)).collect();
+    let distance = |a: usize, b: usize| f64::from(h.values[b]) - f64::from(h.values[a]);
+    (0..groups.len())
+        .map(|k| {
+            let (mut from, mut to) = groups[k];
+            let (first, last) = (from, to - 1);
+            let (floor, roof) = (k.checked_sub(1).map(|p| groups[p].1 - 1), groups.get(k + 1).map(|n| n.0));
+            // Between two groups a bin goes to the nearer one.
+            let mine_below = |bin: usize| {
+                distance(bin, first) <= reach[k] && floor.is_none_or(|f| distance(f, bin) > distance(bin, first))
+            };
+            let mine_above = |bin: usize| {
+                distance(last, bin) <= reach[k] && roof.is_none_or(|r| distance(bin, r) >= distance(last, bin))
+            };
+            while from > 0 && Some(from - 1) != floor && mine_below(from - 1) {
+                from -= 1;
+            }
+            while to < h.values.len() && Some(to) != roof && mine_above(to) {
+                to += 1;
+            }
+            (from, to)
+        })
+        .collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn centres(values: &[u32]) -> Vec<u32> {
-        levels(values).iter().map(|l| l.centre as u32).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn tight_groups_are_told_apart(
-            hits in 20usize..400, misses in 20usize..400, jitter in 0u32..3, apart in 20u32..300, seed: u32,
-        ) {
-            let noise = |i: usize| (i as u32).wrapping_mul(2_654_435_761).wrapping_add(seed) % (jitter + 1);
-            let values: Vec<u32> = (0..hits).map(|i| 40 + noise(i))
-                .chain((0..misses).map(|i| 40 + apart + noise(i)))
-                .collect();
-            let found = levels(&values);
-            prop_assert_eq!(found.len(), 2);
-            prop_assert_eq!((found[0].count, found[1].count), (hits, misses));
-        }
-
-        #[test]
-        fn every_value_is_in_one_level(values in prop::collection::vec(0u32..2000, 0..300)) {
-            let found = levels(&values);
-            prop_assert_eq!(found.iter().map(|l| l.count).sum::<usize>(), values.len());
-            prop_assert!(found.windows(2).all(|w| w[0].high < w[1].low));
-        }
-    }
-
-    #[test]
-    fn three_cycles_are_enough_where_groups_are_tight() {
-        let values: Vec<u32> = (0..200).map(|i| if i % 2 == 0 { 30 } else { 33 }).collect();
-        assert_eq!(centres(&values), [30, 33]);
-    }
-
-    #[test]
-    fn a_broad_group_is_one_level_and_spikes_are_none() {
-        let broad: Vec<u32> = (0..1000).map(|i| 200 + i * 37 % 130).collect();
-        assert_eq!(levels(&broad).len(), 1);
-        let mut spiked = vec![40; 1000];
-        spiked[5] = 900;
-        assert_eq!(levels(&spiked).len(), 1);
-        assert_eq!(levels(&[]), []);
-    }
-
-    #[test]
-    fn three_levels_are_found() {
-        let values: Vec<u32> = (0..900).map(|i| [33, 105, 280][i % 3] + (i % 2) as u32).collect();
-        assert_eq!(centres(&values), [33, 105, 280]);
-    }
-}
+#[path = "cluster_tests.rs"]
+mod tests;

@@ -1,12 +1,20 @@
-//! Pure statistics: slices in, numbers out. Nothing here knows what a latency or a cache is.
+//! Pure statistics: functions over slices that know nothing of GPUs, experiments or recordings.
 //!
-//! Everything is n log n or better; `benches/analysis.rs` states what it costs.
+//! The order in which a capacity is found: [`search`] plans the footprints, [`reduction`] makes one number of each latency
+//! vector, [`change_point`] estimates where the numbers change and [`ks`] tests it (Größler 2022, chapter 3). What is
+//! reported is finer: [`cluster`] tells hits from misses and [`growth`] where misses begin to grow with the footprint.
+//! [`robust`] and [`bootstrap`] give every figure its centre and its interval.
+//!
+//! Contract of all of them: no value is NaN or infinite. Nothing here prints, fails or keeps state, and what draws
+//! random numbers takes a seed.
 
 pub mod bootstrap;
 pub mod change_point;
 pub mod cluster;
 pub mod growth;
+mod histogram;
 pub mod ks;
 pub mod reduction;
 pub mod robust;
 pub mod search;
+mod split;
