@@ -12,9 +12,8 @@
 use std::collections::BTreeMap;
 
 use super::levels::HitMiss;
-use super::spikes::{self, Count, Spikes};
+use super::spikes::{self, Count, Knee, Spikes};
 use super::{Gap, Notebook, Sheet, line};
-use crate::analysis::growth::Growth;
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
 use crate::experiment::{Experiment, Kernel, LoadPath};
@@ -29,8 +28,12 @@ const DOUBLING_LOADS: u32 = 3072;
 const CHANGED: f64 = 0.05;
 /// Footprints between the ends of a bracket, measured at once.
 const SECTIONS: usize = 32;
-/// Rounds of sections: three narrow an octave of 2^31 granules to one.
-const MAX_ROUNDS: usize = 6;
+/// Rounds of sections: three narrow an octave of 2^31 granules to one; the rest is for second looks.
+const MAX_ROUNDS: usize = 12;
+/// So few misses more than before may have been spikes: the first footprint beyond the knee is then measured again.
+const FEW: f64 = 2.0;
+/// Times that it is measured again.
+const REPEATS: u32 = 2;
 /// Footprints between the knee and the footprint from which everything misses.
 const STAIRS: usize = 40;
 /// Level of the Kolmogorov-Smirnov test.
@@ -83,6 +86,10 @@ pub struct Capacity {
     pub usable: Bytes,
     /// Of each allocation.
     pub by_allocation: Vec<Bytes>,
+    /// Lowest of all that it may be, where spikes hide the first misses.
+    pub lowest: Bytes,
+    /// Highest of all that it may be, where a spike may pass for the first miss.
+    pub highest: Bytes,
     /// Misses a lap that do not grow with the footprint, of each allocation.
     pub conflicts: Vec<f64>,
     /// Footprint from which at least 99 % of a lap misses, if it was reached.
@@ -116,6 +123,7 @@ pub struct Rough {
     pub ks: (f64, f64),
 }
 
+/// Slow loads by footprint. Of a repeated experiment the fewest count: what does not come back was no miss.
 fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
     let count = |s: &Sheet| Count {
         footprint: s.experiment.footprint.0,
@@ -123,7 +131,7 @@ fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
         slow: levels.misses(s.latencies()) as f64,
     };
     let mut counts: Vec<Count> = sheets.iter().map(count).collect();
-    counts.sort_unstable_by_key(|c| c.footprint);
+    counts.sort_unstable_by(|a, b| a.footprint.cmp(&b.footprint).then(a.slow.total_cmp(&b.slow)));
     counts.dedup_by_key(|c| c.footprint);
     counts
 }
@@ -188,8 +196,8 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             return Gap::unknown("misses do not grow with the footprint");
         };
         Ok(Rough {
-            low: Bytes(knee.last_flat),
-            high: Bytes(knee.first_grown),
+            low: Bytes(knee.growth.last_flat),
+            high: Bytes(knee.growth.first_grown),
             levels,
             spikes,
             change_point: tested.0,
@@ -236,18 +244,20 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
             Ok(line) if search.before == 0 => (*line).max(search.sector),
             _ => search.sector,
         };
-        let knees: Vec<Result<Growth, Gap>> =
+        let knees: Vec<Result<Edge, Gap>> =
             (0..search.allocations).map(|a| one_allocation(notebook, search, &rough, step, a)).collect();
         let stairs = staircase(notebook, search, &rough, step);
-        let knees: Vec<Growth> = knees.into_iter().collect::<Result<_, _>>()?;
+        let knees: Vec<Edge> = knees.into_iter().collect::<Result<_, _>>()?;
         let staircase = stairs?;
-        let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.last_flat)).collect();
+        let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();
         let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
         let median = robust::median(&sizes).unwrap_or(0.0) as u64;
         Ok(Capacity {
             // Between two allocations' values the lower is the one that was measured.
             usable: Bytes(median).round_down(search.sector),
             by_allocation,
+            lowest: knees.iter().map(|k| k.lowest).min().unwrap_or_default(),
+            highest: knees.iter().map(|k| k.highest).max().unwrap_or_default(),
             conflicts: knees.iter().map(|k| k.base).collect(),
             thrash: staircase.iter().find(|(_, share)| *share >= THRASHED).map(|&(size, _)| Bytes(size)),
             staircase,
@@ -262,6 +272,18 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
 /// Share of a lap's loads that miss where "everything misses": the rest are spikes of the other kind.
 const THRASHED: f64 = 0.99;
 
+/// The usable capacity of one allocation.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    usable: Bytes,
+    /// It may be as low as this.
+    lowest: Bytes,
+    /// It may be as high as this.
+    highest: Bytes,
+    /// Misses a lap that do not grow.
+    base: f64,
+}
+
 /// The knee of one allocation: sections of a bracket that is narrowed until it is one sector wide.
 fn one_allocation(
     notebook: &Notebook,
@@ -269,7 +291,7 @@ fn one_allocation(
     rough: &Rough,
     step: Bytes,
     allocation: u32,
-) -> Result<Growth, Gap> {
+) -> Result<Edge, Gap> {
     let margin = (rough.high.0 - rough.low.0).max(rough.low.0 / 8).max(4 * step.0);
     let limit = search.limit.0;
     let mut bracket = Bracket {
@@ -286,7 +308,8 @@ fn one_allocation(
                 sweep.push(chase);
             }
         }
-        let Some(knee) = spikes::knee(&counts(&notebook.read(&sweep)?, &rough.levels), rough.spikes) else {
+        let counts = counts(&notebook.read(&sweep)?, &rough.levels);
+        let Some(knee) = spikes::knee(&counts, rough.spikes) else {
             // This allocation holds more than the first one did: look further up.
             if bracket.high >= limit {
                 return Gap::unknown(format!("misses do not grow up to {}", Bytes(limit)));
@@ -294,10 +317,21 @@ fn one_allocation(
             bracket = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 4).min(limit) };
             continue;
         };
-        if knee.first_grown - knee.last_flat <= step.0 {
-            return finest(notebook, search, rough, step, allocation, knee);
+        let growth = knee.growth;
+        if growth.first_grown - growth.last_flat <= step.0 {
+            let first = search.chase(Bytes(growth.first_grown), step, allocation);
+            let repeated = Experiment { repeat: REPEATS, ..first.clone() };
+            let misses = counts.iter().find(|c| c.footprint == growth.first_grown).map_or(0.0, |c| c.slow);
+            if misses - growth.base <= FEW && !sweep.contains(&repeated) {
+                sweep.extend((1..=REPEATS).map(|repeat| Experiment { repeat, ..first.clone() }));
+                continue;
+            }
+            let usable = finest(notebook, search, rough, step, allocation, &knee)?;
+            let lowest = Bytes(knee.lowest(&counts, step.0)).min(usable);
+            let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
+            return Ok(Edge { usable, lowest, highest, base: growth.base });
         }
-        bracket = Bracket { low: knee.last_flat, high: knee.first_grown };
+        bracket = Bracket { low: growth.last_flat, high: growth.first_grown };
     }
     Gap::unknown("the search did not converge: misses come and go as the footprint grows")
 }
@@ -309,23 +343,29 @@ fn finest(
     rough: &Rough,
     step: Bytes,
     allocation: u32,
-    knee: Growth,
-) -> Result<Growth, Gap> {
+    knee: &Knee,
+) -> Result<Bytes, Gap> {
+    let growth = knee.growth;
     if step <= search.sector {
-        return Ok(knee);
+        return Ok(Bytes(growth.last_flat));
     }
-    let sizes = (knee.last_flat..=knee.first_grown).step_by(search.sector.0 as usize);
-    let chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, allocation)).collect();
-    let points: Vec<(u64, f64)> =
-        counts(&notebook.read(&chases)?, &rough.levels).iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect();
+    let sizes = (growth.last_flat..=growth.first_grown).step_by(search.sector.0 as usize);
+    let mut chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, allocation)).collect();
+    let excess = |chases: &[Experiment]| -> Result<Vec<(u64, f64)>, Gap> {
+        let counts = counts(&notebook.read(chases)?, &rough.levels);
+        Ok(counts.iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect())
+    };
+    let mut points = excess(&chases)?;
     // At the knee the misses were `base`, counted in lines; in sectors they are up to that many times more.
     let base = points.first().map_or(0.0, |p| p.1);
+    if points.iter().any(|&(_, misses)| misses > base && misses - base <= FEW) {
+        let again = chases.clone();
+        chases.extend((1..=REPEATS).flat_map(|repeat| again.iter().map(move |c| Experiment { repeat, ..c.clone() })));
+        points = excess(&chases)?;
+    }
+    let base = points.first().map_or(0.0, |p| p.1);
     let grown = points.iter().position(|&(_, misses)| misses > base);
-    let last_flat = match grown {
-        Some(index) => points[index - 1].0,
-        None => knee.last_flat,
-    };
-    Ok(Growth { last_flat, first_grown: last_flat + search.sector.0, ..knee })
+    Ok(Bytes(grown.map_or(growth.last_flat, |index| points[index - 1].0)))
 }
 
 /// Shares of missing loads from the knee to twice the capacity.
@@ -347,8 +387,8 @@ fn staircase(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) -
 impl Capacity {
     /// As the finding `size`.
     pub fn size(&self, search: &Search) -> Finding {
-        let low = self.by_allocation.iter().min().map_or(0.0, |b| b.0 as f64);
-        let high = self.by_allocation.iter().max().map_or(0.0, |b| b.0 as f64);
+        let low = self.lowest.0 as f64;
+        let high = self.highest.0 as f64;
         let over = match self.by_allocation.len() {
             1 => "one place in memory".to_owned(),
             count => format!("median and range of {count} allocations ({})", self.allocations()),

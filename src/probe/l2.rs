@@ -160,6 +160,8 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         Ok(Capacity {
             usable,
             by_allocation,
+            lowest: Bytes(knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default()),
+            highest: Bytes(knees.iter().map(|k| k.growth.last_flat).max().unwrap_or_default()),
             conflicts: knees.iter().map(|k| k.growth.base / SAMPLE as f64).collect(),
             thrash: None,
             staircase: knees.into_iter().next().map(|k| k.points).unwrap_or_default(),
@@ -212,9 +214,10 @@ fn one_allocation(
         let mut points: Vec<(u64, f64)> = sweep.iter().map(|s| s.footprint.0).zip(shares).collect();
         points.sort_unstable_by_key(|p| p.0);
         let counts: Vec<Count> = points.iter().map(|&(size, share)| count(size, share)).collect();
-        let Some(growth) = spikes::knee(&counts, spikes) else {
+        let Some(knee) = spikes::knee(&counts, spikes) else {
             return Gap::unknown("misses do not grow with the footprint");
         };
+        let growth = knee.growth;
         let width = growth.first_grown - growth.last_flat;
         if round == MAX_ROUNDS || width as f64 <= NARROW * growth.last_flat as f64 || width <= PIECE.0 {
             return Ok(Knee { growth, points });
@@ -255,8 +258,8 @@ fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64,
 /// As [`capacity`].
 pub fn size(notebook: &Notebook) -> Result<Finding, Gap> {
     let found = capacity(notebook)?;
-    let low = found.by_allocation.iter().min().map_or(0.0, |b| b.0 as f64);
-    let high = found.by_allocation.iter().max().map_or(0.0, |b| b.0 as f64);
+    let low = found.lowest.0 as f64;
+    let high = found.highest.0 as f64;
     let mut finding = Finding::measured(
         found.usable.0,
         format!(
@@ -317,7 +320,10 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
             ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, chunk)
         })
         .collect();
-    let shares = dram_shares(notebook, &found.levels, &chases)?;
+    let shares: Vec<line::Share> = dram_shares(notebook, &found.levels, &chases)?
+        .into_iter()
+        .map(|share| line::Share::sampled(share, SAMPLE))
+        .collect();
     line::decide(&chunks, &shares)
 }
 

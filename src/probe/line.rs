@@ -29,9 +29,16 @@ const DROPPED: f64 = 0.45;
 const KEPT: f64 = 0.55;
 /// With chunks of two lines they must be no more than this share of what they are with one: in a cache of few ways misses
 /// fade slowly, and the last chunk before they have dropped may be two lines.
-const STEEP: f64 = 0.32;
-/// Draws of the random places.
+const STEEP: f64 = 0.40;
+/// Fewest draws of the random places.
 const DRAWS: u64 = 4;
+/// Most draws of the random places.
+const MOST_DRAWS: u64 = 32;
+/// Small caches are drawn for until so many loads have been timed at the smallest chunk: of a few dozen lines, one draw
+/// says little.
+const DRAWN_LOADS: u64 = 4096;
+/// The share of misses at a chunk size must lie so many standard errors (over the draws) on its side of a threshold.
+const ERRORS: f64 = 2.0;
 /// Fewer misses than this at the smallest chunk mean that nothing overflows.
 const OVERFULL: f64 = 0.1;
 /// Loads timed of each chunk size.
@@ -57,7 +64,8 @@ pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<
     if chunks.len() < 2 {
         return Gap::unknown("the cache before this one keeps too much of a chain with gaps");
     }
-    let draws = (0..DRAWS).flat_map(|draw| chunks.iter().map(move |&chunk| (draw, chunk)));
+    let wanted = DRAWN_LOADS.div_ceil((footprint / search.sector).max(1)).clamp(DRAWS, MOST_DRAWS);
+    let draws = (0..wanted).flat_map(|draw| chunks.iter().map(move |&chunk| (draw, chunk)));
     let chases: Vec<Experiment> = draws
         .map(|(draw, chunk)| Experiment {
             order: Order::Scattered { granule: search.path.element() },
@@ -79,14 +87,43 @@ pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<
         return Err(answers.into_iter().find_map(Result::err).map_or(Gap::Missing, Gap::from));
     }
     let share = |s: &Sheet| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
-    let mean = |i: usize| draws.iter().map(|draw| share(&draw[i])).sum::<f64>() / draws.len() as f64;
-    let shares: Vec<f64> = (0..chunks.len()).map(mean).collect();
+    let shares: Vec<Share> = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
     decide(&chunks, &shares)
 }
 
+/// Share of misses over several draws.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    mean: f64,
+    /// Standard error of the mean.
+    error: f64,
+}
+
+impl Share {
+    fn of(draws: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
+        let n = draws.len() as f64;
+        let mean = draws.clone().sum::<f64>() / n;
+        let squares: f64 = draws.map(|share| (share - mean).powi(2)).sum();
+        Share { mean, error: if n > 1.0 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 } }
+    }
+
+    /// A share that is known from a random sample of so many loads.
+    pub fn sampled(mean: f64, loads: u64) -> Self {
+        Share { mean, error: (mean * (1.0 - mean) / loads as f64).max(0.0).sqrt() }
+    }
+
+    fn low(self) -> f64 {
+        self.mean - ERRORS * self.error
+    }
+
+    fn high(self) -> f64 {
+        self.mean + ERRORS * self.error
+    }
+}
+
 /// The largest chunk before the misses drop and stay down.
-pub(super) fn decide(chunks: &[Bytes], shares: &[f64]) -> Result<Bytes, Gap> {
-    let full = shares.first().copied().unwrap_or(0.0);
+pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
+    let full = shares.first().map_or(0.0, |share| share.mean);
     if full < OVERFULL {
         return Gap::unknown(format!(
             "only {:.0} % of the loads of one and a half times the capacity miss",
@@ -94,18 +131,18 @@ pub(super) fn decide(chunks: &[Bytes], shares: &[f64]) -> Result<Bytes, Gap> {
         ));
     }
     // Smaller chunks load lines several times over, which some policies answer with fewer misses.
-    let last = shares.iter().rposition(|&share| share > DROPPED * full).unwrap_or(0);
+    let last = shares.iter().rposition(|share| share.mean > DROPPED * full).unwrap_or(0);
     if last + 1 == chunks.len() {
         return Gap::unknown(format!("misses do not drop up to chunks of {}", chunks[last]));
     }
-    let unclear = shares[..last].iter().position(|&share| share <= DROPPED * full);
-    let unclear = unclear.or((shares[last] < KEPT * full).then_some(last));
-    let unclear = unclear.or((shares[last + 1] > STEEP * shares[last]).then_some(last + 1));
+    let unclear = shares[..last].iter().position(|share| share.mean <= DROPPED * full);
+    let unclear = unclear.or((shares[last].low() < KEPT * full).then_some(last));
+    let unclear = unclear.or((shares[last + 1].high() > STEEP * shares[last].mean).then_some(last + 1));
     match unclear {
         Some(at) => Gap::unknown(format!(
             "misses neither stay nor drop for good at chunks of {}: {:.0} % of what they are with the smallest",
             chunks[at],
-            shares[at] / full * 100.0
+            shares[at].mean / full * 100.0
         )),
         None => Ok(chunks[last]),
     }
@@ -118,12 +155,23 @@ mod tests {
     #[test]
     fn the_line_is_the_last_chunk_that_still_overflows() {
         let chunks = [32, 64, 128, 256, 512].map(Bytes);
+        let decide = |chunks: &[Bytes], means: &[f64]| {
+            decide(chunks, &means.iter().map(|&mean| Share { mean, error: 0.0 }).collect::<Vec<_>>())
+        };
         assert_eq!(decide(&chunks, &[0.62, 0.61, 0.60, 0.05, 0.0]), Ok(Bytes(128)));
         assert_eq!(decide(&chunks, &[1.0, 0.3, 0.1, 0.0, 0.0]), Ok(Bytes(32)));
         assert!(decide(&chunks, &[0.9, 0.9, 0.9, 0.9, 0.9]).is_err());
-        assert!(decide(&chunks, &[0.9, 0.9, 0.6, 0.2, 0.0]).is_err());
+        assert!(decide(&chunks, &[0.9, 0.9, 0.6, 0.3, 0.0]).is_err());
         assert_eq!(decide(&chunks, &[0.92, 0.77, 1.0, 0.14, 0.0]), Ok(Bytes(128)));
         assert!(decide(&chunks, &[0.9, 0.2, 0.9, 0.2, 0.0]).is_err());
         assert!(decide(&chunks, &[0.01, 0.0, 0.0, 0.0, 0.0]).is_err());
+    }
+
+    #[test]
+    fn draws_that_differ_decide_nothing() {
+        let chunks = [32, 64, 128].map(Bytes);
+        let shares = |error| [0.5, 0.3, 0.05].map(|mean| Share { mean, error });
+        assert_eq!(decide(&chunks, &shares(0.005)), Ok(Bytes(64)));
+        assert!(decide(&chunks, &shares(0.03)).is_err());
     }
 }

@@ -189,7 +189,9 @@ impl Notebook {
             .iter()
             .map(|experiment| {
                 let (number, answer) = &self.answers[experiment];
-                cited.push(*number);
+                if !matches!(answer.as_ref(), Err(Failure::NotRecorded)) {
+                    cited.push(*number);
+                }
                 match answer.as_ref() {
                     Ok(_) => Ok(Sheet { experiment: experiment.clone(), answer: Rc::clone(answer) }),
                     Err(failure) => Err(failure.clone()),

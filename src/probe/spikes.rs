@@ -52,18 +52,50 @@ impl Spikes {
     }
 }
 
+/// A knee with what spikes leave open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Knee {
+    /// Where misses have grown for sure.
+    pub growth: Growth,
+    /// The spikes as they are known below it.
+    pub spikes: Spikes,
+}
+
+impl Knee {
+    /// The lowest footprint at which the knee may be: among spikes the first misses beyond it go unseen. Misses grow by at
+    /// least one a lap for every `step` bytes, whatever the policy; a knee from which they would have been seen to is ruled
+    /// out. Without spikes that is the knee itself.
+    pub fn lowest(&self, counts: &[Count], step: u64) -> u64 {
+        let last = self.growth.last_flat;
+        if self.spikes.slow <= 0.0 {
+            return last;
+        }
+        let flat: Vec<&Count> = counts.iter().filter(|c| c.footprint <= last).collect();
+        let possible = |candidate: u64| {
+            let beyond = || flat.iter().filter(|c| c.footprint > candidate);
+            let loads: f64 = beyond().map(|c| c.loads as f64).sum();
+            let spiked = self.spikes.share() * loads;
+            let excess = beyond().map(|c| c.slow).sum::<f64>() - spiked;
+            let deviation = (spiked * (1.0 + loads / self.spikes.loads)).sqrt();
+            let grown: f64 = beyond().map(|c| ((c.footprint - candidate) / step) as f64).sum();
+            excess + SURE * deviation >= grown
+        };
+        flat.iter().map(|c| c.footprint).rev().take_while(|&f| possible(f)).last().unwrap_or(last)
+    }
+}
+
 /// Where slow loads begin to grow by more than spikes explain. `counts` ascend in footprint.
-pub fn knee(counts: &[Count], fitting: Spikes) -> Option<Growth> {
+pub fn knee(counts: &[Count], fitting: Spikes) -> Option<Knee> {
     let mut spikes = fitting;
     let mut knee = None;
     for _ in 0..MAX_ROUNDS {
         let points: Vec<(u64, f64)> = counts.iter().map(|c| (c.footprint, spikes.excess(c))).collect();
-        let found = growth::growth(&points)?;
-        if knee == Some(found) {
+        let growth = growth::growth(&points)?;
+        if knee == Some(growth) {
             break;
         }
-        knee = Some(found);
-        let below: Vec<Count> = counts.iter().copied().filter(|c| c.footprint <= found.last_flat).collect();
+        knee = Some(growth);
+        let below: Vec<Count> = counts.iter().copied().filter(|c| c.footprint <= growth.last_flat).collect();
         let steady = below.iter().all(|c| c.slow == below[0].slow);
         if steady && fitting.slow == 0.0 {
             break;
@@ -71,7 +103,7 @@ pub fn knee(counts: &[Count], fitting: Spikes) -> Option<Growth> {
         let seen = Spikes::among(&below);
         spikes = Spikes { slow: fitting.slow + seen.slow, loads: fitting.loads + seen.loads };
     }
-    knee
+    knee.map(|growth| Knee { growth, spikes })
 }
 
 #[cfg(test)]
@@ -85,9 +117,19 @@ mod tests {
     #[test]
     fn without_spikes_the_first_step_is_the_knee() {
         let found = knee(&counts(|k| if k > 40 { 1.0 } else { 0.0 }), Spikes { slow: 0.0, loads: 1000.0 });
-        assert_eq!(found.map(|g| (g.last_flat, g.first_grown)), Some((40 * 32, 41 * 32)));
+        assert_eq!(found.map(|k| (k.growth.last_flat, k.growth.first_grown)), Some((40 * 32, 41 * 32)));
         let conflicts = knee(&counts(|k| if k > 40 { 8.0 } else { 7.0 }), Spikes::default());
-        assert_eq!(conflicts.map(|g| (g.base, g.last_flat)), Some((7.0, 40 * 32)));
+        assert_eq!(conflicts.map(|k| (k.growth.base, k.growth.last_flat)), Some((7.0, 40 * 32)));
+    }
+
+    #[test]
+    fn what_spikes_may_hide_is_left_open() {
+        // One load in a hundred spikes; beyond the fortieth line five more loads a line miss, which shows late.
+        let slow = |k: u64| k as f64 + 5.0 * k.saturating_sub(40) as f64;
+        let found = knee(&counts(slow), Spikes { slow: 100.0, loads: 10_000.0 }).unwrap();
+        assert!(found.growth.last_flat > 42 * 32, "{found:?}");
+        let lowest = found.lowest(&counts(slow), 32);
+        assert!((30 * 32..=40 * 32).contains(&lowest), "{lowest}");
     }
 
     #[test]
@@ -97,7 +139,8 @@ mod tests {
         let slow = |k: u64| noise(k) + 30.0 * k.saturating_sub(40) as f64;
         for fitting in [Spikes { slow: 10.0, loads: 1000.0 }, Spikes { slow: 0.0, loads: 100.0 }] {
             let found = knee(&counts(slow), fitting).unwrap();
-            assert!((40 * 32..=42 * 32).contains(&found.last_flat), "{found:?}");
+            assert!((40 * 32..=42 * 32).contains(&found.growth.last_flat), "{found:?}");
+            assert!(found.lowest(&counts(slow), 32) <= 40 * 32, "{found:?}");
         }
         assert_eq!(knee(&counts(noise), Spikes { slow: 10.0, loads: 1000.0 }), None);
     }
