@@ -4,6 +4,7 @@
 //! [`Error::Unsupported`], whose reason becomes the reason of a finding.
 
 pub mod cuda;
+pub mod sim;
 mod facts;
 
 pub use facts::{DeviceFacts, Listed, Mig, OtherProcesses, Telemetry};

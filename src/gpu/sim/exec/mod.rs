@@ -1,0 +1,11 @@
+//! Execution of kernels: warps in order with a scoreboard, blocks on SMs, one launch.
+//!
+//! Time passes where an instruction waits for an operand, so a kernel that reads the clock before the load has come back
+//! measures nonsense here as on the chip.
+
+mod alu;
+mod issue;
+mod launch;
+mod warp;
+
+pub(super) use launch::{Fault, Grid, State, run};

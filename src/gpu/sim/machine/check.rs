@@ -1,0 +1,295 @@
+//! What the tables of a machine file must have in common.
+
+use std::collections::BTreeMap;
+
+use super::spec::{Cache, Index, Partitions, Path, Replacement, Scope, Spec, Tlb};
+use super::value::Whole;
+
+/// The path of the key that is to blame, and what is wrong with it.
+type Wrong = (String, String);
+
+/// Most lines of all caches of a machine together: memory and time of a simulation grow with them.
+const MOST_LINES: u64 = 1 << 25;
+/// Sectors of a line: one bit each.
+const MOST_SECTORS: u64 = 64;
+/// Smallest page.
+const SMALLEST_PAGE: u64 = 4096;
+/// Shared memory of a block that the kernels need to time loads.
+const LEAST_SHARED: u64 = 16 << 10;
+/// Device memory that the kernels need for their own data.
+const LEAST_MEMORY: u64 = 16 << 20;
+
+/// Ways of each set.
+///
+/// # Errors
+///
+/// If neither or both ways to say it are used.
+pub fn sets_of(
+    sets: Option<Whole<1, 16_777_216>>,
+    ways: Option<Whole<1, 65536>>,
+    set_ways: Option<&[Whole<1, 65536>]>,
+) -> Result<Vec<u32>, String> {
+    match (sets, ways, set_ways) {
+        (Some(sets), Some(ways), None) => {
+            let lines = sets.get() * ways.get();
+            if lines > MOST_LINES {
+                return Err(format!("found {} x {} entries, allowed are {MOST_LINES} in all", sets.get(), ways.get()));
+            }
+            Ok(vec![ways.get() as u32; sets.get() as usize])
+        }
+        (None, None, Some(ways)) if !ways.is_empty() => Ok(ways.iter().map(|w| w.get() as u32).collect()),
+        _ => Err("found something else, allowed are either `sets` and `ways`, or `set_ways`".into()),
+    }
+}
+
+impl Cache {
+    /// Ways of each set, as [`sets_of`].
+    pub fn sets(&self) -> Result<Vec<u32>, String> {
+        sets_of(self.sets, self.ways, self.set_ways.as_deref())
+    }
+
+    /// Bytes of a sector.
+    pub fn sector_bytes(&self) -> u64 {
+        self.sector.unwrap_or(self.line).get()
+    }
+}
+
+impl Tlb {
+    /// Ways of each set, as [`sets_of`].
+    pub fn sets(&self) -> Result<Vec<u32>, String> {
+        sets_of(self.sets.and_then(|s| Whole::new(s.get())), self.ways, self.set_ways.as_deref())
+    }
+}
+
+/// Checks what the types alone do not.
+pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
+    let mut lines = 0u64;
+    for (name, cache) in &spec.cache {
+        lines += geometry(&format!("cache.{name}"), cache)?
+            * match cache.scope {
+                Scope::Sm => cache.instances.get() * spec.device.multiprocessors.get(),
+                Scope::Device => 1,
+            };
+    }
+    for (number, tlb) in spec.tlb.iter().enumerate() {
+        let table = format!("tlb.{number}");
+        power_of_two(&table, "page", tlb.page.0, SMALLEST_PAGE)?;
+        let sets = tlb.sets().map_err(|what| (format!("{table}.sets"), what))?;
+        policy(&table, &tlb.replacement, &sets)?;
+        let entries: u64 = sets.iter().map(|&ways| u64::from(ways)).sum();
+        lines += entries * if tlb.scope == Scope::Sm { spec.device.multiprocessors.get() } else { 1 };
+    }
+    if lines > MOST_LINES {
+        return Err((
+            "device.multiprocessors".into(),
+            format!("found {lines} lines in all caches of all SMs, allowed are {MOST_LINES}"),
+        ));
+    }
+    paths(spec)?;
+    unified(spec)?;
+    if spec.device.memory.0 < LEAST_MEMORY {
+        return Err(("device.memory".into(), format!("found {} B, allowed are {LEAST_MEMORY} B and more", spec.device.memory.0)));
+    }
+    if spec.shared.per_block.0 < LEAST_SHARED {
+        return Err(("shared.per_block".into(), format!("found {} B, allowed are {LEAST_SHARED} B and more", spec.shared.per_block.0)));
+    }
+    if spec.shared.per_multiprocessor < spec.shared.per_block {
+        return Err(("shared.per_multiprocessor".into(), "found less than a block may have, allowed is that and more".into()));
+    }
+    if !spec.shared.bank_width.get().is_power_of_two() {
+        return Err(("shared.bank_width".into(), format!("found {}, allowed are 4 and 8", spec.shared.bank_width.get())));
+    }
+    Ok(())
+}
+
+fn power_of_two(table: &str, key: &str, value: u64, least: u64) -> Result<(), Wrong> {
+    if value.is_power_of_two() && value >= least {
+        Ok(())
+    } else {
+        Err((format!("{table}.{key}"), format!("found {value}, allowed are powers of two from {least} on")))
+    }
+}
+
+/// Lines of one instance.
+fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
+    let line = cache.line.get();
+    power_of_two(table, "line", line, 4)?;
+    let sector = cache.sector_bytes();
+    power_of_two(table, "sector", sector, 4)?;
+    if sector > line || line / sector > MOST_SECTORS {
+        return Err((format!("{table}.sector"), format!("found {sector}, allowed are {} to {line}", line.div_ceil(MOST_SECTORS))));
+    }
+    let sets = cache.sets().map_err(|what| (format!("{table}.sets"), what))?;
+    let lines: u64 = sets.iter().map(|&ways| u64::from(ways)).sum();
+    if lines.checked_mul(line) != Some(cache.size.0) {
+        return Err((
+            format!("{table}.size"),
+            format!("found {} B, but its {} sets hold {lines} lines of {line} B, which is {} B", cache.size.0, sets.len(), lines * line),
+        ));
+    }
+    index(table, &cache.index, sets.len())?;
+    policy(table, &cache.replacement, &sets)?;
+    if cache.scope == Scope::Device && cache.instances.get() != 1 {
+        return Err((format!("{table}.instances"), "found more than 1, allowed is 1 for a cache of the device".into()));
+    }
+    match &cache.partitions {
+        Some(parts) => partitions(table, cache, parts, sets.len())?,
+        None => {}
+    }
+    Ok(lines)
+}
+
+fn index(table: &str, index: &Index, sets: usize) -> Result<(), Wrong> {
+    let bits = match index {
+        Index::Bits(bits) => bits.len(),
+        Index::Parity(masks) => masks.len(),
+        Index::Modulo | Index::Hash(_) => return Ok(()),
+    };
+    if bits < 25 && 1usize << bits == sets {
+        Ok(())
+    } else {
+        Err((format!("{table}.index"), format!("found {bits} bits for {sets} sets, allowed is two to the power of bits sets")))
+    }
+}
+
+fn policy(table: &str, replacement: &Replacement, sets: &[u32]) -> Result<(), Wrong> {
+    let wrong = |what: String| Err((format!("{table}.replacement"), what));
+    match replacement {
+        Replacement::Plru if sets.iter().any(|ways| !ways.is_power_of_two()) => {
+            wrong("found plru with ways that are no power of two, allowed are powers of two".into())
+        }
+        Replacement::Weighted(odds) if sets.iter().any(|&ways| ways as usize != odds.len()) => {
+            wrong(format!("found {} odds, allowed is one for each way", odds.len()))
+        }
+        Replacement::Weighted(odds) if odds.iter().map(|&o| u64::from(o)).sum::<u64>() == 0 => {
+            wrong("found odds that are all 0, allowed are odds of which one is not".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn partitions(table: &str, cache: &Cache, parts: &Partitions, sets: usize) -> Result<(), Wrong> {
+    let count = parts.count.get();
+    let table = format!("{table}.partitions");
+    if cache.scope != Scope::Device {
+        return Err((format!("{table}.count"), "found partitions of an SM's cache, allowed are those of the device's".into()));
+    }
+    power_of_two(&table, "granule", parts.granule.0, cache.line.get())?;
+    if !(sets as u64).is_multiple_of(count) || cache.set_ways.is_some() {
+        return Err((format!("{table}.count"), format!("found {count}, allowed are numbers that divide the {sets} sets")));
+    }
+    let digits = |c: char| c.to_digit(10).is_some_and(|d| u64::from(d) < count);
+    if parts.sms.is_empty() || !parts.sms.chars().all(digits) {
+        return Err((format!("{table}.sms"), format!("found \"{}\", allowed are digits below {count}", parts.sms)));
+    }
+    Ok(())
+}
+
+fn paths(spec: &Spec) -> Result<(), Wrong> {
+    let mut after: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, path) in spec.path.all() {
+        one_path(spec, name, path)?;
+        for pair in path.levels.windows(2) {
+            after.entry(&pair[0]).or_default().push(&pair[1]);
+        }
+    }
+    for name in spec.cache.keys() {
+        if !spec.path.all().any(|(_, path)| path.levels.contains(name)) {
+            return Err((format!("cache.{name}.scope"), "found a cache that no path leads to, allowed are caches in the levels of a path".into()));
+        }
+    }
+    // Each path takes every cache once, and the paths together have no circle.
+    for start in after.keys() {
+        let mut stack = after[start].clone();
+        let mut seen = Vec::new();
+        while let Some(next) = stack.pop() {
+            if next == *start {
+                return Err((
+                    "path.global_ca.levels".into(),
+                    format!("found a circle: some path asks `{start}` before another cache and some path after it, allowed is one order"),
+                ));
+            }
+            if !seen.contains(&next) {
+                seen.push(next);
+                stack.extend(after.get(next).into_iter().flatten());
+            }
+        }
+    }
+    let device_only = spec.path.global_cg.levels.iter().all(|l| spec.cache[l].scope == Scope::Device);
+    if !device_only || spec.path.global_cg.levels.is_empty() {
+        return Err(("path.global_cg.levels".into(), "found none or a cache of an SM, allowed are caches of the device, at least one".into()));
+    }
+    Ok(())
+}
+
+fn one_path(spec: &Spec, name: &str, path: &Path) -> Result<(), Wrong> {
+    let key = |key: &str| format!("path.{name}.{key}");
+    let known: Vec<&str> = spec.cache.keys().map(String::as_str).collect();
+    let mut device = false;
+    for (i, level) in path.levels.iter().enumerate() {
+        let Some(cache) = spec.cache.get(level) else {
+            return Err((key("levels"), format!("found `{level}`, allowed are {}", known.join(", "))));
+        };
+        if path.levels[..i].contains(level) {
+            return Err((key("levels"), format!("found `{level}` twice, allowed is once: a cache behind itself is a circle")));
+        }
+        if device && cache.scope == Scope::Sm {
+            return Err((key("levels"), format!("found `{level}`, a cache of an SM, behind one of the device, allowed is the reverse")));
+        }
+        device |= cache.scope == Scope::Device;
+    }
+    if !device {
+        return Err((key("levels"), "found no cache of the device, allowed are levels that end in one".into()));
+    }
+    if path.cycles.len() != path.levels.len() {
+        return Err((key("cycles"), format!("found {} latencies, allowed is one for each of the {} levels", path.cycles.len(), path.levels.len())));
+    }
+    let mut all = path.cycles.clone();
+    all.push(path.memory);
+    if !all.is_sorted_by(|a, b| a < b) {
+        return Err((key("cycles"), "found latencies that do not rise, allowed are ones that rise from level to level up to `memory`".into()));
+    }
+    match &path.translated {
+        Some(level) if !path.levels.contains(level) => {
+            Err((key("translated"), format!("found `{level}`, allowed are {}", path.levels.join(", "))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A memory that a cache shares with shared memory.
+fn unified(spec: &Spec) -> Result<(), Wrong> {
+    let mut seen: Option<&str> = None;
+    for (name, cache) in spec.cache.iter().filter(|(_, c)| !c.configuration.is_empty()) {
+        let key = |key: &str| format!("cache.{name}.{key}");
+        if let Some(other) = seen {
+            return Err((key("configuration"), format!("found a second cache beside `{other}` that shares its memory with shared memory, allowed is one")));
+        }
+        seen = Some(name);
+        if cache.scope != Scope::Sm || cache.set_ways.is_some() {
+            return Err((key("configuration"), "found with `set_ways` or a cache of the device, allowed is neither".into()));
+        }
+        if !cache.configuration.is_sorted_by(|a, b| a.shared < b.shared) {
+            return Err((key("configuration"), "found sizes of shared memory that do not rise, allowed are ones that do".into()));
+        }
+        let first = &cache.configuration[0];
+        if Some(first.sets) != cache.sets || Some(first.ways) != cache.ways {
+            return Err((key("configuration"), "found a first one of other sets and ways than the cache, allowed are the same".into()));
+        }
+        for one in &cache.configuration {
+            let sets = vec![one.ways.get() as u32; one.sets.get() as usize];
+            if one.sets.get() * one.ways.get() * cache.line.get() > cache.size.0 {
+                return Err((key("configuration"), "found one that is larger than the first, allowed are smaller ones".into()));
+            }
+            let table = format!("cache.{name}.configuration");
+            index(&table, one.index.as_ref().unwrap_or(&cache.index), sets.len())?;
+            policy(&table, one.replacement.as_ref().unwrap_or(&cache.replacement), &sets)?;
+        }
+        let most = cache.configuration.last().map_or(0, |c| c.shared.0);
+        let needed = spec.shared.per_block_optin.unwrap_or(spec.shared.per_block).0.max(spec.shared.per_block.0);
+        if most < needed {
+            return Err((key("configuration"), format!("found at most {most} B of shared memory, allowed are {needed} B, which a block may have, and more")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Simulated machines: their descriptions, read from files and checked.
+//!
+//! A description declares mechanism: sizes, sets, ways, index functions, policies, latencies, who is asked after whom. What
+//! an experiment will find is nowhere in it.
+
+mod check;
+mod locate;
+pub mod spec;
+pub mod value;
+
+use std::fmt;
+use std::path::Path;
+
+pub use check::sets_of;
+pub use spec::Spec;
+
+/// The machines that come with this program: name and text.
+const BUILT_IN: [(&str, &str); 6] = [
+    ("840m", include_str!("../../../../machines/840m.toml")),
+    ("p6000", include_str!("../../../../machines/p6000.toml")),
+    ("v100", include_str!("../../../../machines/v100.toml")),
+    ("rtx2080ti", include_str!("../../../../machines/rtx2080ti.toml")),
+    ("a100", include_str!("../../../../machines/a100.toml")),
+    ("h200", include_str!("../../../../machines/h200.toml")),
+];
+
+/// Longest file that is read: the longest of ours has some twenty thousand bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// A machine that has passed every check.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name, or the file that it is from.
+    pub origin: String,
+    /// What it is.
+    pub spec: Spec,
+    /// The text that it was read from.
+    pub text: String,
+}
+
+/// What is wrong with a machine file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// The file, or the name of a machine.
+    pub origin: String,
+    /// Line, from 1, where one is to blame.
+    pub line: Option<usize>,
+    /// Key, as a path of tables, where one is to blame.
+    pub key: String,
+    /// What was found and what is allowed.
+    pub what: String,
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.origin)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl std::error::Error for Defect {}
+
+/// Names of the machines that come with this program.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+impl Machine {
+    /// One of the machines that come with this program, by name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of this name, with those that there are.
+    pub fn named(name: &str) -> Result<Self, Defect> {
+        let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
+            let known: Vec<&str> = names().collect();
+            return Err(Defect {
+                origin: format!("sim:{name}"),
+                line: None,
+                key: String::new(),
+                what: format!("no such machine; there are {}, or sim:FILE.toml", known.join(", ")),
+            });
+        };
+        Self::parse(name, text)
+    }
+
+    /// The machine that a device name asks for: what follows `sim:`, a name or a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::named`] and [`Machine::read`].
+    pub fn find(wanted: &str) -> Result<Self, Defect> {
+        if wanted.ends_with(".toml") || wanted.contains(['/', '\\']) {
+            Self::read(Path::new(wanted))
+        } else {
+            Self::named(wanted)
+        }
+    }
+
+    /// A machine from a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, is too long, or is no machine.
+    pub fn read(path: &Path) -> Result<Self, Defect> {
+        use std::io::Read;
+        let origin = path.display().to_string();
+        let defect = |what: String| Defect { origin: origin.clone(), line: None, key: String::new(), what };
+        let mut text = String::new();
+        let file = std::fs::File::open(path).map_err(|e| defect(format!("cannot be opened: {e}")))?;
+        file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| defect(format!("cannot be read: {e}")))?;
+        if text.len() as u64 > LONGEST {
+            return Err(defect(format!("longer than {LONGEST} bytes, which no machine file is")));
+        }
+        Self::parse(&origin, &text)
+    }
+
+    /// A machine from text; `origin` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// The first key that is unknown, missing, out of range or at odds with others.
+    pub fn parse(origin: &str, text: &str) -> Result<Self, Defect> {
+        let spec: Spec = toml::from_str(text).map_err(|error| locate::syntax(origin, text, &error))?;
+        check::check(&spec).map_err(|(key, what)| Defect {
+            origin: origin.to_owned(),
+            line: locate::line_of(text, &key),
+            key,
+            what,
+        })?;
+        Ok(Machine { origin: origin.to_owned(), spec, text: text.to_owned() })
+    }
+}

@@ -1,0 +1,440 @@
+//! What a machine file says: one type a table. Cross-checks are in [`super::check`].
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::value::{Capability, Delay, Extra, Share, Size, Whole};
+
+/// Where the values of a table are from: names of its keys, separated by commas, and the source. Printed, never computed
+/// with. Every table of a machine that comes with this program has a source for every key.
+pub type Sources = BTreeMap<String, String>;
+
+/// A machine file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Version of the format.
+    pub schema: Schema,
+    /// What the driver would say.
+    pub device: Device,
+    /// The SM clock.
+    pub clock: Clock,
+    /// The SM's pipeline.
+    #[serde(default)]
+    pub pipeline: Pipeline,
+    /// What disturbs.
+    #[serde(default)]
+    pub noise: Noise,
+    /// Caches, by name.
+    pub cache: BTreeMap<String, Cache>,
+    /// Levels of address translation, the first one first.
+    #[serde(default)]
+    pub tlb: Vec<Tlb>,
+    /// Shared memory.
+    pub shared: Shared,
+    /// What lies behind the caches.
+    pub memory: Memory,
+    /// Which way loads go.
+    pub path: Paths,
+    /// Values that others have reported of this GPU, and why they may differ from what is modelled.
+    #[serde(default)]
+    pub reported: Vec<Reported>,
+}
+
+/// The only format there is.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub enum Schema {
+    /// Version 1.
+    #[serde(rename = "strata/machine/1")]
+    One,
+}
+
+/// What the driver would say.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// Name, as the driver gives it.
+    pub name: String,
+    /// Generation and chip.
+    pub chip: String,
+    /// Compute capability.
+    pub compute_capability: Capability,
+    /// SMs.
+    pub multiprocessors: Whole<1, 1024>,
+    /// FP32 cores of an SM.
+    pub cores_per_multiprocessor: Option<Whole<1, 1024>>,
+    /// Threads of a block.
+    #[serde(default = "default_block")]
+    pub max_threads_per_block: Whole<32, 1024>,
+    /// Threads of an SM.
+    pub max_threads_per_multiprocessor: Whole<32, 4096>,
+    /// Blocks of an SM.
+    pub max_blocks_per_multiprocessor: Whole<1, 64>,
+    /// 32-bit registers of an SM.
+    pub registers_per_multiprocessor: Whole<1024, 1_048_576>,
+    /// Device memory.
+    pub memory: Size,
+    /// L2 size as the driver states it.
+    pub l2: Size,
+    /// Peak memory clock.
+    pub memory_clock_mhz: Whole<1, 100_000>,
+    /// Width of the memory bus.
+    pub memory_bus_bits: Whole<8, 16384>,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
+fn default_block() -> Whole<32, 1024> {
+    Whole::new(1024).expect("in range")
+}
+
+/// The SM clock and the global timer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// Steady clock.
+    pub mhz: Whole<1, 10_000>,
+    /// Clock at which every run begins, until `ramp_us` have passed; the steady clock if absent.
+    pub ramp_from_mhz: Option<Whole<1, 10_000>>,
+    /// How long the clock takes to become steady, in microseconds.
+    #[serde(default)]
+    pub ramp_us: Extra,
+    /// Step of the global timer, in nanoseconds.
+    pub timer_step_ns: Whole<1, 1_000_000>,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
+/// The SM's pipeline: in order, with a scoreboard.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pipeline {
+    /// Cycles until the result of an arithmetic instruction can be used.
+    pub arithmetic: Whole<1, 100>,
+    /// Cycles between two instructions of one warp.
+    pub issue: Whole<1, 100>,
+    /// Cycles that a barrier takes once everybody has arrived.
+    pub barrier: Whole<1, 1000>,
+    /// Sources.
+    pub sources: Sources,
+}
+
+impl Default for Pipeline {
+    fn default() -> Self {
+        let whole = |value| Whole::new(value).expect("in range");
+        Pipeline { arithmetic: whole(6), issue: Whole::new(1).expect("in range"), barrier: Whole::new(20).expect("in range"), sources: Sources::new() }
+    }
+}
+
+/// What disturbs the timing of loads.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Noise {
+    /// Each load takes 0 to this many cycles more.
+    pub jitter: Extra,
+    /// Share of the loads that take `spike` cycles more.
+    pub spikes: Share,
+    /// What a spike adds.
+    pub spike: Extra,
+    /// Each load takes any time from 0 to this many cycles more: no plateau is left.
+    pub smear: Extra,
+    /// Sources.
+    pub sources: Sources,
+}
+
+/// Whose a cache is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Every SM has its own.
+    Sm,
+    /// The device has one.
+    Device,
+}
+
+/// Which line of a full set gives way.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Replacement {
+    /// The one used longest ago.
+    Lru,
+    /// The one that came first.
+    Fifo,
+    /// By a tree of bits that point away from what was used last; ways must be a power of two.
+    Plru,
+    /// Any, with equal chances.
+    Random,
+    /// Any that was never hit; where all were, the newcomer is not kept. So no scan displaces what was hit once.
+    Unhit,
+    /// By way, with these odds (Fermi's L1: Mei et al., section 4.2); one number a way.
+    Weighted(Vec<u32>),
+}
+
+/// Which set a line belongs to.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Index {
+    /// The line's number, modulo the sets.
+    Modulo,
+    /// These bits of the address, the lowest first; there are two to the power of their number of sets.
+    Bits(Vec<Whole<0, 63>>),
+    /// Each bit of the set is the parity of the address under one of these masks.
+    Parity(Vec<u64>),
+    /// A mixing hash of the line's number, modulo the sets; the number is its seed.
+    Hash(u64),
+}
+
+/// What a store does to a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Write {
+    /// Goes through to the next level; the line stays if it is there.
+    #[default]
+    Through,
+    /// Brings the line in.
+    Allocate,
+    /// Throws the line out.
+    Evict,
+}
+
+/// Which threads of a block use which instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threads {
+    /// Warp w uses instance w modulo the instances.
+    #[default]
+    Interleaved,
+    /// The first warps of the block use the first instance, the next ones the second, in equal parts.
+    Contiguous,
+}
+
+/// A cache.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// Whose it is.
+    pub scope: Scope,
+    /// How many of it an SM has.
+    #[serde(default = "one")]
+    pub instances: Whole<1, 16>,
+    /// Which threads use which.
+    #[serde(default)]
+    pub threads: Threads,
+    /// Size of one instance (of all partitions together).
+    pub size: Size,
+    /// Line: the unit of allocation.
+    pub line: Whole<4, 65536>,
+    /// Sector: the unit of fetching; the line if absent.
+    pub sector: Option<Whole<4, 65536>>,
+    /// Sets (of all partitions together). Either this, or `set_ways`.
+    pub sets: Option<Whole<1, 16_777_216>>,
+    /// Ways of every set.
+    pub ways: Option<Whole<1, 65536>>,
+    /// Ways of each set, where they differ.
+    pub set_ways: Option<Vec<Whole<1, 65536>>>,
+    /// Index function.
+    pub index: Index,
+    /// Replacement.
+    pub replacement: Replacement,
+    /// What a store does.
+    #[serde(default)]
+    pub write: Write,
+    /// Cycles for which an access occupies it (a slice of it, where it has slices).
+    #[serde(default)]
+    pub port: Extra,
+    /// Slices, each with a port of its own.
+    #[serde(default = "one_slice")]
+    pub slices: Whole<1, 256>,
+    /// One memory with shared memory: what it has when that takes so much. In ascending order of `shared`.
+    #[serde(default)]
+    pub configuration: Vec<Configuration>,
+    /// Partitions of a device's cache: SMs belong to one, lines to another or the same.
+    pub partitions: Option<Partitions>,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
+fn one() -> Whole<1, 16> {
+    Whole::new(1).expect("in range")
+}
+
+fn one_slice() -> Whole<1, 256> {
+    Whole::new(1).expect("in range")
+}
+
+/// One way to divide a memory between a cache and shared memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// Shared memory of the SM.
+    pub shared: Size,
+    /// Sets of the cache.
+    pub sets: Whole<1, 16_777_216>,
+    /// Its ways.
+    pub ways: Whole<1, 65536>,
+    /// Its index function, if not that of the cache.
+    pub index: Option<Index>,
+    /// Its replacement, if not that of the cache.
+    pub replacement: Option<Replacement>,
+}
+
+/// An L2 in partitions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Partitions {
+    /// How many.
+    pub count: Whole<2, 8>,
+    /// Partition of each SM in turn, as digits; repeated if it is shorter than the number of SMs.
+    pub sms: String,
+    /// Lines move from partition to partition in pieces of this size, by a hash of the address.
+    pub granule: Size,
+    /// A partition keeps copies of the lines of others that its SMs load.
+    pub copies: bool,
+    /// What a hit in another partition takes more than one in its own.
+    pub far_hit: Extra,
+    /// What memory behind another partition takes more than that behind its own.
+    pub far_memory: Extra,
+}
+
+/// A level of address translation.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tlb {
+    /// Name.
+    pub name: String,
+    /// Whose it is.
+    pub scope: Scope,
+    /// What one entry maps.
+    pub page: Size,
+    /// Sets. Either this, or `set_ways`.
+    pub sets: Option<Whole<1, 65536>>,
+    /// Ways of every set.
+    pub ways: Option<Whole<1, 65536>>,
+    /// Ways of each set, where they differ.
+    pub set_ways: Option<Vec<Whole<1, 65536>>>,
+    /// Replacement.
+    pub replacement: Replacement,
+    /// Cycles that a miss adds.
+    pub penalty: Delay,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
+/// Shared memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// Of a block without asking for more.
+    pub per_block: Size,
+    /// Of a block after asking for more.
+    pub per_block_optin: Option<Size>,
+    /// Of an SM.
+    pub per_multiprocessor: Size,
+    /// What the system keeps of it for each block.
+    #[serde(default = "nothing")]
+    pub reserved_per_block: Size,
+    /// Latency of a load without conflicts.
+    pub cycles: Delay,
+    /// Banks.
+    pub banks: Whole<1, 128>,
+    /// Width of a bank in bytes.
+    pub bank_width: Whole<4, 8>,
+    /// Cycles for each further word that a bank must give.
+    pub conflict: Delay,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
+fn nothing() -> Size {
+    Size(0)
+}
+
+/// What lies behind the caches.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Cycles for which an access occupies a channel.
+    pub port: Extra,
+    /// Channels.
+    pub channels: Whole<1, 256>,
+    /// Pinned host memory: latency of a load.
+    pub host_cycles: Delay,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
+/// The way of one kind of load.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    /// Caches in the order in which they are asked.
+    pub levels: Vec<String>,
+    /// Latency of a hit in each of them: from issue to use.
+    pub cycles: Vec<Delay>,
+    /// Latency if all miss.
+    pub memory: Delay,
+    /// The first cache that is asked by physical address, so that the address must have been translated; the first of all
+    /// if absent.
+    pub translated: Option<String>,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
+/// Which way loads go. A path that is absent does not exist on this machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paths {
+    /// `ld.global.ca`.
+    pub global_ca: Path,
+    /// `ld.global.cg`; stores and atomics take the way of its device-wide caches.
+    pub global_cg: Path,
+    /// `ld.global.nc`.
+    pub global_nc: Option<Path>,
+    /// `tex`.
+    pub texture: Option<Path>,
+    /// `ld.const` by an address that differs from thread to thread, as far as a compiler can see.
+    pub constant: Path,
+    /// `ld.const` by an address that is the same for all threads.
+    pub constant_uniform: Option<Path>,
+    /// `ld.local`.
+    pub local: Path,
+}
+
+/// What somebody has reported of this GPU.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reported {
+    /// Element and attribute, such as `l1.size`.
+    pub what: String,
+    /// The value, with its unit.
+    pub value: String,
+    /// Who says so, and where.
+    pub source: String,
+    /// Why it may differ from what is modelled.
+    pub note: Option<String>,
+}
+
+impl Paths {
+    /// The paths that there are, with their names.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        [
+            ("global_ca", Some(&self.global_ca)),
+            ("global_cg", Some(&self.global_cg)),
+            ("global_nc", self.global_nc.as_ref()),
+            ("texture", self.texture.as_ref()),
+            ("constant", Some(&self.constant)),
+            ("constant_uniform", self.constant_uniform.as_ref()),
+            ("local", Some(&self.local)),
+        ]
+        .into_iter()
+        .filter_map(|(name, path)| Some((name, path?)))
+    }
+}

@@ -1,0 +1,142 @@
+//! Values of a machine file, each with its range: what is out of range is refused where it stands in the file.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
+
+/// A whole number from `LOW` to `HIGH`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Whole<const LOW: u64, const HIGH: u64>(u64);
+
+impl<const LOW: u64, const HIGH: u64> Whole<LOW, HIGH> {
+    /// The number, if it is in range.
+    pub fn new(value: u64) -> Option<Self> {
+        (LOW..=HIGH).contains(&value).then_some(Whole(value))
+    }
+
+    /// The number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The lowest allowed.
+impl<const LOW: u64, const HIGH: u64> Default for Whole<LOW, HIGH> {
+    fn default() -> Self {
+        Whole(LOW)
+    }
+}
+
+impl<'de, const LOW: u64, const HIGH: u64> Deserialize<'de> for Whole<LOW, HIGH> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = i64::deserialize(deserializer)?;
+        let value = u64::try_from(found).ok().and_then(Self::new);
+        value.ok_or_else(|| de::Error::custom(format_args!("found {found}, allowed are {LOW} to {HIGH}")))
+    }
+}
+
+/// A number of cycles that something takes.
+pub type Delay = Whole<1, 100_000>;
+/// A number of cycles that may be none.
+pub type Extra = Whole<0, 100_000>;
+
+/// Largest memory that a machine may have: 1 TiB.
+const LARGEST: u64 = 1 << 40;
+
+/// A size: a number of bytes, or a text such as `"48 KiB"`. At most 1 TiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Size(pub u64);
+
+impl Size {
+    fn parse(text: &str) -> Option<u64> {
+        let (number, unit) = match text.split_once(' ') {
+            Some((number, unit)) => (number, unit.trim()),
+            None => (text, "B"),
+        };
+        let scale = match unit {
+            "B" => 1,
+            "KiB" => 1u64 << 10,
+            "MiB" => 1 << 20,
+            "GiB" => 1 << 30,
+            "TiB" => 1 << 40,
+            _ => return None,
+        };
+        let bytes = number.trim().parse::<f64>().ok()? * scale as f64;
+        // Half a sector is no size; what a fraction gives must be whole bytes.
+        (bytes.fract() == 0.0 && (0.0..=LARGEST as f64).contains(&bytes)).then_some(bytes as u64)
+    }
+}
+
+struct SizeVisitor;
+
+impl de::Visitor<'_> for SizeVisitor {
+    type Value = Size;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size in bytes, or a text such as \"48 KiB\", of 0 B to 1 TiB")
+    }
+
+    fn visit_i64<E: de::Error>(self, found: i64) -> Result<Size, E> {
+        let bytes = u64::try_from(found).ok().filter(|&b| b <= LARGEST);
+        bytes.map(Size).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(found), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, found: &str) -> Result<Size, E> {
+        Size::parse(found).map(Size).ok_or_else(|| E::invalid_value(de::Unexpected::Str(found), &self))
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+/// A share, from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Share(pub f64);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = f64::deserialize(deserializer)?;
+        if (0.0..=1.0).contains(&found) {
+            Ok(Share(found))
+        } else {
+            Err(de::Error::custom(format_args!("found {found}, allowed is 0 to 1")))
+        }
+    }
+}
+
+/// A compute capability, such as `"3.5"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Capability(pub u32, pub u32);
+
+impl<'de> Deserialize<'de> for Capability {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = String::deserialize(deserializer)?;
+        let parsed = found.split_once('.').and_then(|(major, minor)| {
+            let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
+            ((2..=99).contains(&major) && minor <= 9).then_some(Capability(major, minor))
+        });
+        parsed.ok_or_else(|| {
+            de::Error::custom(format_args!("found \"{found}\", allowed is a compute capability such as \"3.5\", from 2.0 on"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_numbers_or_texts_with_a_unit() {
+        let read = |text| Size::parse(text);
+        assert_eq!(read("48 KiB"), Some(48 << 10));
+        assert_eq!(read("1.5 MiB"), Some(3 << 19));
+        assert_eq!(read("96"), Some(96));
+        assert_eq!(read("1 TiB"), Some(LARGEST));
+        for bad in ["", "KiB", "1.3 B", "2 TiB", "-1 KiB", "48KB", "48 KB", "nan KiB", "1e30 GiB"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Instructions that can be executed.
+//!
+//! Every operand is the number of a slot: registers have one, and so has each constant. So an operand is read in one way,
+//! whatever it is.
+
+use std::collections::HashMap;
+
+/// Type of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// Bytes: 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// Whether it has a sign.
+    pub signed: bool,
+}
+
+impl Type {
+    /// Bits.
+    pub fn bits(self) -> u32 {
+        u32::from(self.bytes) * 8
+    }
+
+    /// The low bits of a value; the others are zero.
+    pub fn wrap(self, value: u64) -> u64 {
+        if self.bytes == 8 { value } else { value & ((1 << self.bits()) - 1) }
+    }
+
+    /// The value as a signed number.
+    pub fn signed(self, value: u64) -> i64 {
+        let unused = 64 - self.bits();
+        ((value << unused) as i64) >> unused
+    }
+}
+
+/// State space of a load or store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// `.global.ca`, and `.global` without more.
+    GlobalCa,
+    /// `.global.cg`.
+    GlobalCg,
+    /// `.global.nc`.
+    GlobalNc,
+    /// `.volatile.global`.
+    Volatile,
+    /// `.const`, by an address that differs between threads, as far as a compiler can see.
+    Constant,
+    /// `.const`, by an address that is the same for all threads.
+    ConstantUniform,
+    /// `.shared`.
+    Shared,
+    /// `.local`.
+    Local,
+    /// `.param`.
+    Parameter,
+}
+
+/// Comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+/// Atomic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    /// Swap.
+    Exch,
+    /// Swap if equal.
+    Cas,
+    /// Add.
+    Add,
+    /// Least.
+    Min,
+    /// Greatest.
+    Max,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
+/// Which lane a shuffle reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shuffle {
+    /// The lane of that number.
+    Index,
+    /// The lane so many below.
+    Up,
+    /// The lane so many above.
+    Down,
+    /// The lane whose number differs by these bits.
+    Butterfly,
+}
+
+/// Special registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// `%tid.x`, `.y` or `.z` (blocks are one-dimensional, so the latter are 0).
+    Thread(u8),
+    /// `%ntid.x`, `.y` or `.z`.
+    Threads(u8),
+    /// `%ctaid.x`, `.y` or `.z`.
+    Block(u8),
+    /// `%nctaid.x`, `.y` or `.z`.
+    Blocks(u8),
+    /// `%laneid`.
+    Lane,
+    /// `%warpid`.
+    Warp,
+    /// `%smid`.
+    Sm,
+    /// `%nsmid`.
+    Sms,
+    /// `%clock`.
+    Clock,
+    /// `%clock64`.
+    Clock64,
+    /// `%globaltimer`.
+    Timer,
+}
+
+/// What an instruction does. Sources are called a, b, c.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// a.
+    Mov,
+    /// A special register.
+    Special(Special),
+    /// a + b.
+    Add,
+    /// a - b.
+    Sub,
+    /// Low half of a * b.
+    MulLo,
+    /// High half of a * b.
+    MulHi,
+    /// All of a * b, twice as wide.
+    MulWide,
+    /// Low half of a * b, plus c.
+    MadLo,
+    /// All of a * b, plus c, twice as wide.
+    MadWide,
+    /// a / b.
+    Div,
+    /// Rest of a / b.
+    Rem,
+    /// The lesser.
+    Min,
+    /// The greater.
+    Max,
+    /// a and b.
+    And,
+    /// a or b.
+    Or,
+    /// a exclusive-or b.
+    Xor,
+    /// Not a.
+    Not,
+    /// -a.
+    Neg,
+    /// a << b.
+    Shl,
+    /// a >> b.
+    Shr,
+    /// Number of ones in a.
+    Popc,
+    /// Zeros above the highest one of a.
+    Clz,
+    /// Whether a compares to b.
+    Set(Compare),
+    /// a if c, otherwise b.
+    Select,
+    /// a in another type, saturated if asked for; the instruction's own type is the source's.
+    Convert(Type, bool),
+    /// Loads from a + offset.
+    Load(Space),
+    /// Stores b at a + offset.
+    Store(Space),
+    /// Atomic on a + offset with b (and c), in shared memory if so.
+    Atomic(Atomic, bool),
+    /// Texel b of texture a.
+    Texture,
+    /// Waits for the block.
+    Barrier,
+    /// Waits for the warp.
+    WarpBarrier,
+    /// Orders memory; nothing is reordered here.
+    Fence,
+    /// a of another lane, which b gives; c bounds.
+    Shuffle(Shuffle),
+    /// Goes to an instruction.
+    Branch(u32),
+    /// Ends the thread.
+    Return,
+}
+
+/// The slot that means "none".
+pub const NONE: u16 = 0;
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// On what.
+    pub kind: Type,
+    /// Slot of the predicate under which it does so, or [`NONE`].
+    pub guard: u16,
+    /// The predicate is negated.
+    pub negated: bool,
+    /// Slot of the result, or [`NONE`].
+    pub to: u16,
+    /// Slots of the sources, or [`NONE`].
+    pub from: [u16; 3],
+    /// Added to an address.
+    pub offset: i64,
+    /// Line of the text.
+    pub line: u32,
+}
+
+/// An entry.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Name.
+    pub name: String,
+    /// Instructions; the last one is a return.
+    pub code: Vec<Inst>,
+    /// Number of slots.
+    pub slots: usize,
+    /// Slots that hold constants, with their values.
+    pub constants: Vec<(u16, u64)>,
+    /// Slots that hold addresses of module variables, with the variable's name and an offset.
+    pub symbols: Vec<(u16, String)>,
+    /// Bytes of each parameter.
+    pub parameters: Vec<u64>,
+    /// Bytes of statically declared shared memory.
+    pub shared: u64,
+    /// Bytes of local memory of a thread.
+    pub local: u64,
+}
+
+/// A module.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Architecture that the text names, such as `sm_50`.
+    pub target: String,
+    /// Entries, by name.
+    pub entries: HashMap<String, Entry>,
+    /// Module variables in device memory (constant and global): name and size.
+    pub variables: Vec<(String, u64)>,
+}

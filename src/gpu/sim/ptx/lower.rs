@@ -1,0 +1,279 @@
+//! From statements to instructions: names become slots, labels become places, variables become addresses.
+
+use std::collections::HashMap;
+
+use super::code::{Entry, Inst, Module, NONE, Op, Space, Type};
+use super::opcode::{self, Decoded, Form};
+use super::parse::{EntryText, Instruction, Operand, Text, Variable};
+use super::{Fault, uniform};
+
+/// Most slots of an entry: registers and constants together.
+const MOST_SLOTS: usize = 60_000;
+
+/// Makes a module of a text.
+///
+/// # Errors
+///
+/// The first name, opcode or operand that is not known, with its line.
+pub(super) fn lower(text: &Text) -> Result<Module, Fault> {
+    let mut entries = HashMap::new();
+    for entry in &text.entries {
+        let lowered = Lowering::new(text, entry)?.entry(entry)?;
+        entries.insert(lowered.name.clone(), lowered);
+    }
+    let in_memory = |v: &&Variable| v.space == "const" || v.space == "global";
+    let variables = text.variables.iter().filter(in_memory).map(|v| (v.name.clone(), v.bytes)).collect();
+    Ok(Module { target: text.target.clone(), entries, variables })
+}
+
+enum Symbol {
+    /// An address that is known now.
+    Fixed(u64),
+    /// The address of a module variable, known once the module is loaded.
+    Loaded,
+}
+
+struct Lowering {
+    registers: HashMap<String, u16>,
+    constants: HashMap<u64, u16>,
+    symbols: HashMap<String, Symbol>,
+    symbol_slots: HashMap<String, u16>,
+    labels: HashMap<String, u32>,
+    slots: usize,
+    shared: u64,
+    local: u64,
+    parameters: Vec<u64>,
+}
+
+impl Lowering {
+    fn new(text: &Text, entry: &EntryText) -> Result<Self, Fault> {
+        let mut lowering = Lowering {
+            registers: HashMap::new(),
+            constants: HashMap::new(),
+            symbols: HashMap::new(),
+            symbol_slots: HashMap::new(),
+            labels: HashMap::new(),
+            slots: 1,
+            shared: 0,
+            local: 0,
+            parameters: Vec::new(),
+        };
+        for (name, _) in &entry.registers {
+            let slot = lowering.slot(0)?;
+            lowering.registers.insert(name.clone(), slot);
+        }
+        let mut offset: u64 = 0;
+        for (name, bytes) in &entry.parameters {
+            offset = offset.next_multiple_of((*bytes).max(1));
+            lowering.symbols.insert(name.clone(), Symbol::Fixed(offset));
+            lowering.parameters.push(*bytes);
+            offset += bytes;
+        }
+        // What the launch sizes comes after what the text sizes.
+        let all = || text.variables.iter().chain(&entry.variables);
+        for variable in all().filter(|v| v.bytes > 0).chain(all().filter(|v| v.bytes == 0)) {
+            let symbol = match variable.space.as_str() {
+                "shared" => Symbol::Fixed(place(&mut lowering.shared, variable)),
+                "local" => Symbol::Fixed(place(&mut lowering.local, variable)),
+                _ => Symbol::Loaded,
+            };
+            if lowering.symbols.insert(variable.name.clone(), symbol).is_some() {
+                return Err(Fault::at(variable.line, format!("`{}` is declared twice", variable.name)));
+            }
+        }
+        for (name, at) in &entry.labels {
+            lowering.labels.insert(name.clone(), *at as u32);
+        }
+        Ok(lowering)
+    }
+
+    fn slot(&mut self, line: u32) -> Result<u16, Fault> {
+        if self.slots >= MOST_SLOTS {
+            return Err(Fault::at(line, format!("more than {MOST_SLOTS} registers and constants")));
+        }
+        self.slots += 1;
+        Ok((self.slots - 1) as u16)
+    }
+
+    fn constant(&mut self, value: u64, line: u32) -> Result<u16, Fault> {
+        if let Some(&slot) = self.constants.get(&value) {
+            return Ok(slot);
+        }
+        let slot = self.slot(line)?;
+        self.constants.insert(value, slot);
+        Ok(slot)
+    }
+
+    fn register(&self, operand: &Operand, line: u32) -> Result<u16, Fault> {
+        match operand {
+            Operand::Name(name) if name == "_" => Ok(NONE),
+            Operand::Name(name) => {
+                self.registers.get(name).copied().ok_or_else(|| Fault::at(line, format!("no register `{name}`")))
+            }
+            other => Err(Fault::at(line, format!("a register is expected, not {other:?}"))),
+        }
+    }
+
+    fn symbol(&mut self, name: &str, line: u32) -> Result<u16, Fault> {
+        match self.symbols.get(name) {
+            Some(&Symbol::Fixed(address)) => self.constant(address, line),
+            Some(Symbol::Loaded) => {
+                if let Some(&slot) = self.symbol_slots.get(name) {
+                    return Ok(slot);
+                }
+                let slot = self.slot(line)?;
+                self.symbol_slots.insert(name.to_owned(), slot);
+                Ok(slot)
+            }
+            None => Err(Fault::at(line, format!("no register, variable or special register `{name}`"))),
+        }
+    }
+
+    fn source(&mut self, operand: &Operand, kind: Type, line: u32) -> Result<u16, Fault> {
+        match operand {
+            Operand::Number(value) => self.constant(kind.wrap(*value), line),
+            Operand::Name(name) => match self.registers.get(name) {
+                Some(&slot) => Ok(slot),
+                None => self.symbol(name, line),
+            },
+            other => Err(Fault::at(line, format!("a register or number is expected, not {other:?}"))),
+        }
+    }
+
+    /// Slot of the base and the offset of an address.
+    fn address(&mut self, operand: &Operand, line: u32) -> Result<(u16, i64), Fault> {
+        let Operand::At { base, offset, coordinates } = operand else {
+            return Err(Fault::at(line, format!("an address in brackets is expected, not {operand:?}")));
+        };
+        if !coordinates.is_empty() {
+            return Err(Fault::at(line, "coordinates without a texture instruction"));
+        }
+        let slot = match base {
+            Some(name) => self.source(&Operand::Name(name.clone()), Type { bytes: 8, signed: false }, line)?,
+            None => self.constant(0, line)?,
+        };
+        Ok((slot, *offset))
+    }
+
+    fn entry(mut self, text: &EntryText) -> Result<Entry, Fault> {
+        let mut code = Vec::with_capacity(text.instructions.len() + 1);
+        for instruction in &text.instructions {
+            let inst = self.instruction(instruction)?;
+            code.push(inst);
+        }
+        let line = text.instructions.last().map_or(0, |i| i.line);
+        let kind = Type { bytes: 4, signed: false };
+        code.push(Inst { op: Op::Return, kind, guard: NONE, negated: false, to: NONE, from: [NONE; 3], offset: 0, line });
+        uniform::mark(&mut code, self.slots);
+        Ok(Entry {
+            name: text.name.clone(),
+            code,
+            slots: self.slots,
+            constants: self.constants.into_iter().map(|(value, slot)| (slot, value)).collect(),
+            symbols: self.symbol_slots.into_iter().map(|(name, slot)| (slot, name)).collect(),
+            parameters: self.parameters,
+            shared: self.shared,
+            local: self.local,
+        })
+    }
+
+    fn instruction(&mut self, text: &Instruction) -> Result<Inst, Fault> {
+        let line = text.line;
+        let Some(Decoded { op, kind, form }) = opcode::decode(&text.opcode) else {
+            return Err(Fault::at(line, format!("instruction `{}` is not known to the simulator", text.opcode)));
+        };
+        let (guard, negated) = match &text.guard {
+            Some((name, negated)) => (self.register(&Operand::Name(name.clone()), line)?, *negated),
+            None => (NONE, false),
+        };
+        let mut inst = Inst { op, kind, guard, negated, to: NONE, from: [NONE; 3], offset: 0, line };
+        let operands = &text.operands;
+        let count = |wanted: usize| {
+            if operands.len() == wanted {
+                Ok(())
+            } else {
+                Err(Fault::at(line, format!("`{}` takes {wanted} operands, not {}", text.opcode, operands.len())))
+            }
+        };
+        match form {
+            Form::Plain(sources) => {
+                count(sources + 1)?;
+                inst.to = self.register(&operands[0], line)?;
+                if let (Op::Mov, Operand::Name(name)) = (op, &operands[1])
+                    && let Some(special) = opcode::special(name)
+                {
+                    inst.op = Op::Special(special);
+                    return Ok(inst);
+                }
+                for (place, operand) in inst.from.iter_mut().zip(&operands[1..]) {
+                    *place = self.source(operand, kind, line)?;
+                }
+                // `not.pred` is an exclusive or with 1.
+                if op == Op::Xor && sources == 1 {
+                    inst.from[1] = self.constant(1, line)?;
+                }
+            }
+            Form::Load => {
+                count(2)?;
+                inst.to = self.register(&operands[0], line)?;
+                (inst.from[0], inst.offset) = self.address(&operands[1], line)?;
+            }
+            Form::Store => {
+                count(2)?;
+                (inst.from[0], inst.offset) = self.address(&operands[0], line)?;
+                inst.from[1] = self.source(&operands[1], kind, line)?;
+                if !matches!(op, Op::Store(Space::GlobalCa | Space::GlobalCg | Space::Volatile | Space::Shared | Space::Local)) {
+                    return Err(Fault::at(line, format!("`{}` cannot be stored to", text.opcode)));
+                }
+            }
+            Form::Atomic(result, sources) => {
+                count(sources + 1 + usize::from(result))?;
+                let mut rest = operands.iter();
+                if result {
+                    inst.to = self.register(rest.next().expect("counted"), line)?;
+                }
+                (inst.from[0], inst.offset) = self.address(rest.next().expect("counted"), line)?;
+                for (place, operand) in inst.from[1..].iter_mut().zip(rest) {
+                    *place = self.source(operand, kind, line)?;
+                }
+            }
+            Form::Texture => {
+                count(2)?;
+                let (Operand::List(results), Operand::At { base: Some(texture), coordinates, .. }) = (&operands[0], &operands[1])
+                else {
+                    return Err(Fault::at(line, "a texture load takes a list of results and a texture with a coordinate"));
+                };
+                let [coordinate] = coordinates.as_slice() else {
+                    return Err(Fault::at(line, "a linear texture has one coordinate"));
+                };
+                let [first, others @ ..] = results.as_slice() else {
+                    return Err(Fault::at(line, "a texture load has four results"));
+                };
+                // Texels of one channel: the other results are not used by any kernel, and are left alone.
+                for other in others {
+                    self.register(other, line)?;
+                }
+                inst.to = self.register(first, line)?;
+                inst.from[0] = self.register(&Operand::Name(texture.clone()), line)?;
+                inst.from[1] = self.source(coordinate, kind, line)?;
+            }
+            Form::Branch => {
+                count(1)?;
+                let Operand::Name(label) = &operands[0] else {
+                    return Err(Fault::at(line, "a branch takes a label"));
+                };
+                let to = self.labels.get(label).ok_or_else(|| Fault::at(line, format!("no label `{label}`")))?;
+                inst.op = Op::Branch(*to);
+            }
+            Form::Bare => {}
+        }
+        Ok(inst)
+    }
+}
+
+/// Gives a variable its place; the address.
+fn place(end: &mut u64, variable: &Variable) -> u64 {
+    let address = end.next_multiple_of(variable.align.max(1));
+    *end = address + variable.bytes;
+    address
+}

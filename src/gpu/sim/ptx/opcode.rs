@@ -1,0 +1,184 @@
+//! Opcodes: what their modifiers mean.
+
+use super::code::{Atomic, Compare, Op, Shuffle, Space, Special, Type};
+use super::parse::bytes_of;
+
+const BYTE4: Type = Type { bytes: 4, signed: false };
+
+/// An opcode with modifiers that are known.
+pub(super) struct Decoded {
+    pub op: Op,
+    pub kind: Type,
+    /// How the operands stand in the text.
+    pub form: Form,
+}
+
+/// How the operands of an instruction stand in the text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Result, then so many sources.
+    Plain(usize),
+    /// Result, then an address.
+    Load,
+    /// Address, then a source.
+    Store,
+    /// Result (if so), address, then so many sources.
+    Atomic(bool, usize),
+    /// List of results, then texture and coordinate.
+    Texture,
+    /// A label.
+    Branch,
+    /// Nothing that matters.
+    Bare,
+}
+
+fn kind_of(modifier: &str) -> Option<Type> {
+    Some(Type { bytes: bytes_of(modifier)? as u8, signed: modifier.starts_with('s') })
+}
+
+fn compare_of(modifier: &str) -> Option<Compare> {
+    Some(match modifier {
+        "eq" => Compare::Eq,
+        "ne" => Compare::Ne,
+        "lt" | "lo" => Compare::Lt,
+        "le" | "ls" => Compare::Le,
+        "gt" | "hi" => Compare::Gt,
+        "ge" | "hs" => Compare::Ge,
+        _ => return None,
+    })
+}
+
+fn atomic_of(modifier: &str) -> Option<(Atomic, usize)> {
+    Some(match modifier {
+        "exch" => (Atomic::Exch, 1),
+        "cas" => (Atomic::Cas, 2),
+        "add" => (Atomic::Add, 1),
+        "min" => (Atomic::Min, 1),
+        "max" => (Atomic::Max, 1),
+        "and" => (Atomic::And, 1),
+        "or" => (Atomic::Or, 1),
+        "xor" => (Atomic::Xor, 1),
+        _ => return None,
+    })
+}
+
+/// The space of a load or store, from its modifiers; `None` if one of them is not known.
+fn space_of(modifiers: &[&str]) -> Option<Space> {
+    match modifiers {
+        ["param"] => Some(Space::Parameter),
+        ["const"] => Some(Space::Constant),
+        ["shared"] | ["volatile", "shared"] => Some(Space::Shared),
+        ["local"] => Some(Space::Local),
+        ["global"] | ["global", "ca"] | ["global", "wb"] => Some(Space::GlobalCa),
+        ["global", "cg"] => Some(Space::GlobalCg),
+        ["global", "nc"] => Some(Space::GlobalNc),
+        ["volatile", "global"] | ["global", "cv"] => Some(Space::Volatile),
+        _ => None,
+    }
+}
+
+/// What an opcode means; `None` if it is not known.
+pub(super) fn decode(opcode: &str) -> Option<Decoded> {
+    let parts: Vec<&str> = opcode.split('.').collect();
+    let (name, modifiers) = parts.split_first()?;
+    let bare = |op| Some(Decoded { op, kind: BYTE4, form: Form::Bare });
+    match (*name, modifiers) {
+        ("ret" | "exit", []) => return bare(Op::Return),
+        ("bra", [] | ["uni"]) => return Some(Decoded { op: Op::Branch(0), kind: BYTE4, form: Form::Branch }),
+        ("bar", ["sync"]) | ("barrier", ["sync"]) => return bare(Op::Barrier),
+        ("bar", ["warp", "sync"]) => return bare(Op::WarpBarrier),
+        ("membar" | "fence", _) => return bare(Op::Fence),
+        ("tex", ["1d", "v4", "u32" | "s32", "s32"]) => {
+            return Some(Decoded { op: Op::Texture, kind: BYTE4, form: Form::Texture });
+        }
+        _ => {}
+    }
+    let (last, inner) = modifiers.split_last()?;
+    if *last == "pred" {
+        let op = match (*name, inner) {
+            ("mov", []) => (Op::Mov, 1),
+            ("and", []) => (Op::And, 2),
+            ("or", []) => (Op::Or, 2),
+            ("xor", []) => (Op::Xor, 2),
+            ("not", []) => (Op::Xor, 1),
+            _ => return None,
+        };
+        // A predicate is 0 or 1: its complement is an exclusive or with 1, which the caller supplies.
+        return Some(Decoded { op: op.0, kind: Type { bytes: 1, signed: false }, form: Form::Plain(op.1) });
+    }
+    let kind = kind_of(last)?;
+    let plain = |op, sources| Some(Decoded { op, kind, form: Form::Plain(sources) });
+    match (*name, inner) {
+        ("mov", []) | ("cvta", ["to", "global"]) => plain(Op::Mov, 1),
+        ("add", []) => plain(Op::Add, 2),
+        ("sub", []) => plain(Op::Sub, 2),
+        ("mul", ["lo"]) => plain(Op::MulLo, 2),
+        ("mul", ["hi"]) => plain(Op::MulHi, 2),
+        ("mul", ["wide"]) if kind.bytes <= 4 => plain(Op::MulWide, 2),
+        ("mad", ["lo"]) => plain(Op::MadLo, 3),
+        ("mad", ["wide"]) if kind.bytes <= 4 => plain(Op::MadWide, 3),
+        ("div", []) => plain(Op::Div, 2),
+        ("rem", []) => plain(Op::Rem, 2),
+        ("min", []) => plain(Op::Min, 2),
+        ("max", []) => plain(Op::Max, 2),
+        ("and", []) => plain(Op::And, 2),
+        ("or", []) => plain(Op::Or, 2),
+        ("xor", []) => plain(Op::Xor, 2),
+        ("not", []) => plain(Op::Not, 1),
+        ("neg", []) => plain(Op::Neg, 1),
+        ("shl", []) => plain(Op::Shl, 2),
+        ("shr", []) => plain(Op::Shr, 2),
+        ("popc", []) => plain(Op::Popc, 1),
+        ("clz", []) => plain(Op::Clz, 1),
+        ("selp", []) => plain(Op::Select, 3),
+        ("setp", [compare]) => plain(Op::Set(compare_of(compare)?), 2),
+        ("cvt", [to]) => plain(Op::Convert(kind_of(to)?, false), 1),
+        ("cvt", ["sat", to]) => plain(Op::Convert(kind_of(to)?, true), 1),
+        ("shfl", ["sync", mode]) => {
+            let mode = match *mode {
+                "idx" => Shuffle::Index,
+                "up" => Shuffle::Up,
+                "down" => Shuffle::Down,
+                "bfly" => Shuffle::Butterfly,
+                _ => return None,
+            };
+            // The member mask, the last source, changes nothing here: diverged lanes do not take part anyway.
+            plain(Op::Shuffle(mode), 4)
+        }
+        ("ld", space) => Some(Decoded { op: Op::Load(space_of(space)?), kind, form: Form::Load }),
+        ("st", space) => Some(Decoded { op: Op::Store(space_of(space)?), kind, form: Form::Store }),
+        ("atom", [space @ ("global" | "shared"), what]) => {
+            let (op, sources) = atomic_of(what)?;
+            Some(Decoded { op: Op::Atomic(op, *space == "shared"), kind, form: Form::Atomic(true, sources) })
+        }
+        ("red", [space @ ("global" | "shared"), what]) => {
+            let (op, sources) = atomic_of(what)?;
+            Some(Decoded { op: Op::Atomic(op, *space == "shared"), kind, form: Form::Atomic(false, sources) })
+        }
+        _ => None,
+    }
+}
+
+/// A special register of this name.
+pub(super) fn special(name: &str) -> Option<Special> {
+    let (stem, axis) = match name.rsplit_once('.') {
+        Some((stem, "x")) => (stem, 0),
+        Some((stem, "y")) => (stem, 1),
+        Some((stem, "z")) => (stem, 2),
+        _ => (name, 0),
+    };
+    Some(match (stem, name.contains('.')) {
+        ("%tid", true) => Special::Thread(axis),
+        ("%ntid", true) => Special::Threads(axis),
+        ("%ctaid", true) => Special::Block(axis),
+        ("%nctaid", true) => Special::Blocks(axis),
+        ("%laneid", false) => Special::Lane,
+        ("%warpid", false) => Special::Warp,
+        ("%smid", false) => Special::Sm,
+        ("%nsmid", false) => Special::Sms,
+        ("%clock", false) => Special::Clock,
+        ("%clock64", false) => Special::Clock64,
+        ("%globaltimer", false) => Special::Timer,
+        _ => return None,
+    })
+}
