@@ -71,7 +71,8 @@ pub struct Output {
 /// `strata discover`
 #[derive(Args, Debug)]
 pub struct Discover {
-    /// Device: auto (the first), cuda:N, a UUID or a PCI address; `strata devices` lists them
+    /// Device: auto (the first), cuda:N, a UUID or a PCI address; `strata devices` lists them. Or a simulated one: sim:NAME or
+    /// sim:FILE.toml; `strata machines` lists them
     #[arg(long, default_value = "auto", value_parser = parse_device)]
     pub device: String,
     #[command(flatten)]
@@ -115,7 +116,7 @@ pub struct Measure {
     /// Print the experiments as JSON instead of running them
     #[arg(long)]
     pub print: bool,
-    /// Device: auto (the first), cuda:N, a UUID or a PCI address
+    /// Device: auto (the first), cuda:N, a UUID or a PCI address; or a simulated one, sim:NAME or sim:FILE.toml
     #[arg(long, default_value = "auto", value_parser = parse_device)]
     pub device: String,
     /// Keep what is measured in this file
@@ -151,11 +152,12 @@ fn parse_device(name: &str) -> Result<String, String> {
     let ordinal = lower.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok());
     let uuid = lower.starts_with("gpu-") || lower.starts_with("mig-");
     let pci = lower.contains(':') && lower.chars().all(|c| c.is_ascii_hexdigit() || c == ':' || c == '.');
-    if lower == "auto" || ordinal || uuid || pci {
+    let simulated = lower.strip_prefix("sim:").is_some_and(|machine| !machine.is_empty());
+    if lower == "auto" || ordinal || uuid || pci || simulated {
         return Ok(name.to_owned());
     }
     Err(format!(
         "no device `{name}`; there are auto, cuda:N, a UUID (GPU-…) and a PCI address (0000:1b:00.0), as `strata devices` \
-         lists them"
+         lists them, and sim:NAME or sim:FILE.toml for a simulated one, as `strata machines` lists them"
     ))
 }

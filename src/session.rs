@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::bench::{Bench, Timings};
+use crate::bench::{Lab, Timings};
 use crate::experiment::Experiment;
+use crate::gpu::Telemetry;
 use crate::recording::{self, Code, Entry, Writer};
 use crate::samples::{Failure, Samples};
 use crate::source::Source;
@@ -12,7 +13,7 @@ use crate::topology::RunInfo;
 
 /// Measures, numbers the experiments, and writes each batch to the recording as soon as it is back.
 pub struct Session<'g> {
-    bench: Bench<'g>,
+    lab: Box<dyn Lab + 'g>,
     writer: Option<Writer>,
     started: Instant,
     next: u32,
@@ -21,9 +22,9 @@ pub struct Session<'g> {
 }
 
 impl<'g> Session<'g> {
-    /// A session on this bench, with a recording whose header has been written, or none.
-    pub fn new(bench: Bench<'g>, writer: Option<Writer>, started: Instant) -> Self {
-        Session { bench, writer, started, next: 1, numbers: HashMap::new(), broken: None }
+    /// A session in this lab, with a recording whose header has been written, or none.
+    pub fn new(lab: impl Lab + 'g, writer: Option<Writer>, started: Instant) -> Self {
+        Session { lab: Box::new(lab), writer, started, next: 1, numbers: HashMap::new(), broken: None }
     }
 
     /// Seconds since the process began.
@@ -31,14 +32,14 @@ impl<'g> Session<'g> {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// The bench, for what is not an experiment.
-    pub fn bench(&mut self) -> &mut Bench<'g> {
-        &mut self.bench
+    /// State of the GPU now.
+    pub fn telemetry(&mut self) -> Telemetry {
+        self.lab.telemetry()
     }
 
     /// Where the time went.
     pub fn timings(&self) -> Timings {
-        self.bench.timings()
+        self.lab.timings()
     }
 
     /// Experiments so far.
@@ -66,7 +67,7 @@ impl<'g> Session<'g> {
 
     fn record(&mut self, entries: &[Entry]) -> Result<(), recording::Error> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        for compiled in self.bench.take_compiled() {
+        for compiled in self.lab.take_compiled() {
             writer.code(&Code::new(compiled.kernel, &compiled.ptx, compiled.machine_code))?;
         }
         writer.measured(entries)
@@ -75,7 +76,7 @@ impl<'g> Session<'g> {
 
 impl Source for Session<'_> {
     fn run(&mut self, batch: &[Experiment]) -> Vec<Result<Samples, Failure>> {
-        let answers = self.bench.run(batch);
+        let answers = self.lab.run(batch);
         let at_s = self.elapsed_s();
         let entries: Vec<Entry> = batch
             .iter()

@@ -18,7 +18,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("topology", &["gpu::facts"]),
         ("bench", &["experiment", "samples", "source", "order", "kernels", "gpu", "units"]),
         ("recording", &["experiment", "samples", "source", "order", "gpu::facts", "topology", "units"]),
-        ("session", &["bench", "recording", "experiment", "samples", "source", "topology"]),
+        ("session", &["bench", "recording", "experiment", "gpu::facts", "samples", "source", "topology"]),
         ("probe", &["analysis", "experiment", "samples", "order", "gpu::facts", "topology", "units"]),
         ("discover", &["probe", "source", "gpu::facts", "topology", "units"]),
         ("export", &["recording", "experiment", "samples", "order", "units"]),

@@ -5,6 +5,7 @@
 //! chain ended; a wrong end fails the experiment.
 
 mod chain;
+mod fleet;
 mod groups;
 mod launch;
 mod layout;
@@ -17,13 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::experiment::Experiment;
-use crate::gpu::{DevicePtr, Error, Gpu, Launch, Result};
+use crate::gpu::{DevicePtr, Error, Gpu, Launch, Result, Telemetry};
 use crate::kernels::Program;
 use crate::kernels::job::JOB_BYTES;
 use crate::samples::{Failure, Samples};
 use crate::source::Source;
 use crate::units::Bytes;
 use chain::{Arena, ChainKey, Placed};
+pub use fleet::Fleet;
 pub use programs::Compiled;
 use programs::Programs;
 
@@ -45,6 +47,18 @@ pub struct Timings {
     pub transfer: Duration,
     /// Kernels at work, by kernel: how many launches, and the device's time by its own events (filling the L2 included).
     pub kernels: BTreeMap<String, (u32, Duration)>,
+}
+
+/// What runs experiments on devices, with what else it can tell of a run.
+pub trait Lab: Source {
+    /// Where the time went so far.
+    fn timings(&self) -> Timings;
+
+    /// Kernels compiled since the last call.
+    fn take_compiled(&mut self) -> Vec<Compiled>;
+
+    /// State of the GPU now.
+    fn telemetry(&mut self) -> Telemetry;
 }
 
 /// Runs experiments on a GPU.
@@ -152,21 +166,6 @@ impl<'g> Bench<'g> {
         self.sms.len()
     }
 
-    /// Where the time went so far.
-    pub fn timings(&self) -> Timings {
-        Timings { compile: self.programs.compile_time, ..self.timings.clone() }
-    }
-
-    /// Kernels compiled since the last call.
-    pub fn take_compiled(&mut self) -> Vec<Compiled> {
-        std::mem::take(&mut self.programs.compiled)
-    }
-
-    /// The GPU underneath, for what is not an experiment.
-    pub fn gpu(&mut self) -> &mut dyn Gpu {
-        self.gpu
-    }
-
     /// Runs one launch's worth of experiments.
     fn run_together(&mut self, experiments: &[&Experiment]) -> Vec<std::result::Result<Samples, Failure>> {
         if self.interrupted.load(Ordering::Relaxed) {
@@ -190,6 +189,20 @@ impl<'g> Bench<'g> {
             };
             vec![Err(failure); experiments.len()]
         })
+    }
+}
+
+impl Lab for Bench<'_> {
+    fn timings(&self) -> Timings {
+        Timings { compile: self.programs.compile_time, ..self.timings.clone() }
+    }
+
+    fn take_compiled(&mut self) -> Vec<Compiled> {
+        std::mem::take(&mut self.programs.compiled)
+    }
+
+    fn telemetry(&mut self) -> Telemetry {
+        self.gpu.telemetry()
     }
 }
 

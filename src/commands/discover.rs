@@ -5,16 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gpu_strata::bench::Bench;
 use gpu_strata::discover::{Progress, Question, discover};
-use gpu_strata::gpu::cuda::Cuda;
-use gpu_strata::gpu::{Gpu, Mig, OtherProcesses, Telemetry};
+use gpu_strata::gpu::{Mig, OtherProcesses, Telemetry};
 use gpu_strata::recording::Header;
 use gpu_strata::report;
-use gpu_strata::session::Session;
 use gpu_strata::topology::RunInfo;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::device::Device;
 use super::{Fault, output};
 use crate::cli::Discover;
 
@@ -28,19 +26,19 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
 
     let question = Question { only: arguments.output.only.clone(), effort: arguments.effort, seed: arguments.seed };
-    let mut gpu = Cuda::open(&arguments.device).map_err(Fault::gpu)?;
+    let mut device = Device::open(&arguments.device)?;
     let opened = started.elapsed();
-    let facts = gpu.facts().clone();
-    let telemetry = gpu.telemetry();
+    let (facts, telemetry) = device.describe();
     let run = RunInfo {
         tool_version: env!("CARGO_PKG_VERSION").into(),
-        backend: "cuda".into(),
+        backend: device.backend().into(),
+        simulated: device.is_simulated(),
         seed: question.seed,
         effort: question.effort.name().into(),
         only: question.only.clone(),
         started: report::utc_now(),
-        scope: scope(&telemetry),
-        warnings: warnings_of(&telemetry),
+        scope: if device.is_simulated() { "a simulated machine".into() } else { scope(&telemetry) },
+        warnings: warnings_of(&telemetry).into_iter().chain(device.warning()).collect(),
         telemetry_start: telemetry,
         ..RunInfo::default()
     };
@@ -48,14 +46,13 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
     if let Some(writer) = &mut writer {
         writer.header(&Header { device: facts.clone(), run: run.clone() }).map_err(Fault::run)?;
     }
-    let bench = Bench::new(&mut gpu, Arc::clone(&interrupted)).map_err(Fault::gpu)?;
-    let mut session = Session::new(bench, writer, started);
+    let mut session = device.session(question.seed, writer, started, &interrupted)?;
 
     let bar = progress_bar(arguments.quiet);
     let found = discover(&mut session, &facts, &question, &mut |progress| show(&bar, &progress));
     bar.finish_and_clear();
 
-    let telemetry_end = session.bench().gpu().telemetry();
+    let telemetry_end = session.telemetry();
     let mut warnings = run.warnings.clone();
     warnings.extend(found.warnings.iter().cloned());
     warnings.extend(throttled(&telemetry_end));

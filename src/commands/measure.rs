@@ -7,16 +7,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use gpu_strata::bench::Bench;
 use gpu_strata::experiment::Experiment;
-use gpu_strata::gpu::Gpu;
-use gpu_strata::gpu::cuda::Cuda;
 use gpu_strata::recording::{Header, Recording};
 use gpu_strata::report;
-use gpu_strata::session::Session;
 use gpu_strata::source::Source;
 use gpu_strata::topology::RunInfo;
 
+use super::device::Device;
 use super::{Fault, output};
 use crate::cli::Measure;
 
@@ -29,27 +26,28 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
         return Ok(ExitCode::SUCCESS);
     }
     let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
-    let mut gpu = Cuda::open(&arguments.device).map_err(Fault::gpu)?;
+    let mut device = Device::open(&arguments.device)?;
+    let (facts, telemetry) = device.describe();
     let run = RunInfo {
         tool_version: env!("CARGO_PKG_VERSION").into(),
-        backend: "cuda".into(),
+        backend: device.backend().into(),
+        simulated: device.is_simulated(),
         started: report::utc_now(),
-        telemetry_start: gpu.telemetry(),
+        telemetry_start: telemetry,
         ..RunInfo::default()
     };
     let mut writer = record.map(output::Reserved::record).transpose()?;
     if let Some(writer) = &mut writer {
-        writer.header(&Header { device: gpu.facts().clone(), run: run.clone() }).map_err(Fault::run)?;
+        writer.header(&Header { device: facts, run: run.clone() }).map_err(Fault::run)?;
     }
-    let bench = Bench::new(&mut gpu, Arc::new(AtomicBool::new(false))).map_err(Fault::gpu)?;
-    let mut session = Session::new(bench, writer, started);
+    let mut session = device.session(run.seed, writer, started, &Arc::new(AtomicBool::new(false)))?;
     let answers = session.run(&list);
     let mut text = String::new();
     for ((number, experiment), answer) in numbered.iter().zip(&answers) {
         text.push_str(&report::sample_line(*number, experiment, answer));
     }
     let failed = answers.iter().filter(|a| a.is_err()).count();
-    let end = RunInfo { duration_s: session.elapsed_s(), telemetry_end: session.bench().gpu().telemetry(), ..run };
+    let end = RunInfo { duration_s: session.elapsed_s(), telemetry_end: session.telemetry(), ..run };
     session.finish(&end).map_err(Fault::run)?;
     output::stdout(&text)?;
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) })

@@ -1,5 +1,6 @@
 //! One function per command, and the exit status that each outcome has.
 
+mod device;
 mod discover;
 mod fault;
 mod measure;

@@ -72,9 +72,10 @@ impl Agent {
     }
 }
 
-/// The header of every module. The base is old on purpose: the driver translates it for what it finds.
+/// The header of every module.
 pub fn header() -> String {
-    ".version 6.0\n.target sm_50\n.address_size 64".into()
+    let (major, minor) = super::TARGET;
+    format!(".version 6.0\n.target sm_{major}{minor}\n.address_size 64")
 }
 
 /// Module-scope declarations of an agent: the window in shared memory, the constant bank.

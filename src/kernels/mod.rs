@@ -13,6 +13,9 @@ use minijinja::{Environment, context};
 use crate::experiment::{Experiment, Kernel, LoadPath};
 use idiom::Agent;
 
+/// Compute capability that the text names: old on purpose, the driver translates it for what it finds.
+pub const TARGET: (u32, u32) = (5, 0);
+
 /// Which clock register a device can read without splitting the read in two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClockRead {

@@ -15,7 +15,14 @@ pub use check::sets_of;
 pub use spec::Spec;
 
 /// The machines that come with this program: name and text.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 13] = [
+    ("gtx560ti", include_str!("../../../../machines/gtx560ti.toml")),
+    ("c2070", include_str!("../../../../machines/c2070.toml")),
+    ("quadro2000", include_str!("../../../../machines/quadro2000.toml")),
+    ("gtx780", include_str!("../../../../machines/gtx780.toml")),
+    ("gtx680", include_str!("../../../../machines/gtx680.toml")),
+    ("k20", include_str!("../../../../machines/k20.toml")),
+    ("k20c", include_str!("../../../../machines/k20c.toml")),
     ("840m", include_str!("../../../../machines/840m.toml")),
     ("p6000", include_str!("../../../../machines/p6000.toml")),
     ("v100", include_str!("../../../../machines/v100.toml")),

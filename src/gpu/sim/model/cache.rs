@@ -9,7 +9,7 @@ use super::policy::Policy;
 use crate::gpu::sim::machine::spec::{Index, Replacement};
 
 /// Sets of more ways than this are searched by a table, not way by way.
-const SEARCHED: usize = 8;
+const SEARCHED: usize = 32;
 /// A line that is not there.
 const EMPTY: u64 = u64::MAX;
 
