@@ -1,0 +1,242 @@
+//! What is true of a machine, attribute by attribute, for the addresses that a run used. Nothing here is copied from the
+//! machine file where it can be counted: a usable capacity is the number of consecutive lines that its sets can hold.
+
+use std::collections::BTreeMap;
+
+use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use gpu_strata::gpu::sim::machine::Machine;
+use gpu_strata::gpu::sim::machine::spec::{Cache, Index, Path, Scope};
+use gpu_strata::gpu::sim::model::cache;
+use gpu_strata::gpu::sim::model::hierarchy::shape;
+use gpu_strata::samples::{Failure, Samples};
+use gpu_strata::topology::ElementName::{self, *};
+use serde_json::json;
+
+use super::expect::{Expect, Row};
+
+/// Constants that a module may declare.
+const CONSTANT_LIMIT: u64 = 65536;
+/// Shared memory that a timing kernel takes.
+const WINDOW_BYTES: u64 = 6144;
+/// Largest footprint that is tried of an SM's cache.
+const PRIVATE_LIMIT: u64 = 1 << 20;
+/// The smallest footprint of a search.
+const SMALLEST: u64 = 1024;
+
+type Seen = [(Experiment, Result<Samples, Failure>)];
+
+/// Bytes from `base` on that all sets can hold: those of consecutive lines before the first that finds its set full.
+pub fn usable(cache: &Cache, partitions: u64, shared: u64, base: u64) -> u64 {
+    let shape = shape(cache, partitions, shared);
+    let line = shape.line;
+    let ways = shape.ways.clone();
+    let index = cache::Cache::new(shape, 0);
+    let mut held = vec![0u32; ways.len()];
+    let first = base / line;
+    let mut lines = 0;
+    loop {
+        let set = index.set_of((first + lines) * line);
+        if held[set] == ways[set] {
+            // The first line may begin before the base.
+            return (first + lines) * line - base;
+        }
+        held[set] += 1;
+        lines += 1;
+    }
+}
+
+/// The bases of the footprints by which a path's capacity is searched, by allocation.
+fn bases(seen: &Seen, path: LoadPath, prepared: bool) -> BTreeMap<u32, Vec<u64>> {
+    let mut bases: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for (e, answer) in seen {
+        let searched = e.kernel == Kernel::PerLoad
+            && e.path == path
+            && if prepared { matches!(e.prepare, Prepare::Fill { .. }) } else { e.order == Order::Sequential && e.warm_laps == 2 };
+        if let (true, Ok(samples)) = (searched, answer) {
+            let all = bases.entry(e.allocation).or_default();
+            if !all.contains(&samples.base) {
+                all.push(samples.base);
+            }
+        }
+    }
+    bases
+}
+
+fn median(mut values: Vec<u64>) -> f64 {
+    values.sort_unstable();
+    let n = values.len();
+    if n == 0 { 0.0 } else { (values[(n - 1) / 2] + values[n / 2]) as f64 / 2.0 }
+}
+
+/// The truth of a capacity: the median over the allocations, which may lie at several places in the course of a search.
+fn capacity(cache: &Cache, shared: u64, seen: &Seen, path: LoadPath, granule: u64) -> Expect {
+    let by_allocation = bases(seen, path, false);
+    let of = |base: &u64| usable(cache, 1, shared, *base);
+    let low = median(by_allocation.values().map(|b| b.iter().map(of).min().unwrap_or(0)).collect());
+    let high = median(by_allocation.values().map(|b| b.iter().map(of).max().unwrap_or(0)).collect());
+    let granule = granule as f64;
+    Expect::Within((low / granule).floor() * granule, (high / granule).floor() * granule)
+}
+
+/// A first-level cache on a path, with what is behind it.
+struct First<'m> {
+    cache: &'m Cache,
+    name: &'m str,
+    hit: u64,
+    behind: u64,
+}
+
+fn first<'m>(machine: &'m Machine, path: Option<&'m Path>) -> Option<First<'m>> {
+    let path = path?;
+    let name = path.levels.first()?;
+    let cache = &machine.spec.cache[name];
+    (cache.scope == Scope::Sm).then(|| First {
+        cache,
+        name,
+        hit: path.cycles[0].get(),
+        behind: path.cycles.get(1).copied().unwrap_or(path.memory).get(),
+    })
+}
+
+struct Truth<'m> {
+    machine: &'m Machine,
+    rows: Vec<Row>,
+}
+
+impl Truth<'_> {
+    fn row(&mut self, element: ElementName, attribute: &'static str, expect: Expect) {
+        self.rows.push(Row { element, attribute, expect });
+    }
+
+    /// Mean of the jitter and how far off a latency may be: a cycle, and what noise adds.
+    fn noise(&self) -> (f64, f64) {
+        let noise = &self.machine.spec.noise;
+        let jitter = noise.jitter.get() as f64;
+        (jitter / 2.0, 1.0 + jitter / 4.0 + 4.0 * noise.spikes.0 * noise.spike.get() as f64)
+    }
+
+    fn latency(&mut self, element: ElementName, clean: u64, relative: f64) {
+        let (mean, off) = self.noise();
+        let spikes = self.machine.spec.noise.spikes.0 * self.machine.spec.noise.spike.get() as f64;
+        let cycles = clean as f64 + mean + spikes;
+        let off = off.max(relative * cycles);
+        self.row(element, "latency.cycles", Expect::Near(cycles, off));
+        let ghz = self.machine.spec.clock.mhz.get() as f64 / 1e3;
+        self.row(element, "latency.ns", Expect::Near(cycles / ghz, off / ghz + 0.002 * cycles / ghz + 0.01));
+    }
+}
+
+/// Latency of an L2 hit and of memory may be off by this share.
+const SHARED_LEVELS: f64 = 0.02;
+
+/// What discovery should say of a machine, of everything that it could find out.
+pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
+    let spec = &machine.spec;
+    let mut truth = Truth { machine, rows: Vec::new() };
+    let paths = [
+        (L1, LoadPath::GlobalCa, Some(&spec.path.global_ca)),
+        (Texture, LoadPath::Texture, spec.path.texture.as_ref()),
+        (ReadOnly, LoadPath::GlobalNc, spec.path.global_nc.as_ref()),
+        (ConstantL1, LoadPath::Constant, Some(&spec.path.constant)),
+    ];
+    let shared = WINDOW_BYTES + spec.shared.reserved_per_block.0;
+    for (element, path, described) in paths {
+        let Some(described) = described else {
+            truth.row(element, "size", Expect::Unknown(""));
+            continue;
+        };
+        let Some(cache) = first(machine, Some(described)) else {
+            if element == L1 {
+                truth.row(element, "cached", Expect::Is(json!(false)));
+            }
+            truth.row(element, "size", Expect::Unknown("not cached before the L2"));
+            continue;
+        };
+        if element == L1 {
+            truth.row(element, "cached", Expect::Is(json!(true)));
+        }
+        let expected = if element == ConstantL1 {
+            // Where the constant bank lies is not known here: its index must not depend on it.
+            assert!(matches!(cache.cache.index, Index::Modulo | Index::Bits(_)), "constant caches are indexed plainly");
+            let size = usable(cache.cache, 1, shared, 0) as f64;
+            Expect::Within(size, size)
+        } else {
+            capacity(cache.cache, shared, seen, path, cache.cache.sector_bytes())
+        };
+        truth.row(element, "size", expected);
+        truth.row(element, "line_size", Expect::Is(json!(cache.cache.line.get())));
+        truth.row(element, "fetch_granularity", Expect::Is(json!(cache.cache.sector_bytes())));
+        let (_, off) = truth.noise();
+        truth.row(element, "miss_penalty", Expect::Near((cache.behind - cache.hit) as f64, off));
+        let others = paths.iter().filter(|(other, _, described)| {
+            *other != element && first(machine, *described).is_some_and(|o| o.name == cache.name)
+        });
+        truth.row(element, "shared_with", Expect::Names(others.map(|(other, ..)| other.key()).collect()));
+        truth.row(element, "instances_per_sm", Expect::Is(json!(cache.cache.instances.get())));
+        truth.latency(element, cache.hit, 0.0);
+    }
+    constant_l15(&mut truth, shared);
+    let local = first(machine, Some(&spec.path.local));
+    truth.row(Local, "cached", Expect::Is(json!(local.is_some())));
+    truth.latency(Local, spec.path.local.cycles[0].get(), if local.is_some() { 0.0 } else { SHARED_LEVELS });
+    truth.latency(Shared, spec.shared.cycles.get(), 0.0);
+    truth.latency(Host, spec.memory.host_cycles.get(), SHARED_LEVELS);
+    l2(&mut truth, seen);
+    truth.rows
+}
+
+/// The second constant cache, behind the first.
+fn constant_l15(truth: &mut Truth, shared: u64) {
+    let spec = &truth.machine.spec;
+    let path = &spec.path.constant;
+    let (Some(first), Some(second)) = (path.levels.first(), path.levels.get(1)) else { return };
+    let (first, second) = (&spec.cache[first], &spec.cache[second]);
+    if second.scope != Scope::Sm {
+        return;
+    }
+    let size = usable(second, 1, shared, 0);
+    // A search begins beyond the first cache, and a footprint of one and a half times the second must fit the bank.
+    if size >= CONSTANT_LIMIT {
+        truth.row(ConstantL15, "size", Expect::Unknown("a module may declare"));
+    } else {
+        let granule = first.sector_bytes();
+        let size = (size / granule * granule) as f64;
+        truth.row(ConstantL15, "size", Expect::Within(size, size));
+        if size * 1.5 <= CONSTANT_LIMIT as f64 {
+            truth.row(ConstantL15, "line_size", Expect::Is(json!(second.line.get())));
+        }
+        let (_, off) = truth.noise();
+        let penalty = path.cycles.get(2).copied().unwrap_or(path.memory).get() - path.cycles[1].get();
+        truth.row(ConstantL15, "miss_penalty", Expect::Near(penalty as f64, off));
+    }
+    // What the first cache fetches at once, the second is asked for at once.
+    let fetch = second.sector_bytes().max(first.sector_bytes());
+    truth.row(ConstantL15, "fetch_granularity", Expect::Is(json!(fetch)));
+    truth.latency(ConstantL15, path.cycles[1].get(), 0.0);
+}
+
+fn l2(truth: &mut Truth, seen: &Seen) {
+    let machine = truth.machine;
+    let path = &machine.spec.path.global_cg;
+    let name = &path.levels[0];
+    let cache = &machine.spec.cache[name];
+    let partitions = cache.partitions.as_ref().map_or(1, |p| p.count.get());
+    let by_allocation = bases(seen, LoadPath::GlobalCg, true);
+    let sizes = by_allocation.values().map(|b| b.iter().map(|&base| usable(cache, partitions, 0, base)).min().unwrap_or(0));
+    let size = median(sizes.collect());
+    truth.row(L2, "size", Expect::Within(size, size));
+    truth.row(L2, "nominal_size", Expect::Is(json!(machine.spec.device.l2.0)));
+    truth.row(L2, "line_size", Expect::Is(json!(cache.line.get())));
+    truth.row(L2, "fetch_granularity", Expect::Is(json!(cache.sector_bytes())));
+    truth.latency(L2, path.cycles[0].get(), SHARED_LEVELS);
+    // Lines are at home in one partition or another, at random.
+    let far = cache.partitions.as_ref().map_or(0.0, |p| {
+        p.far_memory.get() as f64 * (p.count.get() - 1) as f64 / p.count.get() as f64
+    });
+    truth.latency(Dram, path.memory.get() + far as u64, SHARED_LEVELS);
+}
+
+/// Limits within which the search for a first-level cache can succeed at all.
+pub fn is_searchable(size: u64) -> bool {
+    (SMALLEST..PRIVATE_LIMIT * 2 / 3).contains(&size)
+}
