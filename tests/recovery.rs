@@ -15,7 +15,16 @@ fn try_one() {
     for (row, verdict) in judge(&outcome.topology, &rows) {
         let f = sim::finding(&outcome.topology, row.element, row.attribute);
         if verdict != Verdict::Right {
-            println!("{name} {}.{}: truth {} found {} [{:?} {:?}] {:?}", row.element, row.attribute, row.expect.shown(), f.value, f.low, f.high, verdict);
+            println!(
+                "{name} {}.{}: truth {} found {} [{:?} {:?}] {:?}",
+                row.element,
+                row.attribute,
+                row.expect.shown(),
+                f.value,
+                f.low,
+                f.high,
+                verdict
+            );
         }
     }
     println!("{name}: {} rows", rows.len());

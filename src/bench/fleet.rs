@@ -75,12 +75,16 @@ impl Fleet {
                     }
                 }
             });
-            starting.push((Member { requests: Some(requests), replies, thread: Some(thread), timings: Timings::default() }, started));
+            starting.push((
+                Member { requests: Some(requests), replies, thread: Some(thread), timings: Timings::default() },
+                started,
+            ));
         }
         let mut members = Vec::new();
         let mut sms = 0;
         for (member, started) in starting {
-            let stopped = || Error::Driver("a simulated GPU stopped before it was ready; this is a defect of strata".into());
+            let stopped =
+                || Error::Driver("a simulated GPU stopped before it was ready; this is a defect of strata".into());
             sms = started.recv().map_err(|_| stopped())??;
             members.push(member);
         }
@@ -107,7 +111,7 @@ fn cost(experiment: &Experiment) -> u64 {
     let walked = match (experiment.kernel, experiment.walk) {
         (Kernel::Clock, _) => 10 * timed,
         (Kernel::Lap, _) => 3 * timed * u64::from(experiment.rounds),
-        (_, Walk::Resident) => timed + timed.div_ceil(super::WINDOW) * 2 * lap,
+        (_, Walk::Resident) => timed + timed.div_ceil(super::window(experiment.path)) * 2 * lap,
         (_, Walk::Straight) => timed,
     };
     let prepared = match experiment.prepare {

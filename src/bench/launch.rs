@@ -61,7 +61,11 @@ impl Bench<'_> {
         let loaded = self.programs.get(self.gpu, program)?;
         let block = experiments[0].partner.as_ref().map_or(1, |p| p.block);
         let shared_chain = if experiments[0].path == LoadPath::Shared { experiments[0].footprint } else { Bytes(0) };
-        let shared = if program == Program::Clock { Bytes(0) } else { Bytes(4 * WINDOW) + shared_chain };
+        let shared = if program == Program::Clock {
+            Bytes(0)
+        } else {
+            Bytes(4 * super::window(experiments[0].path)) + shared_chain
+        };
         self.programs.configure(self.gpu, program, loaded.function, experiments[0].carveout, shared)?;
 
         let transfer = Instant::now();

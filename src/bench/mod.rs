@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, LoadPath};
 use crate::gpu::{DevicePtr, Error, Gpu, Launch, Result, Telemetry};
 use crate::kernels::Program;
 use crate::kernels::job::JOB_BYTES;
@@ -33,6 +33,14 @@ use programs::Programs;
 /// block this fits the smallest carveout of a unified L1 (8 KiB on compute capability 7.0 to 9.0), so that the L1 under
 /// test is as large as it can be.
 const WINDOW: u64 = 1536;
+/// As [`WINDOW`], for loads that pass the L1 by: 32 KiB, which every device gives a block without being asked.
+const LARGE_WINDOW: u64 = 8192;
+
+/// Loads whose times shared memory holds for a chase by this path.
+fn window(path: LoadPath) -> u64 {
+    if path == LoadPath::GlobalCg { LARGE_WINDOW } else { WINDOW }
+}
+
 /// How long a block of the census stays, so that the next ones go elsewhere: longer than a launch takes to spread.
 const CENSUS_NS: u64 = 50_000;
 /// Launches after which an SM that took no job counts as unreachable.

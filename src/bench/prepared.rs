@@ -1,6 +1,5 @@
 //! One experiment made ready: its job, and the check of what came back from it.
 
-use super::WINDOW;
 use super::chain::{self, Placed};
 use crate::experiment::{Experiment, Kernel, LoadPath, Partner, Walk};
 use crate::gpu::{DevicePtr, Texture};
@@ -61,7 +60,7 @@ impl Prepared<'_> {
             lap: e.lap(),
             warm_laps: u64::from(e.warm_laps),
             timed_loads: u64::from(if e.kernel == Kernel::Lap { rounded_lap_loads(e) } else { e.timed_loads }),
-            window: WINDOW,
+            window: super::window(e.path),
             resident: u64::from(e.walk == Walk::Resident),
             out: self.out.0,
             order: self.list.0,

@@ -87,7 +87,8 @@ impl Device {
             }
             Device::Simulated(machine) => {
                 let machine = machine.clone();
-                let open = move |number: usize| Sim::new(*machine.clone(), seed.wrapping_mul(MEMBERS as u64) + number as u64);
+                let open =
+                    move |number: usize| Sim::new(*machine.clone(), seed.wrapping_mul(MEMBERS as u64) + number as u64);
                 Ok(Session::new(Fleet::new(MEMBERS, interrupted, open).map_err(Fault::gpu)?, writer, started))
             }
         }

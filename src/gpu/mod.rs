@@ -4,8 +4,8 @@
 //! [`Error::Unsupported`], whose reason becomes the reason of a finding.
 
 pub mod cuda;
-pub mod sim;
 mod facts;
+pub mod sim;
 
 pub use facts::{DeviceFacts, Listed, Mig, OtherProcesses, Telemetry};
 

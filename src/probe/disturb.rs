@@ -1,6 +1,6 @@
 //! Which load paths share one physical cache, and how many of it an SM has: decided by disturbance.
 //!
-//! One thread warms a small chain, another walks one and a quarter times the capacity that it sees on its own path, and
+//! One thread warms a small chain, another walks twice the capacity that it sees on its own path, and
 //! the first times its chain again (Größler, sections 4.5 and 4.6). In one physical cache the first chain is gone; in two
 //! it is untouched. For the instances the two threads use the same path: thread 0 against every other thread of a full
 //! block; those that never disturb it are served by another instance. That something is untouched counts only where such
@@ -15,8 +15,9 @@ use crate::units::Bytes;
 
 /// The first chain takes this share of its cache: small, so that the partner displaces all of it whatever the policy.
 const SHARE: u64 = 8;
-/// The partner walks this much of what its path holds, in quarters.
-const PARTNER_QUARTERS: u64 = 5;
+/// The partner walks so many times what its path holds without misses: a cache that is unevenly filled has more room than
+/// that, and where victims are drawn some of the first chain survives a walk of just its size.
+const PARTNER_FACTOR: u64 = 2;
 /// Laps that the partner walks.
 const LAPS: u32 = 2;
 /// More than this share of the first chain gone means displaced.
@@ -41,7 +42,7 @@ pub struct Seen {
 
 fn chase(first: &Seen, second: &Seen, limit: Bytes, thread: u32, block: u32) -> Experiment {
     let footprint = (first.usable / SHARE).round_up(first.stride).max(first.stride * 2);
-    let partner = Bytes(second.usable.0 * PARTNER_QUARTERS / 4).min(limit).round_down(second.stride);
+    let partner = Bytes(second.usable.0 * PARTNER_FACTOR).min(limit).round_down(second.stride);
     Experiment {
         order: Order::Sequential,
         // One lap: a line that was hit once may be protected from a scan (Hopper's L1 keeps such lines, whatever walks by).

@@ -11,7 +11,7 @@ use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
 use super::spikes::{self, Count, Spikes};
-use super::{Gap, Notebook, fetch, line};
+use super::{Gap, Notebook, fetch, l2_exact, line};
 use crate::analysis::growth::Growth;
 use crate::analysis::robust;
 use crate::analysis::search::{self, Bracket};
@@ -22,7 +22,7 @@ use crate::units::{Bytes, MIB};
 /// Distance of sampled lines: the largest line known of an L2, so that no two loads share one.
 pub const STRIDE: Bytes = Bytes(128);
 /// Lines are sampled from each such piece of the footprint; footprints are multiples of it.
-const PIECE: Bytes = Bytes::kib(64);
+pub(super) const PIECE: Bytes = Bytes::kib(64);
 /// Loads timed of a footprint, about.
 const SAMPLE: u64 = 2048;
 /// Smallest footprint: a quarter of the smallest L2 known of a GPU with compute capability 2.0 or later.
@@ -67,10 +67,15 @@ fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Experi
 /// An unknown, if the two do not separate.
 pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     notebook.once("l2 levels", || {
-        let hits = sample(START * 4, STRIDE, 0, notebook.seed(10));
+        let hits = sample(small(notebook), STRIDE, 0, notebook.seed(10));
         let sheets = notebook.read(&[hits.clone(), cold(&hits)])?;
         HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])
     })
+}
+
+/// A footprint that every L2 holds: a quarter of what the driver says, but no more than fits one large page.
+fn small(notebook: &Notebook) -> Bytes {
+    Bytes(notebook.facts().l2_size / 4).clamp(PIECE, START * 4).round_down(PIECE)
 }
 
 /// The same lines by the same SM, out of DRAM.
@@ -156,12 +161,29 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         let knees: Vec<Knee> = knees.into_iter().collect::<Result<_, _>>()?;
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.growth.last_flat)).collect();
         let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
-        let usable = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
+        let sampled = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
+        // A first miss may be outside of the sample, or be displaced by the samples themselves as they are written.
+        let (mut lowest, mut highest) = (
+            knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default().saturating_sub(PIECE.0),
+            knees.iter().map(|k| k.growth.first_grown).max().unwrap_or_default(),
+        );
+        let mut exact = None;
+        if sampled <= l2_exact::LARGEST {
+            match l2_exact::refine(notebook, &levels, &knees[0].growth, spikes, stride) {
+                Ok(growth) => {
+                    (lowest, highest) = (growth.last_flat.min(lowest), growth.last_flat.max(highest));
+                    exact = Some(Bytes(growth.last_flat));
+                }
+                Err(Gap::Missing) => return Err(Gap::Missing),
+                // The sample's answer stands; a recording may hold no more.
+                Err(_) => {}
+            }
+        }
         Ok(Capacity {
-            usable,
+            usable: exact.unwrap_or(sampled),
             by_allocation,
-            lowest: Bytes(knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default()),
-            highest: Bytes(knees.iter().map(|k| k.growth.last_flat).max().unwrap_or_default()),
+            lowest: Bytes(lowest),
+            highest: Bytes(highest),
             conflicts: knees.iter().map(|k| k.growth.base / SAMPLE as f64).collect(),
             thrash: None,
             staircase: knees.into_iter().next().map(|k| k.points).unwrap_or_default(),
@@ -263,8 +285,9 @@ pub fn size(notebook: &Notebook) -> Result<Finding, Gap> {
     let mut finding = Finding::measured(
         found.usable.0,
         format!(
-            "footprint at which DRAM misses begin, filled and sampled by one SM; median and range of {} allocations",
-            found.by_allocation.len()
+            "footprint at which DRAM misses begin, filled and sampled by one SM in {} allocations{}",
+            found.by_allocation.len(),
+            if found.by_allocation.contains(&found.usable) { "" } else { ", and in one of them line by line" }
         ),
     )
     .unit("B")
@@ -331,7 +354,7 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
 pub fn setting(notebook: &Notebook) -> Setting {
     Setting {
         path: LoadPath::GlobalCg,
-        footprint: Bytes::kib(256),
+        footprint: small(notebook),
         stride: STRIDE,
         shared: true,
         allocations: notebook.effort().choose(1, 3, 5),

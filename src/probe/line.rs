@@ -23,9 +23,9 @@ const BEYOND_BEFORE: u64 = 2;
 const LARGEST_LINE: Bytes = Bytes(1024);
 /// Footprint in terms of the capacity: three halves.
 const FOOTPRINT: (u64, u64) = (3, 2);
-/// The misses have dropped if they are no more than this share of what they are at the smallest chunk.
+/// After the drop misses must stay below this share of what they were before it.
 const DROPPED: f64 = 0.45;
-/// At the line they must still be at least this share of it. Between the two nothing is said.
+/// Up to the line, each doubling of the chunk must keep at least this share of the misses. Between the two nothing is said.
 const KEPT: f64 = 0.55;
 /// With chunks of two lines they must be no more than this share of what they are with one: in a cache of few ways misses
 /// fade slowly, and the last chunk before they have dropped may be two lines.
@@ -39,7 +39,7 @@ const MOST_DRAWS: u64 = 32;
 const DRAWN_LOADS: u64 = 4096;
 /// The share of misses at a chunk size must lie so many standard errors (over the draws) on its side of a threshold.
 const ERRORS: f64 = 2.0;
-/// Fewer misses than this at the smallest chunk mean that nothing overflows.
+/// Fewer misses than this before the drop mean that nothing overflows.
 const OVERFULL: f64 = 0.1;
 /// Loads timed of each chunk size.
 const LOADS: u32 = 4096;
@@ -121,28 +121,25 @@ impl Share {
     }
 }
 
-/// The largest chunk before the misses drop and stay down.
+/// The largest chunk before the misses drop and stay down. Each chunk size is held against the one before: how many misses
+/// small chunks have depends on the policy and on whether a line is fetched whole.
 pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
-    let full = shares.first().map_or(0.0, |share| share.mean);
-    if full < OVERFULL {
+    let drop = shares.windows(2).position(|pair| pair[1].high() <= STEEP * pair[0].mean);
+    let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
+        let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
         return Gap::unknown(format!(
-            "only {:.0} % of the loads of one and a half times the capacity miss",
-            full * 100.0
+            "misses do not drop clearly up to chunks of {}: at most {:.0} % of the loads miss",
+            chunks[chunks.len() - 1],
+            most * 100.0
         ));
-    }
-    // Smaller chunks load lines several times over, which some policies answer with fewer misses.
-    let last = shares.iter().rposition(|share| share.mean > DROPPED * full).unwrap_or(0);
-    if last + 1 == chunks.len() {
-        return Gap::unknown(format!("misses do not drop up to chunks of {}", chunks[last]));
-    }
-    let unclear = shares[..last].iter().position(|share| share.mean <= DROPPED * full);
-    let unclear = unclear.or((shares[last].low() < KEPT * full).then_some(last));
-    let unclear = unclear.or((shares[last + 1].high() > STEEP * shares[last].mean).then_some(last + 1));
-    match unclear {
+    };
+    let faded = (0..last).find(|&i| shares[i + 1].low() < KEPT * shares[i].mean);
+    let returned = (last + 1..shares.len()).find(|&i| shares[i].mean > DROPPED * shares[last].mean);
+    match faded.map(|i| i + 1).or(returned) {
         Some(at) => Gap::unknown(format!(
-            "misses neither stay nor drop for good at chunks of {}: {:.0} % of what they are with the smallest",
+            "misses neither stay nor drop for good at chunks of {}: {:.0} % of the loads miss",
             chunks[at],
-            shares[at].mean / full * 100.0
+            shares[at].mean * 100.0
         )),
         None => Ok(chunks[last]),
     }

@@ -11,6 +11,7 @@ pub mod dram;
 pub mod elements;
 pub mod fetch;
 pub mod l2;
+mod l2_exact;
 pub mod latency;
 pub mod levels;
 pub mod line;

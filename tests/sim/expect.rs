@@ -103,7 +103,5 @@ impl Expect {
 
 /// Each row with the verdict on its finding.
 pub fn judge<'r>(topology: &Topology, rows: &'r [Row]) -> Vec<(&'r Row, Verdict)> {
-    rows.iter()
-        .map(|row| (row, row.expect.judge(super::finding(topology, row.element, row.attribute))))
-        .collect()
+    rows.iter().map(|row| (row, row.expect.judge(super::finding(topology, row.element, row.attribute)))).collect()
 }

@@ -51,7 +51,11 @@ fn bases(seen: &Seen, path: LoadPath, prepared: bool) -> BTreeMap<u32, Vec<u64>>
     for (e, answer) in seen {
         let searched = e.kernel == Kernel::PerLoad
             && e.path == path
-            && if prepared { matches!(e.prepare, Prepare::Fill { .. }) } else { e.order == Order::Sequential && e.warm_laps == 2 };
+            && if prepared {
+                matches!(e.prepare, Prepare::Fill { .. })
+            } else {
+                e.order == Order::Sequential && e.warm_laps == 2
+            };
         if let (true, Ok(samples)) = (searched, answer) {
             let all = bases.entry(e.allocation).or_default();
             if !all.contains(&samples.base) {
@@ -222,7 +226,8 @@ fn l2(truth: &mut Truth, seen: &Seen) {
     let cache = &machine.spec.cache[name];
     let partitions = cache.partitions.as_ref().map_or(1, |p| p.count.get());
     let by_allocation = bases(seen, LoadPath::GlobalCg, true);
-    let sizes = by_allocation.values().map(|b| b.iter().map(|&base| usable(cache, partitions, 0, base)).min().unwrap_or(0));
+    let sizes =
+        by_allocation.values().map(|b| b.iter().map(|&base| usable(cache, partitions, 0, base)).min().unwrap_or(0));
     let size = median(sizes.collect());
     truth.row(L2, "size", Expect::Within(size, size));
     truth.row(L2, "nominal_size", Expect::Is(json!(machine.spec.device.l2.0)));
@@ -230,9 +235,10 @@ fn l2(truth: &mut Truth, seen: &Seen) {
     truth.row(L2, "fetch_granularity", Expect::Is(json!(cache.sector_bytes())));
     truth.latency(L2, path.cycles[0].get(), SHARED_LEVELS);
     // Lines are at home in one partition or another, at random.
-    let far = cache.partitions.as_ref().map_or(0.0, |p| {
-        p.far_memory.get() as f64 * (p.count.get() - 1) as f64 / p.count.get() as f64
-    });
+    let far = cache
+        .partitions
+        .as_ref()
+        .map_or(0.0, |p| p.far_memory.get() as f64 * (p.count.get() - 1) as f64 / p.count.get() as f64);
     truth.latency(Dram, path.memory.get() + far as u64, SHARED_LEVELS);
 }
 

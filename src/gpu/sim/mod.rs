@@ -12,8 +12,8 @@ pub mod ptx;
 use std::collections::HashMap;
 
 use super::{
-    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Result, Telemetry,
-    Texture,
+    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Result,
+    Telemetry, Texture,
 };
 use crate::units::Bytes;
 use exec::{Fault, Grid, State};
@@ -308,16 +308,21 @@ impl Gpu for Sim {
         if !known {
             return Err(Self::failed("function", 500, "CUDA_ERROR_NOT_FOUND", format!("no entry `{name}`"), false));
         }
-        self.functions.push(Callable { module: module.0, name: name.into(), carveout: None, dynamic: self.facts.shared_per_block });
+        self.functions.push(Callable {
+            module: module.0,
+            name: name.into(),
+            carveout: None,
+            dynamic: self.facts.shared_per_block,
+        });
         Ok(Function(self.functions.len() - 1))
     }
 
     fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)> {
         self.usable()?;
         let found = self.modules.get(module.0).and_then(|m| m.variables.get(name));
-        found.map(|&(address, bytes)| (DevicePtr(address), Bytes(bytes))).ok_or_else(|| {
-            Self::failed("symbol", 500, "CUDA_ERROR_NOT_FOUND", format!("no variable `{name}`"), false)
-        })
+        found
+            .map(|&(address, bytes)| (DevicePtr(address), Bytes(bytes)))
+            .ok_or_else(|| Self::failed("symbol", 500, "CUDA_ERROR_NOT_FOUND", format!("no variable `{name}`"), false))
     }
 
     fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
@@ -326,7 +331,10 @@ impl Gpu for Sim {
             FunctionAttribute::Carveout(percent) => {
                 if self.machine.spec.cache.values().all(|c| c.configuration.is_empty()) {
                     return Err(Error::Unsupported {
-                        reason: format!("the simulated {} has shared memory of its own, of a fixed size", self.facts.name),
+                        reason: format!(
+                            "the simulated {} has shared memory of its own, of a fixed size",
+                            self.facts.name
+                        ),
                     });
                 }
                 self.functions[function.0].carveout = Some(percent);
@@ -372,7 +380,12 @@ impl Gpu for Sim {
             return Err(invalid(format!("{} of shared memory were not asked for", Bytes(shared))));
         }
         if parameters.len() != entry.parameters.len() {
-            return Err(invalid(format!("`{}` has {} parameters, not {}", entry.name, entry.parameters.len(), parameters.len())));
+            return Err(invalid(format!(
+                "`{}` has {} parameters, not {}",
+                entry.name,
+                entry.parameters.len(),
+                parameters.len()
+            )));
         }
         let spec = &self.machine.spec;
         let by_shared = spec.shared.per_multiprocessor.0 / (shared + spec.shared.reserved_per_block.0).max(1);
@@ -396,8 +409,19 @@ impl Gpu for Sim {
             shared,
             sms: self.facts.multiprocessors,
             resident: resident as u32,
-            pipeline: [&spec.pipeline.arithmetic, &spec.pipeline.issue].map(|w| w.get()).into_iter().chain([spec.pipeline.barrier.get()]).collect::<Vec<u64>>().try_into().expect("three"),
-            banks: [spec.shared.cycles.get(), spec.shared.banks.get(), spec.shared.bank_width.get(), spec.shared.conflict.get()],
+            pipeline: [&spec.pipeline.arithmetic, &spec.pipeline.issue]
+                .map(|w| w.get())
+                .into_iter()
+                .chain([spec.pipeline.barrier.get()])
+                .collect::<Vec<u64>>()
+                .try_into()
+                .expect("three"),
+            banks: [
+                spec.shared.cycles.get(),
+                spec.shared.banks.get(),
+                spec.shared.bank_width.get(),
+                spec.shared.conflict.get(),
+            ],
             host: (spec.memory.host_cycles.get(), HOST_BASE),
             budget: self.budget,
         };
@@ -405,7 +429,9 @@ impl Gpu for Sim {
         self.state.hierarchy.begin(set_aside);
         exec::run(&mut self.state, &grid).map_err(|fault| {
             let error = match fault {
-                Fault::Illegal(what) => Self::failed("launch", 700, "CUDA_ERROR_ILLEGAL_ADDRESS", what.to_string(), true),
+                Fault::Illegal(what) => {
+                    Self::failed("launch", 700, "CUDA_ERROR_ILLEGAL_ADDRESS", what.to_string(), true)
+                }
                 Fault::Endless(budget) => {
                     let meaning = format!("kernel `{}` did not end after {budget} instructions", function.name);
                     Self::failed("launch", 702, "CUDA_ERROR_LAUNCH_TIMEOUT", meaning, true)

@@ -9,7 +9,9 @@ use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
 use super::{Gap, Notebook, fetch};
+use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use crate::samples::Failure;
 use crate::topology::{Element, ElementName, Finding, Latency};
 use crate::units::{Bytes, MIB};
 
@@ -17,6 +19,8 @@ use crate::units::{Bytes, MIB};
 const PRIVATE_LIMIT: Bytes = Bytes(MIB);
 /// Footprint small enough for every first-level cache known (the smallest holds 2 KiB).
 const SMALL: Bytes = Bytes(1024);
+/// Latencies that spread by no more than this share are those of one level.
+const TIGHT: f64 = 0.05;
 /// Distance of elements in a latency chase of a data cache: the largest line known.
 const APART: Bytes = Bytes(128);
 
@@ -189,6 +193,24 @@ const DATA_PATHS: [(LoadPath, ElementName); 3] = [
     (LoadPath::GlobalNc, ElementName::ReadOnly),
 ];
 
+/// Whether there is no cache on a path before the L2, or no such path: then there is nothing to share.
+fn is_absent(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
+    let answers = notebook.read_each(&[small(path)])?;
+    if let Some(Err(Failure::Unsupported { .. })) = answers.first() {
+        return Ok(true);
+    }
+    if cached_before_l2(notebook, path)?.is_some() {
+        return Ok(false);
+    }
+    // Where noise hides a cache, nothing is said of it: only of tight groups is it certain that there is but one level.
+    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    Ok(sheets.iter().all(|sheet| {
+        robust::quantile_u32(sheet.latencies(), 0.98)
+            .zip(robust::quantile_u32(sheet.latencies(), 0.02))
+            .is_some_and(|(high, low)| high - low <= TIGHT * low)
+    }))
+}
+
 fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
     let own = seen(notebook, path)?;
     let mut names: Vec<&str> = Vec::new();
@@ -197,7 +219,11 @@ fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
     let others = DATA_PATHS.iter().filter(|(other, _)| *other != path);
     for (other, name) in others {
         // A constant cache is small, so it is always the one whose content is watched.
-        let verdict = seen(notebook, *other).and_then(|other| disturb::one_cache(notebook, &own, &other));
+        let verdict = match is_absent(notebook, *other) {
+            Ok(true) => Ok(false),
+            Ok(false) => seen(notebook, *other).and_then(|other| disturb::one_cache(notebook, &own, &other)),
+            Err(gap) => Err(gap),
+        };
         match verdict {
             Ok(true) => names.push(name.key()),
             Ok(false) => {}

@@ -23,21 +23,51 @@ pub(super) fn compute(op: Op, kind: Type, a: u64, b: u64, c: u64) -> u64 {
         Op::Div => a / b,
         Op::Rem if kind.signed => kind.signed(a).wrapping_rem(kind.signed(b)) as u64,
         Op::Rem => a % b,
-        Op::Min => if less(kind, a, b) { a } else { b },
-        Op::Max => if less(kind, a, b) { b } else { a },
+        Op::Min => {
+            if less(kind, a, b) {
+                a
+            } else {
+                b
+            }
+        }
+        Op::Max => {
+            if less(kind, a, b) {
+                b
+            } else {
+                a
+            }
+        }
         Op::And => a & b,
         Op::Or => a | b,
         Op::Xor => a ^ b,
         Op::Not => !a,
         Op::Neg => a.wrapping_neg(),
         // Amounts beyond the width are clamped (PTX ISA, shl and shr).
-        Op::Shl => if b >= u64::from(bits) { 0 } else { a << b },
+        Op::Shl => {
+            if b >= u64::from(bits) {
+                0
+            } else {
+                a << b
+            }
+        }
         Op::Shr if kind.signed => (kind.signed(a) >> b.min(u64::from(bits) - 1)) as u64,
-        Op::Shr => if b >= u64::from(bits) { 0 } else { a >> b },
+        Op::Shr => {
+            if b >= u64::from(bits) {
+                0
+            } else {
+                a >> b
+            }
+        }
         Op::Popc => u64::from(a.count_ones()),
         Op::Clz => u64::from(a.leading_zeros() - (64 - bits)),
         Op::Set(compare) => return u64::from(holds(compare, kind, a, b)),
-        Op::Select => if c != 0 { a } else { b },
+        Op::Select => {
+            if c != 0 {
+                a
+            } else {
+                b
+            }
+        }
         Op::Convert(to, saturated) => return convert(kind, to, saturated, a),
         _ => 0,
     };
@@ -78,10 +108,28 @@ fn convert(from: Type, to: Type, saturated: bool, a: u64) -> u64 {
 pub(super) fn atomic(op: Atomic, kind: Type, old: u64, b: u64, c: u64) -> u64 {
     let value = match op {
         Atomic::Exch => b,
-        Atomic::Cas => if old == b { c } else { old },
+        Atomic::Cas => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
         Atomic::Add => old.wrapping_add(b),
-        Atomic::Min => if less(kind, b, old) { b } else { old },
-        Atomic::Max => if less(kind, old, b) { b } else { old },
+        Atomic::Min => {
+            if less(kind, b, old) {
+                b
+            } else {
+                old
+            }
+        }
+        Atomic::Max => {
+            if less(kind, old, b) {
+                b
+            } else {
+                old
+            }
+        }
         Atomic::And => old & b,
         Atomic::Or => old | b,
         Atomic::Xor => old ^ b,

@@ -70,7 +70,11 @@ impl State {
             let (start, size) = self.allocations[i];
             address + bytes <= start + size
         });
-        if inside { Ok(()) } else { Err(illegal(grid, inst, format!("access to {address:#x}, which is not allocated"))) }
+        if inside {
+            Ok(())
+        } else {
+            Err(illegal(grid, inst, format!("access to {address:#x}, which is not allocated")))
+        }
     }
 }
 
@@ -226,7 +230,11 @@ fn shared_access(warp: &mut Warp, inst: &Inst, mask: u32, shared: &mut [u8], gri
         let at = usize::try_from(address).unwrap_or(usize::MAX);
         let aligned = at.is_multiple_of(bytes);
         let Some(place) = shared.get_mut(at..at.saturating_add(bytes)).filter(|_| aligned) else {
-            return Err(illegal(grid, inst, format!("{bytes}-byte access to {address:#x} of {} B of shared memory", grid.shared)));
+            return Err(illegal(
+                grid,
+                inst,
+                format!("{bytes}-byte access to {address:#x} of {} B of shared memory", grid.shared),
+            ));
         };
         let mut raw = [0; 8];
         raw[..bytes].copy_from_slice(place);
@@ -242,7 +250,8 @@ fn shared_access(warp: &mut Warp, inst: &Inst, mask: u32, shared: &mut [u8], gri
         }
     }
     let [latency, banks, width, conflict] = grid.banks;
-    let degree = if access.count == 1 { 1 } else { banks::degree(access.all(), u64::from(inst.kind.bytes), banks, width) };
+    let degree =
+        if access.count == 1 { 1 } else { banks::degree(access.all(), u64::from(inst.kind.bytes), banks, width) };
     Ok(latency + u64::from(degree - 1) * conflict)
 }
 
@@ -288,7 +297,11 @@ fn memory_access(
             Way::Local => {
                 let thread = u64::from(block) * u64::from(grid.threads) + u64::from(by.warp * LANES + lane);
                 if address + u64::from(inst.kind.bytes) > grid.entry.local {
-                    return Err(illegal(grid, inst, format!("access to {address:#x} of {} B of local memory", grid.entry.local)));
+                    return Err(illegal(
+                        grid,
+                        inst,
+                        format!("access to {address:#x} of {} B of local memory", grid.entry.local),
+                    ));
                 }
                 LOCAL_BASE + thread * grid.entry.local.next_multiple_of(256) + address
             }

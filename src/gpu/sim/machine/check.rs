@@ -88,16 +88,28 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
     paths(spec)?;
     unified(spec)?;
     if spec.device.memory.0 < LEAST_MEMORY {
-        return Err(("device.memory".into(), format!("found {} B, allowed are {LEAST_MEMORY} B and more", spec.device.memory.0)));
+        return Err((
+            "device.memory".into(),
+            format!("found {} B, allowed are {LEAST_MEMORY} B and more", spec.device.memory.0),
+        ));
     }
     if spec.shared.per_block.0 < LEAST_SHARED {
-        return Err(("shared.per_block".into(), format!("found {} B, allowed are {LEAST_SHARED} B and more", spec.shared.per_block.0)));
+        return Err((
+            "shared.per_block".into(),
+            format!("found {} B, allowed are {LEAST_SHARED} B and more", spec.shared.per_block.0),
+        ));
     }
     if spec.shared.per_multiprocessor < spec.shared.per_block {
-        return Err(("shared.per_multiprocessor".into(), "found less than a block may have, allowed is that and more".into()));
+        return Err((
+            "shared.per_multiprocessor".into(),
+            "found less than a block may have, allowed is that and more".into(),
+        ));
     }
     if !spec.shared.bank_width.get().is_power_of_two() {
-        return Err(("shared.bank_width".into(), format!("found {}, allowed are 4 and 8", spec.shared.bank_width.get())));
+        return Err((
+            "shared.bank_width".into(),
+            format!("found {}, allowed are 4 and 8", spec.shared.bank_width.get()),
+        ));
     }
     Ok(())
 }
@@ -117,14 +129,22 @@ fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
     let sector = cache.sector_bytes();
     power_of_two(table, "sector", sector, 4)?;
     if sector > line || line / sector > MOST_SECTORS {
-        return Err((format!("{table}.sector"), format!("found {sector}, allowed are {} to {line}", line.div_ceil(MOST_SECTORS))));
+        return Err((
+            format!("{table}.sector"),
+            format!("found {sector}, allowed are {} to {line}", line.div_ceil(MOST_SECTORS)),
+        ));
     }
     let sets = cache.sets().map_err(|what| (format!("{table}.sets"), what))?;
     let lines: u64 = sets.iter().map(|&ways| u64::from(ways)).sum();
     if lines.checked_mul(line) != Some(cache.size.0) {
         return Err((
             format!("{table}.size"),
-            format!("found {} B, but its {} sets hold {lines} lines of {line} B, which is {} B", cache.size.0, sets.len(), lines * line),
+            format!(
+                "found {} B, but its {} sets hold {lines} lines of {line} B, which is {} B",
+                cache.size.0,
+                sets.len(),
+                lines * line
+            ),
         ));
     }
     index(table, &cache.index, sets.len())?;
@@ -148,7 +168,10 @@ fn index(table: &str, index: &Index, sets: usize) -> Result<(), Wrong> {
     if bits < 25 && 1usize << bits == sets {
         Ok(())
     } else {
-        Err((format!("{table}.index"), format!("found {bits} bits for {sets} sets, allowed is two to the power of bits sets")))
+        Err((
+            format!("{table}.index"),
+            format!("found {bits} bits for {sets} sets, allowed is two to the power of bits sets"),
+        ))
     }
 }
 
@@ -172,11 +195,17 @@ fn partitions(table: &str, cache: &Cache, parts: &Partitions, sets: usize) -> Re
     let count = parts.count.get();
     let table = format!("{table}.partitions");
     if cache.scope != Scope::Device {
-        return Err((format!("{table}.count"), "found partitions of an SM's cache, allowed are those of the device's".into()));
+        return Err((
+            format!("{table}.count"),
+            "found partitions of an SM's cache, allowed are those of the device's".into(),
+        ));
     }
     power_of_two(&table, "granule", parts.granule.0, cache.line.get())?;
     if !(sets as u64).is_multiple_of(count) || cache.set_ways.is_some() {
-        return Err((format!("{table}.count"), format!("found {count}, allowed are numbers that divide the {sets} sets")));
+        return Err((
+            format!("{table}.count"),
+            format!("found {count}, allowed are numbers that divide the {sets} sets"),
+        ));
     }
     let digits = |c: char| c.to_digit(10).is_some_and(|d| u64::from(d) < count);
     if parts.sms.is_empty() || !parts.sms.chars().all(digits) {
@@ -195,7 +224,10 @@ fn paths(spec: &Spec) -> Result<(), Wrong> {
     }
     for name in spec.cache.keys() {
         if !spec.path.all().any(|(_, path)| path.levels.contains(name)) {
-            return Err((format!("cache.{name}.scope"), "found a cache that no path leads to, allowed are caches in the levels of a path".into()));
+            return Err((
+                format!("cache.{name}.scope"),
+                "found a cache that no path leads to, allowed are caches in the levels of a path".into(),
+            ));
         }
     }
     // Each path takes every cache once, and the paths together have no circle.
@@ -206,7 +238,9 @@ fn paths(spec: &Spec) -> Result<(), Wrong> {
             if next == *start {
                 return Err((
                     "path.global_ca.levels".into(),
-                    format!("found a circle: some path asks `{start}` before another cache and some path after it, allowed is one order"),
+                    format!(
+                        "found a circle: some path asks `{start}` before another cache and some path after it, allowed is one order"
+                    ),
                 ));
             }
             if !seen.contains(&next) {
@@ -217,7 +251,10 @@ fn paths(spec: &Spec) -> Result<(), Wrong> {
     }
     let device_only = spec.path.global_cg.levels.iter().all(|l| spec.cache[l].scope == Scope::Device);
     if !device_only || spec.path.global_cg.levels.is_empty() {
-        return Err(("path.global_cg.levels".into(), "found none or a cache of an SM, allowed are caches of the device, at least one".into()));
+        return Err((
+            "path.global_cg.levels".into(),
+            "found none or a cache of an SM, allowed are caches of the device, at least one".into(),
+        ));
     }
     Ok(())
 }
@@ -231,10 +268,16 @@ fn one_path(spec: &Spec, name: &str, path: &Path) -> Result<(), Wrong> {
             return Err((key("levels"), format!("found `{level}`, allowed are {}", known.join(", "))));
         };
         if path.levels[..i].contains(level) {
-            return Err((key("levels"), format!("found `{level}` twice, allowed is once: a cache behind itself is a circle")));
+            return Err((
+                key("levels"),
+                format!("found `{level}` twice, allowed is once: a cache behind itself is a circle"),
+            ));
         }
         if device && cache.scope == Scope::Sm {
-            return Err((key("levels"), format!("found `{level}`, a cache of an SM, behind one of the device, allowed is the reverse")));
+            return Err((
+                key("levels"),
+                format!("found `{level}`, a cache of an SM, behind one of the device, allowed is the reverse"),
+            ));
         }
         device |= cache.scope == Scope::Device;
     }
@@ -242,12 +285,22 @@ fn one_path(spec: &Spec, name: &str, path: &Path) -> Result<(), Wrong> {
         return Err((key("levels"), "found no cache of the device, allowed are levels that end in one".into()));
     }
     if path.cycles.len() != path.levels.len() {
-        return Err((key("cycles"), format!("found {} latencies, allowed is one for each of the {} levels", path.cycles.len(), path.levels.len())));
+        return Err((
+            key("cycles"),
+            format!(
+                "found {} latencies, allowed is one for each of the {} levels",
+                path.cycles.len(),
+                path.levels.len()
+            ),
+        ));
     }
     let mut all = path.cycles.clone();
     all.push(path.memory);
     if !all.is_sorted_by(|a, b| a < b) {
-        return Err((key("cycles"), "found latencies that do not rise, allowed are ones that rise from level to level up to `memory`".into()));
+        return Err((
+            key("cycles"),
+            "found latencies that do not rise, allowed are ones that rise from level to level up to `memory`".into(),
+        ));
     }
     match &path.translated {
         Some(level) if !path.levels.contains(level) => {
@@ -263,23 +316,40 @@ fn unified(spec: &Spec) -> Result<(), Wrong> {
     for (name, cache) in spec.cache.iter().filter(|(_, c)| !c.configuration.is_empty()) {
         let key = |key: &str| format!("cache.{name}.{key}");
         if let Some(other) = seen {
-            return Err((key("configuration"), format!("found a second cache beside `{other}` that shares its memory with shared memory, allowed is one")));
+            return Err((
+                key("configuration"),
+                format!(
+                    "found a second cache beside `{other}` that shares its memory with shared memory, allowed is one"
+                ),
+            ));
         }
         seen = Some(name);
         if cache.scope != Scope::Sm || cache.set_ways.is_some() {
-            return Err((key("configuration"), "found with `set_ways` or a cache of the device, allowed is neither".into()));
+            return Err((
+                key("configuration"),
+                "found with `set_ways` or a cache of the device, allowed is neither".into(),
+            ));
         }
         if !cache.configuration.is_sorted_by(|a, b| a.shared < b.shared) {
-            return Err((key("configuration"), "found sizes of shared memory that do not rise, allowed are ones that do".into()));
+            return Err((
+                key("configuration"),
+                "found sizes of shared memory that do not rise, allowed are ones that do".into(),
+            ));
         }
         let first = &cache.configuration[0];
         if Some(first.sets) != cache.sets || Some(first.ways) != cache.ways {
-            return Err((key("configuration"), "found a first one of other sets and ways than the cache, allowed are the same".into()));
+            return Err((
+                key("configuration"),
+                "found a first one of other sets and ways than the cache, allowed are the same".into(),
+            ));
         }
         for one in &cache.configuration {
             let sets = vec![one.ways.get() as u32; one.sets.get() as usize];
             if one.sets.get() * one.ways.get() * cache.line.get() > cache.size.0 {
-                return Err((key("configuration"), "found one that is larger than the first, allowed are smaller ones".into()));
+                return Err((
+                    key("configuration"),
+                    "found one that is larger than the first, allowed are smaller ones".into(),
+                ));
             }
             let table = format!("cache.{name}.configuration");
             index(&table, one.index.as_ref().unwrap_or(&cache.index), sets.len())?;
@@ -288,7 +358,12 @@ fn unified(spec: &Spec) -> Result<(), Wrong> {
         let most = cache.configuration.last().map_or(0, |c| c.shared.0);
         let needed = spec.shared.per_block_optin.unwrap_or(spec.shared.per_block).0.max(spec.shared.per_block.0);
         if most < needed {
-            return Err((key("configuration"), format!("found at most {most} B of shared memory, allowed are {needed} B, which a block may have, and more")));
+            return Err((
+                key("configuration"),
+                format!(
+                    "found at most {most} B of shared memory, allowed are {needed} B, which a block may have, and more"
+                ),
+            ));
         }
     }
     Ok(())

@@ -125,7 +125,12 @@ pub struct Pipeline {
 impl Default for Pipeline {
     fn default() -> Self {
         let whole = |value| Whole::new(value).expect("in range");
-        Pipeline { arithmetic: whole(6), issue: Whole::new(1).expect("in range"), barrier: Whole::new(20).expect("in range"), sources: Sources::new() }
+        Pipeline {
+            arithmetic: whole(6),
+            issue: Whole::new(1).expect("in range"),
+            barrier: Whole::new(20).expect("in range"),
+            sources: Sources::new(),
+        }
     }
 }
 

@@ -119,7 +119,9 @@ impl<'de> Deserialize<'de> for Capability {
             ((2..=99).contains(&major) && minor <= 9).then_some(Capability(major, minor))
         });
         parsed.ok_or_else(|| {
-            de::Error::custom(format_args!("found \"{found}\", allowed is a compute capability such as \"3.5\", from 2.0 on"))
+            de::Error::custom(format_args!(
+                "found \"{found}\", allowed is a compute capability such as \"3.5\", from 2.0 on"
+            ))
         })
     }
 }

@@ -410,7 +410,10 @@ fn translation(tlb: &spec::Tlb, seed: u64) -> Cache {
 impl Kind {
     /// One instance, with its share of the sets, of the shape that leaves `shared` bytes to shared memory.
     fn instance(&self, partitions: u64, shared: u64, seed: u64) -> Instance {
-        Instance { cache: Cache::new(shape(&self.spec, partitions, shared), seed), ports: Ports::new(self.spec.port.get(), self.spec.slices.get()) }
+        Instance {
+            cache: Cache::new(shape(&self.spec, partitions, shared), seed),
+            ports: Ports::new(self.spec.port.get(), self.spec.slices.get()),
+        }
     }
 
     /// The instance that a warp uses.

@@ -163,7 +163,16 @@ impl Lowering {
         }
         let line = text.instructions.last().map_or(0, |i| i.line);
         let kind = Type { bytes: 4, signed: false };
-        code.push(Inst { op: Op::Return, kind, guard: NONE, negated: false, to: NONE, from: [NONE; 3], offset: 0, line });
+        code.push(Inst {
+            op: Op::Return,
+            kind,
+            guard: NONE,
+            negated: false,
+            to: NONE,
+            from: [NONE; 3],
+            offset: 0,
+            line,
+        });
         uniform::mark(&mut code, self.slots);
         Ok(Entry {
             name: text.name.clone(),
@@ -222,7 +231,10 @@ impl Lowering {
                 count(2)?;
                 (inst.from[0], inst.offset) = self.address(&operands[0], line)?;
                 inst.from[1] = self.source(&operands[1], kind, line)?;
-                if !matches!(op, Op::Store(Space::GlobalCa | Space::GlobalCg | Space::Volatile | Space::Shared | Space::Local)) {
+                if !matches!(
+                    op,
+                    Op::Store(Space::GlobalCa | Space::GlobalCg | Space::Volatile | Space::Shared | Space::Local)
+                ) {
                     return Err(Fault::at(line, format!("`{}` cannot be stored to", text.opcode)));
                 }
             }
@@ -239,9 +251,13 @@ impl Lowering {
             }
             Form::Texture => {
                 count(2)?;
-                let (Operand::List(results), Operand::At { base: Some(texture), coordinates, .. }) = (&operands[0], &operands[1])
+                let (Operand::List(results), Operand::At { base: Some(texture), coordinates, .. }) =
+                    (&operands[0], &operands[1])
                 else {
-                    return Err(Fault::at(line, "a texture load takes a list of results and a texture with a coordinate"));
+                    return Err(Fault::at(
+                        line,
+                        "a texture load takes a list of results and a texture with a coordinate",
+                    ));
                 };
                 let [coordinate] = coordinates.as_slice() else {
                     return Err(Fault::at(line, "a linear texture has one coordinate"));

@@ -101,7 +101,9 @@ pub fn parse(text: &str) -> Result<Text, Fault> {
     let mut reader = Reader { tokens: lex(text)?, at: 0 };
     let mut module = Text::default();
     while let Some((token, line)) = reader.next() {
-        let Token::Word(word) = token else { return Err(Fault::at(line, format!("unexpected {token:?} between entries"))) };
+        let Token::Word(word) = token else {
+            return Err(Fault::at(line, format!("unexpected {token:?} between entries")));
+        };
         match word.as_str() {
             ".version" | ".address_size" => {
                 reader.word()?;
@@ -152,7 +154,11 @@ impl Reader {
     }
 
     fn expect(&mut self, mark: char) -> Result<(), Fault> {
-        if self.skip(mark) { Ok(()) } else { Err(Fault::at(self.line(), format!("`{mark}` is expected, not {:?}", self.peek()))) }
+        if self.skip(mark) {
+            Ok(())
+        } else {
+            Err(Fault::at(self.line(), format!("`{mark}` is expected, not {:?}", self.peek())))
+        }
     }
 
     /// Directives before a name: alignment and element size.
@@ -192,9 +198,10 @@ impl Reader {
             if self.skip('[') {
                 let count = if self.peek() == Some(&Token::Mark(']')) { 0 } else { self.number()? };
                 self.expect(']')?;
-                bytes = size.checked_mul(count).filter(|&b| b <= 1 << 32).ok_or_else(|| {
-                    Fault::at(line, format!("`{name}` is larger than 4 GiB"))
-                })?;
+                bytes = size
+                    .checked_mul(count)
+                    .filter(|&b| b <= 1 << 32)
+                    .ok_or_else(|| Fault::at(line, format!("`{name}` is larger than 4 GiB")))?;
             }
             all.push(Variable { space: space.to_owned(), name, bytes, align, line });
             if !self.skip(',') {
