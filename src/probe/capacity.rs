@@ -123,17 +123,33 @@ pub struct Rough {
     pub ks: (f64, f64),
 }
 
-/// Slow loads by footprint. Of a repeated experiment the fewest count: what does not come back was no miss.
+/// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
+/// stays away once in three may be a line that gives way at random.
 fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
-    let count = |s: &Sheet| Count {
-        footprint: s.experiment.footprint.0,
-        loads: s.latencies().len(),
-        slow: levels.misses(s.latencies()) as f64,
+    let mut slow: BTreeMap<u64, (usize, Vec<usize>)> = BTreeMap::new();
+    for sheet in sheets {
+        let entry = slow.entry(sheet.experiment.footprint.0).or_default();
+        entry.0 = sheet.latencies().len();
+        entry.1.push(levels.misses(sheet.latencies()));
+    }
+    slow.into_iter()
+        .map(|(footprint, (loads, mut slow))| {
+            slow.sort_unstable();
+            Count { footprint, loads, slow: slow[slow.len() / 2] as f64 }
+        })
+        .collect()
+}
+
+/// The largest footprint up to `from` at which no repetition shows more than `base` misses.
+fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 {
+    let grown = |sheet: &&Sheet| levels.misses(sheet.latencies()) as f64 > base;
+    let repeated = |sheet: &&Sheet| {
+        sheets.iter().any(|s| s.experiment.repeat > 0 && s.experiment.footprint == sheet.experiment.footprint)
     };
-    let mut counts: Vec<Count> = sheets.iter().map(count).collect();
-    counts.sort_unstable_by(|a, b| a.footprint.cmp(&b.footprint).then(a.slow.total_cmp(&b.slow)));
-    counts.dedup_by_key(|c| c.footprint);
-    counts
+    let doubted: Vec<u64> = sheets.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
+    let mut flat: Vec<u64> = sheets.iter().map(|s| s.experiment.footprint.0).filter(|&f| f <= from).collect();
+    flat.sort_unstable();
+    flat.into_iter().rev().find(|f| !doubted.contains(f)).unwrap_or(from)
 }
 
 /// Doubling, one round of sections, and the thesis' test.
@@ -308,7 +324,8 @@ fn one_allocation(
                 sweep.push(chase);
             }
         }
-        let counts = counts(&notebook.read(&sweep)?, &rough.levels);
+        let sheets = notebook.read(&sweep)?;
+        let counts = counts(&sheets, &rough.levels);
         let Some(knee) = spikes::knee(&counts, rough.spikes) else {
             // This allocation holds more than the first one did: look further up.
             if bracket.high >= limit {
@@ -327,7 +344,8 @@ fn one_allocation(
                 continue;
             }
             let usable = finest(notebook, search, rough, step, allocation, &knee)?;
-            let lowest = Bytes(knee.lowest(&counts, step.0)).min(usable);
+            let certain = surely_flat(&sheets, &rough.levels, growth.base, growth.last_flat);
+            let lowest = Bytes(knee.lowest(&counts, step.0).min(certain)).min(usable);
             let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
             return Ok(Edge { usable, lowest, highest, base: growth.base });
         }

@@ -12,11 +12,14 @@ use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
 use crate::units::Bytes;
 
 /// Footprint of the cold walk: holds sixteen of the largest known fetches, 256 B.
-const FOOTPRINT: Bytes = Bytes::kib(8);
+pub const FOOTPRINT: Bytes = Bytes::kib(8);
 /// Cold walks, each with a chain written anew or a fresh launch.
 const WALKS: u32 = 4;
 /// A distance counts as the granularity if this share of all distances has it.
 const AGREEMENT: f64 = 0.8;
+
+/// Slow loads are no misses if more than this share of a walk element by element is slow: no cache fetches single words.
+const ALL_SLOW: f64 = 0.75;
 
 /// A granularity, and how many of the distances between misses agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +46,8 @@ pub fn walks(path: LoadPath, step: Bytes, flushed: bool) -> Vec<Experiment> {
         .collect()
 }
 
-/// The distance between loads that take longer than `threshold`, to one `step`.
+/// The distance between loads that take longer than `threshold`, to one `step`, in the first `within` bytes of the walks: a
+/// cache that keeps what was hit once takes nothing in any more when it is full.
 ///
 /// # Errors
 ///
@@ -54,14 +58,22 @@ pub fn granularity(
     step: Bytes,
     flushed: bool,
     threshold: u32,
+    within: Bytes,
 ) -> Result<Fetch, Gap> {
     let mut distances: BTreeMap<u64, usize> = BTreeMap::new();
+    let (mut slow, mut loads) = (0, 0);
     for sheet in notebook.read(&walks(path, step, flushed))? {
-        let missing = sheet.latencies().iter().enumerate().filter(|&(_, &l)| l > threshold).map(|(i, _)| i as u64);
+        let latencies = &sheet.latencies()[..sheet.latencies().len().min((within / step) as usize)];
+        let missing = latencies.iter().enumerate().filter(|&(_, &l)| l > threshold).map(|(i, _)| i as u64);
         let places: Vec<u64> = missing.map(|i| i * step.0).collect();
+        slow += places.len();
+        loads += latencies.len();
         for pair in places.windows(2) {
             *distances.entry(pair[1] - pair[0]).or_default() += 1;
         }
+    }
+    if step == path.element() && slow as f64 > ALL_SLOW * loads as f64 {
+        return Gap::unknown("every element of a cold walk takes longer than a hit, even those that came with others");
     }
     let total: usize = distances.values().sum();
     let Some((&distance, &count)) = distances.iter().max_by_key(|&(_, &count)| count) else {

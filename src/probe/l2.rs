@@ -31,6 +31,10 @@ const START: Bytes = Bytes(MIB / 16);
 const BEYOND: u64 = 4;
 /// Passes of the fill: the second finds what the first displaced.
 const PASSES: u32 = 2;
+/// Passes that settle what two do not.
+const MANY_PASSES: u32 = 8;
+/// More passes help if they halve the share of misses and take this away besides: ten loads of a sample.
+const SETTLED: f64 = 0.005;
 /// Sections of a bracket.
 const SECTIONS: usize = 16;
 /// Rounds of sections; the last ones only if the bracket is still wide.
@@ -138,6 +142,7 @@ fn shorter_lines(notebook: &Notebook, reached: Bytes) -> Result<Option<Bytes>, G
 fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
     notebook.once(&format!("l2 capacity by {stride}"), || {
         let levels = levels(notebook)?;
+        settles(notebook, &levels)?;
         let limit = limit(notebook);
         let sizes = search::doubling(START.0, limit.0);
         let doubling: Vec<Experiment> =
@@ -193,6 +198,32 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             ks: (0.0, 0.0),
         })
     })
+}
+
+/// Whether filling the L2 settles: after two passes a footprint of a part of it is there. Where lines give way at random,
+/// those of the footprint displace each other while others still hold the rest, and more passes help.
+///
+/// # Errors
+///
+/// An unknown, if more passes do help.
+fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
+    let footprint = Bytes(notebook.facts().l2_size * 3 / 8).max(PIECE).round_down(PIECE);
+    let filled =
+        |passes| Experiment { prepare: Prepare::Fill { passes }, ..sample(footprint, STRIDE, 0, notebook.seed(17)) };
+    // From DRAM, so that what was there before must give way.
+    let chases = [cold(&filled(PASSES)), filled(PASSES), cold(&filled(MANY_PASSES)), filled(MANY_PASSES)];
+    let answers = notebook.read_each(&chases)?;
+    let misses = |i: usize| answers[i].as_ref().ok().map(|sheet| levels.miss_share(sheet.latencies()));
+    match (misses(1), misses(3)) {
+        (Some(few), Some(many)) if few > 2.0 * many + SETTLED => Gap::unknown(format!(
+            "lines give way at random: after {PASSES} passes over {footprint} {:.0} % of them miss, after {MANY_PASSES} \
+             {:.0} %, so no footprint ever settles",
+            few * 100.0,
+            many * 100.0
+        )),
+        // A recording may lack the check.
+        _ => Ok(()),
+    }
 }
 
 /// Largest footprint that is tried: four times the stated size, within half of what is free.
@@ -316,7 +347,7 @@ pub fn size(notebook: &Notebook) -> Result<Finding, Gap> {
 /// As [`levels`] and [`fetch::granularity`].
 pub fn fetch_granularity(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
     let threshold = levels(notebook)?.threshold;
-    fetch::granularity(notebook, LoadPath::GlobalCg, LoadPath::GlobalCg.element(), true, threshold)
+    fetch::granularity(notebook, LoadPath::GlobalCg, LoadPath::GlobalCg.element(), true, threshold, fetch::FOOTPRINT)
 }
 
 /// Line: as for the other caches, with the L2 filled in the chunks' own places.

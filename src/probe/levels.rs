@@ -15,7 +15,7 @@ pub struct HitMiss {
 }
 
 /// Share of the reference that may lie above the threshold: rare spikes that every GPU shows (refreshes, arbitration).
-const REFERENCE_SPIKES: f64 = 0.02;
+const REFERENCE_SPIKES: f64 = 0.05;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
 /// Two groups are apart if the gap between their quartiles is at least this many times the spread of the hits.

@@ -7,8 +7,7 @@
 //! so several draws are averaged. (The thesis takes the distance between misses of an overfull
 //! sequential lap, section 4.3, which gives the sector of a sectored cache, not its line.)
 //!
-//! Fails for caches so unevenly filled that three quarters of the capacity overflows them (direct-mapped ones above all);
-//! then misses neither stay nor drop clearly, and the answer is unknown.
+//! Fails for caches so unevenly filled that misses neither stay nor drop clearly; then the answer is unknown.
 
 use super::capacity::{Rough, Search};
 use super::{Gap, Notebook, Sheet};
@@ -30,6 +29,11 @@ const KEPT: f64 = 0.55;
 /// With chunks of two lines they must be no more than this share of what they are with one: in a cache of few ways misses
 /// fade slowly, and the last chunk before they have dropped may be two lines.
 const STEEP: f64 = 0.40;
+/// Where each set has one way, misses do not end beyond the line but halve with each doubling of the chunk: two steps of no
+/// more than this share.
+const HALVED: f64 = 0.62;
+/// Before such steps each doubling must keep at least this share of the misses.
+const LEVEL: f64 = 0.85;
 /// Fewest draws of the random places.
 const DRAWS: u64 = 4;
 /// Most draws of the random places.
@@ -124,7 +128,10 @@ impl Share {
 /// The largest chunk before the misses drop and stay down. Each chunk size is held against the one before: how many misses
 /// small chunks have depends on the policy and on whether a line is fetched whole.
 pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
-    let drop = shares.windows(2).position(|pair| pair[1].high() <= STEEP * pair[0].mean);
+    let falls = |i: usize, to: f64| shares.get(i + 1).is_some_and(|next| next.high() <= to * shares[i].mean);
+    let level = |i: usize| shares[i + 1].low() >= LEVEL * shares[i].mean;
+    let drop =
+        (0..shares.len()).find(|&i| falls(i, STEEP) || (falls(i, HALVED) && falls(i + 1, HALVED) && (0..i).all(level)));
     let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
         let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
         return Gap::unknown(format!(
@@ -161,6 +168,8 @@ mod tests {
         assert!(decide(&chunks, &[0.9, 0.9, 0.6, 0.3, 0.0]).is_err());
         assert_eq!(decide(&chunks, &[0.92, 0.77, 1.0, 0.14, 0.0]), Ok(Bytes(128)));
         assert!(decide(&chunks, &[0.9, 0.2, 0.9, 0.2, 0.0]).is_err());
+        // One way a set.
+        assert_eq!(decide(&chunks, &[0.66, 0.66, 0.33, 0.17, 0.08]), Ok(Bytes(64)));
         assert!(decide(&chunks, &[0.01, 0.0, 0.0, 0.0, 0.0]).is_err());
     }
 

@@ -45,6 +45,31 @@ pub fn usable(cache: &Cache, partitions: u64, shared: u64, base: u64) -> u64 {
     }
 }
 
+/// Bytes up to which the misses of a cache with a hashed index may pass for a conflict: a set or two overflow long before
+/// the others. Where more than a handful of lines find no place, misses grow.
+fn handful(cache: &Cache, shared: u64, base: u64) -> u64 {
+    if !matches!(cache.index, Index::Hash(_)) {
+        return usable(cache, 1, shared, base);
+    }
+    let shape = shape(cache, 1, shared);
+    let (line, ways) = (shape.line, shape.ways.clone());
+    let index = cache::Cache::new(shape, 0);
+    let mut held = vec![0u32; ways.len()];
+    let mut homeless = 0u64;
+    for lines in 0.. {
+        let set = index.set_of((base / line + lines) * line);
+        held[set] += 1;
+        homeless += u64::from(held[set] > ways[set]);
+        if homeless as f64 > HANDFUL * (lines + 1) as f64 {
+            return (base / line + lines) * line - base;
+        }
+    }
+    unreachable!("every cache overflows")
+}
+
+/// Share of the lines that may find no place before their misses are more than a conflict.
+const HANDFUL: f64 = 0.02;
+
 /// The bases of the footprints by which a path's capacity is searched, by allocation.
 fn bases(seen: &Seen, path: LoadPath, prepared: bool) -> BTreeMap<u32, Vec<u64>> {
     let mut bases: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
@@ -77,7 +102,8 @@ fn capacity(cache: &Cache, shared: u64, seen: &Seen, path: LoadPath, granule: u6
     let by_allocation = bases(seen, path, false);
     let of = |base: &u64| usable(cache, 1, shared, *base);
     let low = median(by_allocation.values().map(|b| b.iter().map(of).min().unwrap_or(0)).collect());
-    let high = median(by_allocation.values().map(|b| b.iter().map(of).max().unwrap_or(0)).collect());
+    let most = |base: &u64| handful(cache, shared, *base);
+    let high = median(by_allocation.values().map(|b| b.iter().map(most).max().unwrap_or(0)).collect());
     let granule = granule as f64;
     Expect::Within((low / granule).floor() * granule, (high / granule).floor() * granule)
 }
@@ -115,14 +141,21 @@ impl Truth<'_> {
     /// Mean of the jitter and how far off a latency may be: a cycle, and what noise adds.
     fn noise(&self) -> (f64, f64) {
         let noise = &self.machine.spec.noise;
-        let jitter = noise.jitter.get() as f64;
+        let jitter = (noise.jitter.get() + noise.smear.get()) as f64;
         (jitter / 2.0, 1.0 + jitter / 4.0 + 4.0 * noise.spikes.0 * noise.spike.get() as f64)
     }
 
     fn latency(&mut self, element: ElementName, clean: u64, relative: f64) {
         let (mean, off) = self.noise();
         let spikes = self.machine.spec.noise.spikes.0 * self.machine.spec.noise.spike.get() as f64;
-        let cycles = clean as f64 + mean + spikes;
+        self.latency_of(element, clean as f64 + mean + spikes, off, relative);
+    }
+
+    fn clean_latency(&mut self, element: ElementName, cycles: u64, relative: f64) {
+        self.latency_of(element, cycles as f64, 1.0, relative);
+    }
+
+    fn latency_of(&mut self, element: ElementName, cycles: f64, off: f64, relative: f64) {
         let off = off.max(relative * cycles);
         self.row(element, "latency.cycles", Expect::Near(cycles, off));
         let ghz = self.machine.spec.clock.mhz.get() as f64 / 1e3;
@@ -183,8 +216,9 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     let local = first(machine, Some(&spec.path.local));
     truth.row(Local, "cached", Expect::Is(json!(local.is_some())));
     truth.latency(Local, spec.path.local.cycles[0].get(), if local.is_some() { 0.0 } else { SHARED_LEVELS });
-    truth.latency(Shared, spec.shared.cycles.get(), 0.0);
-    truth.latency(Host, spec.memory.host_cycles.get(), SHARED_LEVELS);
+    // Noise is in the caches and the memory behind them.
+    truth.clean_latency(Shared, spec.shared.cycles.get(), 0.0);
+    truth.clean_latency(Host, spec.memory.host_cycles.get(), SHARED_LEVELS);
     l2(&mut truth, seen);
     truth.rows
 }
@@ -206,7 +240,10 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
         let granule = first.sector_bytes();
         let size = (size / granule * granule) as f64;
         truth.row(ConstantL15, "size", Expect::Within(size, size));
-        if size * 1.5 <= CONSTANT_LIMIT as f64 {
+        // Chains of one element in two lines must be well beyond what the first cache may keep.
+        let first_lines = first.size.0 / first.line.get();
+        let elements = size as u64 * 3 / 2 / (2 * second.line.get());
+        if size * 1.5 <= CONSTANT_LIMIT as f64 && elements >= 2 * first_lines {
             truth.row(ConstantL15, "line_size", Expect::Is(json!(second.line.get())));
         }
         let (_, off) = truth.noise();

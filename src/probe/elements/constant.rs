@@ -3,7 +3,7 @@
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, fetch};
+use super::super::{Gap, Notebook, Sheet, fetch};
 use super::{SMALL, fetch_finding, instances, line_finding, shared_with, small};
 use crate::experiment::{Experiment, Kernel, LoadPath};
 use crate::topology::{Element, Finding, Latency};
@@ -14,14 +14,17 @@ const CONSTANT_LIMIT: Bytes = Bytes::kib(64);
 
 /// Raw latencies of the first constant cache and of what lies behind it.
 fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
-    let cold = fetch::walks(LoadPath::Constant, LoadPath::Constant.element(), false).remove(0);
-    let sheets = notebook.read(&[small(LoadPath::Constant), cold])?;
-    HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])
+    let mut wanted = vec![small(LoadPath::Constant)];
+    wanted.extend(fetch::walks(LoadPath::Constant, LoadPath::Constant.element(), false));
+    let sheets = notebook.read(&wanted)?;
+    // The first walk may find the constants in memory, the later ones find them in a cache: the nearest level counts.
+    let cold: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
+    HitMiss::learn(sheets[0].latencies(), &cold)
 }
 
 pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
     let threshold = levels(notebook)?.threshold;
-    fetch::granularity(notebook, LoadPath::Constant, LoadPath::Constant.element(), false, threshold)
+    fetch::granularity(notebook, LoadPath::Constant, LoadPath::Constant.element(), false, threshold, SMALL)
 }
 
 /// Where the first constant cache never misses altogether: of so many times its capacity it keeps less than 1 %.
@@ -107,7 +110,7 @@ fn l15_search(notebook: &Notebook) -> Result<Search, Gap> {
 /// Fetch granularity of the second constant cache: distance of the slowest loads of a cold walk.
 fn l15_fetch(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
     let threshold = l15_levels(notebook)?.threshold;
-    fetch::granularity(notebook, LoadPath::Constant, sector(notebook)?.granularity, false, threshold)
+    fetch::granularity(notebook, LoadPath::Constant, sector(notebook)?.granularity, false, threshold, fetch::FOOTPRINT)
 }
 
 pub(super) fn l15(notebook: &Notebook) -> Element {

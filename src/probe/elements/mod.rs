@@ -8,7 +8,7 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, fetch};
+use super::{Gap, Notebook, Sheet, fetch};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use crate::samples::Failure;
@@ -68,7 +68,8 @@ fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
     Ok(match levels {
         Some(l) => Finding::measured(true, method)
             .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss)),
-        None => Finding::measured(false, method).note("the two are alike"),
+        None if is_l2(notebook, path)? => Finding::measured(false, method).note("the two are alike"),
+        None => return blurred(path),
     })
 }
 
@@ -78,7 +79,7 @@ fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
         let Some(levels) = cached_before_l2(notebook, path)? else {
             return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
         };
-        fetch::granularity(notebook, path, path.element(), false, levels.threshold)
+        fetch::granularity(notebook, path, path.element(), false, levels.threshold, fetch::FOOTPRINT)
     })
 }
 
@@ -193,22 +194,33 @@ const DATA_PATHS: [(LoadPath, ElementName); 3] = [
     (LoadPath::GlobalNc, ElementName::ReadOnly),
 ];
 
-/// Whether there is no cache on a path before the L2, or no such path: then there is nothing to share.
+/// Whether there is no such path, or certainly no cache on it before the L2: then there is nothing to share.
 fn is_absent(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
     let answers = notebook.read_each(&[small(path)])?;
     if let Some(Err(Failure::Unsupported { .. })) = answers.first() {
         return Ok(true);
     }
-    if cached_before_l2(notebook, path)?.is_some() {
-        return Ok(false);
-    }
-    // Where noise hides a cache, nothing is said of it: only of tight groups is it certain that there is but one level.
+    Ok(cached_before_l2(notebook, path)?.is_none() && is_l2(notebook, path)?)
+}
+
+/// Whether loads by `path` certainly take what the L2 takes. Only of plain loads is that known to be the same whichever way
+/// they go; where noise blurs the groups nothing is said.
+fn is_l2(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
     let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
-    Ok(sheets.iter().all(|sheet| {
-        robust::quantile_u32(sheet.latencies(), 0.98)
-            .zip(robust::quantile_u32(sheet.latencies(), 0.02))
-            .is_some_and(|(high, low)| high - low <= TIGHT * low)
-    }))
+    Ok(path == LoadPath::GlobalCa && alike(&sheets[0], &sheets[1]))
+}
+
+/// Whether two groups of latencies are tight and in the same place: one level.
+fn alike(one: &Sheet, other: &Sheet) -> bool {
+    let quantile = |sheet: &Sheet, q| robust::quantile_u32(sheet.latencies(), q).unwrap_or_default();
+    let tight = |sheet: &Sheet| quantile(sheet, 0.9) - quantile(sheet, 0.1) <= TIGHT * quantile(sheet, 0.5);
+    let apart = (quantile(one, 0.5) - quantile(other, 0.5)).abs();
+    tight(one) && tight(other) && apart <= TIGHT * quantile(other, 0.5)
+}
+
+/// What is said of a path whose loads cannot be told from the L2's, and are not alike either.
+fn blurred<T>(path: LoadPath) -> Result<T, Gap> {
+    Gap::unknown(format!("loads by {path} and by ld.global.cg take such different times that no level shows"))
 }
 
 fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
