@@ -31,6 +31,8 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
+    /// List the simulated machines, or explain one
+    Machines(Machines),
     /// Run experiments that are given as data, or those of a recording again
     Measure(Measure),
     /// Write the samples of a recording as CSV files
@@ -122,6 +124,17 @@ pub struct Measure {
     /// Keep what is measured in this file
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
+}
+
+/// `strata machines`
+#[derive(Args, Debug)]
+pub struct Machines {
+    /// Explain this one: a name, or a file
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print its file instead
+    #[arg(long, requires = "name")]
+    pub toml: bool,
 }
 
 /// `strata export`

@@ -3,6 +3,7 @@
 mod device;
 mod discover;
 mod fault;
+mod machines;
 mod measure;
 mod output;
 mod plain;
@@ -20,6 +21,7 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Discover(arguments) => discover::run(&arguments, started),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Devices { format } => plain::devices(format),
+        Command::Machines(arguments) => machines::run(&arguments),
         Command::Measure(arguments) => measure::run(&arguments, started),
         Command::Export(arguments) => plain::export(&arguments),
         Command::Schema => plain::schema(),

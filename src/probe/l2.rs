@@ -207,9 +207,11 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
 ///
 /// An unknown, if more passes do help.
 fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
-    let footprint = Bytes(notebook.facts().l2_size * 3 / 8).max(PIECE).round_down(PIECE);
+    let footprint = Bytes(notebook.facts().l2_size / 2).max(PIECE).round_down(PIECE);
+    // Every line of it, also where lines are shorter than the usual distance.
+    let stride = fetch_granularity(notebook)?.granularity.min(STRIDE);
     let filled =
-        |passes| Experiment { prepare: Prepare::Fill { passes }, ..sample(footprint, STRIDE, 0, notebook.seed(17)) };
+        |passes| Experiment { prepare: Prepare::Fill { passes }, ..sample(footprint, stride, 0, notebook.seed(17)) };
     // From DRAM, so that what was there before must give way.
     let chases = [cold(&filled(PASSES)), filled(PASSES), cold(&filled(MANY_PASSES)), filled(MANY_PASSES)];
     let answers = notebook.read_each(&chases)?;

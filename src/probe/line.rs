@@ -20,8 +20,10 @@ const LARGEST: u64 = 32;
 const BEYOND_BEFORE: u64 = 2;
 /// Largest line that is tried.
 const LARGEST_LINE: Bytes = Bytes(1024);
-/// Footprint in terms of the capacity: three halves.
-const FOOTPRINT: (u64, u64) = (3, 2);
+/// Footprints in terms of the usable capacity: three halves, and more where that does not crowd the cache.
+const FOOTPRINTS: [(u64, u64); 3] = [(3, 2), (9, 4), (27, 8)];
+/// A cache is crowded if this share of the loads misses at some chunk size.
+const CROWDED: f64 = 0.3;
 /// After the drop misses must stay below this share of what they were before it.
 const DROPPED: f64 = 0.45;
 /// Up to the line, each doubling of the chunk must keep at least this share of the misses. Between the two nothing is said.
@@ -54,13 +56,36 @@ const LOADS: u32 = 4096;
 ///
 /// An unknown, if the cache does not overflow or the misses never drop.
 pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<Bytes, Gap> {
-    let footprint = Bytes(rough.low.0 * FOOTPRINT.0 / FOOTPRINT.1);
-    if footprint > search.limit {
-        return Gap::unknown(format!(
-            "one and a half times the capacity, {footprint}, is beyond the {} that can be walked",
-            search.limit
-        ));
+    let mut last = Gap::Unknown("no footprint beyond the capacity can be walked".into());
+    for (over, under) in FOOTPRINTS {
+        let footprint = Bytes(rough.low.0 * over / under);
+        if footprint > search.limit {
+            return Gap::unknown(format!(
+                "{} times the capacity, {footprint}, is beyond the {} that can be walked",
+                over as f64 / under as f64,
+                search.limit
+            ));
+        }
+        let (chunks, shares) = shares(notebook, search, rough, footprint)?;
+        // A cache with a hashed index has room left long after its first set is full.
+        let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
+        match decide(&chunks, &shares) {
+            Ok(line) if most >= CROWDED => return Ok(line),
+            Ok(_) => last = Gap::Unknown(format!("at {footprint} only {:.0} % of the loads miss", most * 100.0)),
+            Err(gap) if most >= CROWDED => return Err(gap),
+            Err(gap) => last = gap,
+        }
     }
+    Err(last)
+}
+
+/// Misses by chunk size at one footprint.
+fn shares(
+    notebook: &Notebook,
+    search: &Search,
+    rough: &Rough,
+    footprint: Bytes,
+) -> Result<(Vec<Bytes>, Vec<Share>), Gap> {
     let chunks: Vec<Bytes> = std::iter::successors(Some(search.sector), |c| Some(*c * 2))
         .take_while(|&c| c <= search.sector * LARGEST && c <= LARGEST_LINE)
         .take_while(|&c| footprint / c >= search.before * BEYOND_BEFORE)
@@ -91,8 +116,8 @@ pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<
         return Err(answers.into_iter().find_map(Result::err).map_or(Gap::Missing, Gap::from));
     }
     let share = |s: &Sheet| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
-    let shares: Vec<Share> = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
-    decide(&chunks, &shares)
+    let shares = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
+    Ok((chunks, shares))
 }
 
 /// Share of misses over several draws.

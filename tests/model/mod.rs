@@ -4,7 +4,6 @@
 // Every test binary that has the model uses another part of it.
 #![allow(dead_code)]
 
-pub mod any;
 pub mod cache;
 pub mod expect;
 mod launch;

@@ -104,6 +104,13 @@ fn cache(out: &mut String, rng: &mut ChaCha8Rng, name: &str, shape: &Shape) -> u
         let odds: Vec<String> = (0..ways).map(|_| rng.random_range(1..4).to_string()).collect();
         policy = format!("{{ weighted = [{}] }}", odds.join(", "));
     }
+    if shape.scope == "device"
+        && (policy.contains("random") || policy.contains("weighted"))
+        && rng.random_range(0..4) != 0
+    {
+        // Of such an L2 the size cannot be had (filling it never settles): a few are enough to see that it is said.
+        policy = "\"fifo\"".to_owned();
+    }
     let _ = writeln!(out, "[cache.{name}]\nscope = \"{}\"\nline = {line}\nsector = {sector}", shape.scope);
     let mut size = sets * ways * line;
     if unequal {

@@ -79,7 +79,7 @@ fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
         let Some(levels) = cached_before_l2(notebook, path)? else {
             return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
         };
-        fetch::granularity(notebook, path, path.element(), false, levels.threshold, fetch::FOOTPRINT)
+        fetch::granularity(notebook, path, path.element(), false, levels.threshold, Bytes(fetch::FOOTPRINT.0 / 2))
     })
 }
 
