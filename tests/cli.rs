@@ -55,7 +55,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn help_reads_well() {
-    for command in ["", "discover", "replay", "devices", "measure", "export", "schema", "completions"] {
+    for command in ["", "discover", "replay", "devices", "machines", "measure", "export", "schema", "completions"] {
         let arguments: Vec<&str> = if command.is_empty() { vec!["--help"] } else { vec![command, "--help"] };
         let run = strata(&arguments);
         assert_eq!(run.status, Some(0));
@@ -80,7 +80,10 @@ fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
     refused(&["discover", "--format", "yaml"], &["yaml", "text", "json"]);
     refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
-    refused(&["discover", "--device", "sim:a100"], &["sim:a100", "auto, cuda:N"]);
+    refused(&["discover", "--device", "sim:gtx9999"], &["sim:gtx9999", "no such machine", "a100", "FILE.toml"]);
+    refused(&["discover", "--device", "sim:"], &["sim:", "auto, cuda:N"]);
+    refused(&["discover", "--device", "sim:none/such.toml"], &["none/such.toml", "cannot be opened"]);
+    refused(&["machines", "gtx9999"], &["gtx9999", "k20c"]);
     refused(&["discovr"], &["discovr", "discover"]);
     refused(&["replay"], &["FILE.strata"]);
     refused(&["export", "x.strata"], &["--csv"]);
@@ -243,4 +246,50 @@ fn completions_exist_for_the_usual_shells() {
         let run = strata(&["completions", shell]);
         assert!(run.status == Some(0) && run.stdout.contains("discover"), "{shell}");
     }
+}
+
+#[test]
+fn a_machine_file_that_is_wrong_is_refused_with_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mine.toml");
+    let text = gpu_strata::gpu::sim::machine::Machine::named("k20c").unwrap().text;
+    std::fs::write(&file, text.replacen("mhz = 706", "mhz = 70600", 1)).unwrap();
+    let device = format!("sim:{}", file.display());
+    let line = text.lines().position(|l| l == "mhz = 706").unwrap() + 1;
+    refused(
+        &["discover", "--device", &device],
+        &[&format!("mine.toml:{line}: clock.mhz"), "found 70600", "1 to 10000"],
+    );
+}
+
+#[test]
+fn machines_are_listed_and_explained() {
+    let list = strata(&["machines"]);
+    assert_eq!(list.status, Some(0), "{}", list.stderr);
+    assert_eq!(list.stdout.lines().filter(|l| !l.is_empty()).count(), 14, "{}", list.stdout);
+    let one = strata(&["machines", "sim:k20c"]);
+    assert!(one.stdout.contains("Tesla K20c") && one.stdout.contains("Cache l2"), "{}", one.stdout);
+    assert!(one.stdout.lines().all(|l| l.chars().count() <= 80), "wider than 80 columns");
+    let toml = strata(&["machines", "k20c", "--toml"]);
+    assert!(toml.stdout.contains("schema = \"strata/machine/1\""), "{}", toml.stdout);
+}
+
+/// A simulated run says so first, is recorded like any other, and replays to the same report.
+#[test]
+fn a_simulated_run_says_so_and_replays() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.strata");
+    let file = file.to_str().unwrap();
+    let run =
+        strata(&["discover", "--device", "sim:gtx680", "--only", "shared,constant_l1", "--record", file, "--quiet"]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    assert!(run.stdout.starts_with("SIMULATED: no hardware was measured.\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("compute capability 5.0 and later"), "{}", run.stdout);
+    let replayed = strata(&["replay", file]);
+    let unmarked: Vec<&str> =
+        replayed.stdout.lines().filter(|l| !l.starts_with("Replayed from") && !l.ends_with("run.strata")).collect();
+    assert_eq!(unmarked, run.stdout.lines().collect::<Vec<_>>());
+    let again = strata(&["discover", "--device", "sim:gtx680", "--only", "shared,constant_l1", "--quiet"]);
+    let findings = |text: &str| text.split("Device, from the driver").nth(1).map(str::to_owned);
+    assert_eq!(findings(&again.stdout), findings(&run.stdout), "a seed gives one result");
 }

@@ -149,7 +149,7 @@ fn visit(path: &str, value: &toml::Value, missing: &mut Vec<String>) {
     let named = |key: &str| sources.is_some_and(|s| s.keys().flat_map(|k| k.split(',')).any(|name| name.trim() == key));
     for (key, inner) in table.iter().filter(|(key, _)| !["sources", "schema", "reported"].contains(&key.as_str())) {
         let is_table = inner.is_table() || inner.as_array().is_some_and(|all| all.iter().all(toml::Value::is_table));
-        let divides = ["configuration", "partitions"].contains(&key.as_str());
+        let divides = ["configuration", "partitions", "index", "replacement"].contains(&key.as_str());
         if is_table && !divides {
             visit(&format!("{path}.{key}"), inner, missing);
         } else if !named(key) {

@@ -345,7 +345,11 @@ fn one_allocation(
             }
             let usable = finest(notebook, search, rough, step, allocation, &knee)?;
             let certain = surely_flat(&sheets, &rough.levels, growth.base, growth.last_flat);
-            let lowest = Bytes(knee.lowest(&counts, step.0).min(certain)).min(usable);
+            let mut lowest = Bytes(knee.lowest(&counts, step.0).min(certain)).min(usable);
+            if sweep.contains(&repeated) {
+                // So few misses may also have stayed away by chance one step before.
+                lowest = lowest.min(Bytes(growth.last_flat.saturating_sub(step.0)));
+            }
             let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
             return Ok(Edge { usable, lowest, highest, base: growth.base });
         }

@@ -31,9 +31,9 @@ const KEPT: f64 = 0.55;
 /// With chunks of two lines they must be no more than this share of what they are with one: in a cache of few ways misses
 /// fade slowly, and the last chunk before they have dropped may be two lines.
 const STEEP: f64 = 0.40;
-/// Where each set has one way, misses do not end beyond the line but halve with each doubling of the chunk: two steps of no
-/// more than this share.
-const HALVED: f64 = 0.62;
+/// Where each set has one way, misses do not end beyond the line but halve with each doubling of the chunk: two steps
+/// to a share in this range.
+const HALVED: (f64, f64) = (0.38, 0.62);
 /// Before such steps each doubling must keep at least this share of the misses.
 const LEVEL: f64 = 0.85;
 /// Fewest draws of the random places.
@@ -153,10 +153,15 @@ impl Share {
 /// The largest chunk before the misses drop and stay down. Each chunk size is held against the one before: how many misses
 /// small chunks have depends on the policy and on whether a line is fetched whole.
 pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
-    let falls = |i: usize, to: f64| shares.get(i + 1).is_some_and(|next| next.high() <= to * shares[i].mean);
+    let falls = |i: usize| shares.get(i + 1).is_some_and(|next| next.high() <= STEEP * shares[i].mean);
+    let halves = |i: usize| {
+        shares
+            .get(i + 1)
+            .is_some_and(|next| next.high() <= HALVED.1 * shares[i].mean && next.mean >= HALVED.0 * shares[i].mean)
+    };
     let level = |i: usize| shares[i + 1].low() >= LEVEL * shares[i].mean;
-    let drop =
-        (0..shares.len()).find(|&i| falls(i, STEEP) || (falls(i, HALVED) && falls(i + 1, HALVED) && (0..i).all(level)));
+    let one_way = |i: usize| halves(i) && halves(i + 1) && (0..i).all(level);
+    let drop = (0..shares.len()).find(|&i| falls(i) || one_way(i));
     let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
         let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
         return Gap::unknown(format!(
@@ -166,7 +171,8 @@ pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
         ));
     };
     let faded = (0..last).find(|&i| shares[i + 1].low() < KEPT * shares[i].mean);
-    let returned = (last + 1..shares.len()).find(|&i| shares[i].mean > DROPPED * shares[last].mean);
+    let after = if one_way(last) { HALVED.1 } else { DROPPED };
+    let returned = (last + 1..shares.len()).find(|&i| shares[i].mean > after * shares[last].mean);
     match faded.map(|i| i + 1).or(returned) {
         Some(at) => Gap::unknown(format!(
             "misses neither stay nor drop for good at chunks of {}: {:.0} % of the loads miss",

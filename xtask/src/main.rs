@@ -5,6 +5,7 @@
 
 mod assemble;
 mod check;
+mod circular;
 mod cubin;
 mod disassemble;
 mod evidence;
@@ -24,6 +25,7 @@ const USAGE: &str = "\
 Usage: cargo xtask check-kernels [--code DIR]... [--recording FILE.strata]...
        cargo xtask evidence [FILE.strata]
        cargo xtask repeatability FILE.json FILE.json...
+       cargo xtask circular FILE.strata MACHINE
 
 check-kernels
 Assembles every kernel with each ptxas release for every target it knows, and checks the machine code between the clock
@@ -36,7 +38,10 @@ evidence
 Prints the experiments behind METHODOLOGY.md as JSON, for `strata measure`; given a recording of them, the tables.
 
 repeatability
-Prints a table of what several results of one device agree on.";
+Prints a table of what several results of one device agree on.
+
+circular
+Runs a part of a recording's experiments on a simulated machine (a name, or a file) and prints where the two differ.";
 
 /// What `check-kernels` is asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -49,6 +54,7 @@ struct Request {
 #[derive(Debug, PartialEq)]
 enum Task {
     CheckKernels(Request),
+    Circular(PathBuf, String),
     Evidence(Option<PathBuf>),
     Repeatability(Vec<PathBuf>),
 }
@@ -59,6 +65,10 @@ fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Option<Task>> {
     match arguments.next().as_deref() {
         Some("check-kernels") => Ok(parse_check(arguments)?.map(Task::CheckKernels)),
         Some("evidence") => Ok(Some(Task::Evidence(arguments.next().map(PathBuf::from)))),
+        Some("circular") => match (arguments.next(), arguments.next()) {
+            (Some(recording), Some(machine)) => Ok(Some(Task::Circular(recording.into(), machine))),
+            _ => bail!("circular takes a recording and a machine\n\n{USAGE}"),
+        },
         Some("repeatability") => Ok(Some(Task::Repeatability(arguments.map(PathBuf::from).collect()))),
         None | Some("help" | "-h" | "--help") => Ok(None),
         Some(other) => bail!("there is no task `{other}`\n\n{USAGE}"),
@@ -87,6 +97,7 @@ fn run() -> Result<()> {
         Some(Task::CheckKernels(request)) => check::given(root, &request.code, &request.recordings)?,
         Some(Task::Evidence(None)) => print!("{}", evidence::experiments()?),
         Some(Task::Evidence(Some(recording))) => print!("{}", evidence::tables(&recording)?),
+        Some(Task::Circular(recording, machine)) => print!("{}", circular::table(&recording, &machine)?),
         Some(Task::Repeatability(files)) => print!("{}", repeatability::table(&files)?),
     }
     Ok(())

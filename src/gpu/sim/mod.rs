@@ -409,13 +409,7 @@ impl Gpu for Sim {
             shared,
             sms: self.facts.multiprocessors,
             resident: resident as u32,
-            pipeline: [&spec.pipeline.arithmetic, &spec.pipeline.issue]
-                .map(|w| w.get())
-                .into_iter()
-                .chain([spec.pipeline.barrier.get()])
-                .collect::<Vec<u64>>()
-                .try_into()
-                .expect("three"),
+            pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get(), spec.pipeline.barrier.get()],
             banks: [
                 spec.shared.cycles.get(),
                 spec.shared.banks.get(),

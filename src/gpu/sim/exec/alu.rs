@@ -15,8 +15,8 @@ pub(super) fn compute(op: Op, kind: Type, a: u64, b: u64, c: u64) -> u64 {
         Op::MadLo => a.wrapping_mul(b).wrapping_add(c),
         Op::MulWide => return wide.wrap(if kind.signed { product(a, b) } else { a.wrapping_mul(b) }),
         Op::MadWide => return wide.wrap(if kind.signed { product(a, b) } else { a.wrapping_mul(b) }.wrapping_add(c)),
-        Op::MulHi if kind.signed => (i128::from(kind.signed(a)) * i128::from(kind.signed(b)) >> bits) as u64,
-        Op::MulHi => (u128::from(a) * u128::from(b) >> bits) as u64,
+        Op::MulHi if kind.signed => ((i128::from(kind.signed(a)) * i128::from(kind.signed(b))) >> bits) as u64,
+        Op::MulHi => ((u128::from(a) * u128::from(b)) >> bits) as u64,
         // What division by zero gives is not specified; the hardware gives all ones.
         Op::Div | Op::Rem if b == 0 => u64::MAX,
         Op::Div if kind.signed => kind.signed(a).wrapping_div(kind.signed(b)) as u64,

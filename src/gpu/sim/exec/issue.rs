@@ -316,10 +316,10 @@ fn memory_access(
             }
             _ => address,
         };
-        if access.addresses[i] != 0 || way != Way::Texture {
-            if way != Way::Local {
-                state.check(grid, inst, access.addresses[i])?;
-            }
+        // Local memory has been checked, and a texture gives zero beyond its ends.
+        let beyond = way == Way::Texture && access.addresses[i] == 0;
+        if way != Way::Local && !beyond {
+            state.check(grid, inst, access.addresses[i])?;
         }
     }
     let is_load = matches!(inst.op, Op::Load(_) | Op::Texture);

@@ -152,9 +152,8 @@ fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
     if cache.scope == Scope::Device && cache.instances.get() != 1 {
         return Err((format!("{table}.instances"), "found more than 1, allowed is 1 for a cache of the device".into()));
     }
-    match &cache.partitions {
-        Some(parts) => partitions(table, cache, parts, sets.len())?,
-        None => {}
+    if let Some(parts) = &cache.partitions {
+        partitions(table, cache, parts, sets.len())?;
     }
     Ok(lines)
 }
