@@ -1,4 +1,4 @@
-//! What a machine file says: one type a table. Cross-checks are in [`super::check`].
+//! What a machine file says: one type a table. `check.rs` holds the tables against each other.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! PTX text, read as far as kernels that measure memory use it: [`parse`] makes statements of text, [`lower`] makes
+//! PTX text, read as far as kernels that measure memory use it: [`parse`] makes statements of text, `lower.rs` makes
 //! instructions of them that can be executed. What is not known is an error that names it and its line.
 //!
 //! The reference is NVIDIA's PTX ISA. Left out: floating point, 16-bit and packed types, calls, predicated vectors.
