@@ -30,9 +30,9 @@ const CHANGED: f64 = 0.05;
 const SECTIONS: usize = 32;
 /// Rounds of sections: three narrow an octave of 2^31 granules to one; the rest is for second looks.
 const MAX_ROUNDS: usize = 12;
-/// So few misses more than before may have been spikes: the first footprint beyond the knee is then measured again.
+/// So few misses more than before may have been chance.
 const FEW: f64 = 2.0;
-/// Times that it is measured again.
+/// Times that the two sides of the knee are measured again.
 const REPEATS: u32 = 2;
 /// Footprints between the knee and the footprint from which everything misses.
 const STAIRS: usize = 40;
@@ -150,6 +150,20 @@ fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 
     let mut flat: Vec<u64> = sheets.iter().map(|s| s.experiment.footprint.0).filter(|&f| f <= from).collect();
     flat.sort_unstable();
     flat.into_iter().rev().find(|f| !doubted.contains(f)).unwrap_or(from)
+}
+
+/// The same experiment again.
+fn repetitions(of: &Experiment) -> impl Iterator<Item = Experiment> + use<> {
+    let of = of.clone();
+    (1..=REPEATS).map(move |repeat| Experiment { repeat, ..of.clone() })
+}
+
+/// Whether the misses of a footprint differ from repetition to repetition.
+fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
+    let mut misses =
+        sheets.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
+    let first = misses.next();
+    misses.any(|m| Some(m) != first)
 }
 
 /// Doubling, one round of sections, and the thesis' test.
@@ -336,18 +350,19 @@ fn one_allocation(
         };
         let growth = knee.growth;
         if growth.first_grown - growth.last_flat <= step.0 {
-            let first = search.chase(Bytes(growth.first_grown), step, allocation);
-            let repeated = Experiment { repeat: REPEATS, ..first.clone() };
-            let misses = counts.iter().find(|c| c.footprint == growth.first_grown).map_or(0.0, |c| c.slow);
-            if misses - growth.base <= FEW && !sweep.contains(&repeated) {
-                sweep.extend((1..=REPEATS).map(|repeat| Experiment { repeat, ..first.clone() }));
+            // A line too many may stay unseen by chance: a random victim is missed in a part of the lap that is not timed.
+            let ends = [growth.last_flat, growth.first_grown].map(|size| search.chase(Bytes(size), step, allocation));
+            let again: Vec<Experiment> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
+            if !again.is_empty() {
+                sweep.extend(again);
                 continue;
             }
             let usable = finest(notebook, search, rough, step, allocation, &knee)?;
             let certain = surely_flat(&sheets, &rough.levels, growth.base, growth.last_flat);
             let mut lowest = Bytes(knee.lowest(&counts, step.0).min(certain)).min(usable);
-            if sweep.contains(&repeated) {
-                // So few misses may also have stayed away by chance one step before.
+            let few = counts.iter().any(|c| c.footprint == growth.first_grown && c.slow - growth.base <= FEW);
+            if few || varies(&sheets, &rough.levels, growth.first_grown) {
+                // So few misses, or such that come and go, may also have stayed away one step before.
                 lowest = lowest.min(Bytes(growth.last_flat.saturating_sub(step.0)));
             }
             let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
@@ -382,7 +397,7 @@ fn finest(
     let base = points.first().map_or(0.0, |p| p.1);
     if points.iter().any(|&(_, misses)| misses > base && misses - base <= FEW) {
         let again = chases.clone();
-        chases.extend((1..=REPEATS).flat_map(|repeat| again.iter().map(move |c| Experiment { repeat, ..c.clone() })));
+        chases.extend(again.iter().flat_map(repetitions));
         points = excess(&chases)?;
     }
     let base = points.first().map_or(0.0, |p| p.1);
@@ -472,7 +487,9 @@ impl Capacity {
 
     /// As the finding `miss_penalty`.
     pub fn miss_penalty(&self) -> Finding {
-        Finding::measured(self.levels.miss - self.levels.hit, "median of the misses less median of the hits, per load")
+        let penalty = self.levels.miss - self.levels.hit;
+        Finding::measured(penalty, "median of the misses less median of the hits, per load, to the spread of the hits")
             .unit("cycles")
+            .range(penalty - self.levels.spread, penalty + self.levels.spread)
     }
 }

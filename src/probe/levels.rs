@@ -12,6 +12,8 @@ pub struct HitMiss {
     pub hit: f64,
     /// Median raw latency of a miss.
     pub miss: f64,
+    /// Raw latencies of hits are spread over so many cycles, from the lower quartile to the bulk's end; at least one.
+    pub spread: f64,
 }
 
 /// Share of the reference that may lie above the threshold: rare spikes that every GPU shows (refreshes, arbitration).
@@ -56,7 +58,7 @@ impl HitMiss {
                 "hits ({hit:.0} cycles) and misses ({miss:.0} cycles) do not separate on this device"
             ));
         }
-        Ok(HitMiss { threshold: ((bulk + near) / 2.0).round() as u32, hit, miss })
+        Ok(HitMiss { threshold: ((bulk + near) / 2.0).round() as u32, hit, miss, spread })
     }
 
     /// How many of these miss.

@@ -5,7 +5,6 @@
 
 pub mod any;
 pub mod expect;
-pub mod machines;
 pub mod truth;
 
 use std::sync::Arc;
