@@ -122,7 +122,7 @@ impl Kernel {
 }
 
 /// The order in which the elements of a chain are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// One element every `stride`, ascending. Chains of one allocation are nested: a smaller footprint is a prefix of a
@@ -141,6 +141,11 @@ pub enum Order {
         page: Bytes,
         /// Elements visited in each page.
         lines: u32,
+    },
+    /// These elements, in this order: to visit a line several times in a lap, several of its elements are named.
+    Listed {
+        /// Byte offsets, all different.
+        offsets: Vec<u32>,
     },
 }
 
@@ -264,8 +269,9 @@ impl Experiment {
 
     /// Elements in one lap.
     pub fn lap(&self) -> u64 {
-        match self.order {
-            Order::Paged { page, lines } => (self.footprint.0 / page.0.max(1)).saturating_mul(u64::from(lines)),
+        match &self.order {
+            Order::Paged { page, lines } => (self.footprint.0 / page.0.max(1)).saturating_mul(u64::from(*lines)),
+            Order::Listed { offsets } => offsets.len() as u64,
             _ => self.footprint / self.stride,
         }
     }
@@ -297,6 +303,16 @@ impl Experiment {
             && (granule < element || !self.stride.0.is_multiple_of(granule.0))
         {
             return Some(format!("granule {granule} does not divide stride {}", self.stride));
+        }
+        if let Order::Listed { offsets } = &self.order {
+            let outside =
+                |o: &&u32| u64::from(**o) + element.0 > self.footprint.0 || !o.is_multiple_of(element.0 as u32);
+            if let Some(offset) = offsets.iter().find(outside) {
+                return Some(format!("offset {offset} is no {element} element of a footprint of {}", self.footprint));
+            }
+            if offsets.iter().collect::<std::collections::HashSet<_>>().len() < offsets.len() {
+                return Some("an element is listed twice: a chain goes on from each element in one way".into());
+            }
         }
         if self.kernel == Kernel::PerTwoLoads && self.walk == Walk::Resident {
             return Some("pairs of loads are timed straight on: a window of them need not fit a lap".into());

@@ -13,7 +13,7 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
     let stride = experiment.stride.0;
     let lap = experiment.lap();
     let mut rng = ChaCha8Rng::seed_from_u64(experiment.seed);
-    match experiment.order {
+    match &experiment.order {
         Order::Sequential => (0..lap).map(|i| i * stride).collect(),
         Order::Random => {
             let mut offsets: Vec<u64> = (0..lap).map(|i| i * stride).collect();
@@ -27,7 +27,9 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             shuffle(&mut offsets, &mut rng);
             offsets
         }
+        Order::Listed { offsets } => offsets.iter().map(|&o| u64::from(o)).collect(),
         Order::Paged { page, lines } => {
+            let (page, lines) = (*page, *lines);
             let in_page = page / experiment.stride;
             let mut pages: Vec<u64> = (0..experiment.footprint / page).collect();
             shuffle(&mut pages, &mut rng);

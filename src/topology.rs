@@ -119,6 +119,12 @@ impl Finding {
         self
     }
 
+    /// With a lower bound.
+    pub fn at_least(mut self, low: f64) -> Self {
+        self.low = Some(low);
+        self
+    }
+
     /// With a confidence interval.
     pub fn interval(mut self, low: f64, high: f64, level: f64) -> Self {
         self.level = Some(level);
@@ -202,6 +208,19 @@ pub struct Element {
     /// Physical caches of this kind in one multiprocessor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instances_per_sm: Option<Finding>,
+    /// Sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sets: Option<Finding>,
+    /// Lines that a set holds; a list, in descending order, where sets differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<Finding>,
+    /// How an address finds its set: `kind` is `bits` (with `bits`), `parity` (with `masks`) or `modulo` (with `sets`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<Finding>,
+    /// Which line gives way: `lru`, `fifo`, `plru`, `bit_plru`, `random`, or an object with the `policy` `weighted` and its
+    /// `probabilities` by the order of filling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Finding>,
 }
 
 impl Element {
@@ -219,6 +238,10 @@ impl Element {
             ("miss_penalty", &self.miss_penalty),
             ("shared_with", &self.shared_with),
             ("instances_per_sm", &self.instances_per_sm),
+            ("sets", &self.sets),
+            ("ways", &self.ways),
+            ("index", &self.index),
+            ("replacement", &self.replacement),
         ];
         let mut all: Vec<_> = plain.into_iter().filter_map(|(name, f)| Some((name, f.as_ref()?))).collect();
         if let Some(latency) = &self.latency {

@@ -73,7 +73,7 @@ impl Plan {
                 texels: experiment.path == LoadPath::Texture,
                 footprint: (!open).then_some(experiment.footprint),
                 stride: experiment.stride,
-                order: experiment.order,
+                order: experiment.order.clone(),
                 seed: experiment.seed,
                 partner: false,
             },

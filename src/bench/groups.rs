@@ -1,6 +1,6 @@
 //! Which experiments of a batch may share a launch.
 
-use crate::experiment::{Experiment, LoadPath, Partner, Prepare};
+use crate::experiment::{Experiment, LoadPath, Order, Partner, Prepare};
 use crate::kernels::Program;
 use crate::units::Bytes;
 
@@ -24,7 +24,7 @@ impl Key {
         let constants = uses_constants.then(|| {
             let mut chain =
                 Experiment::chase(experiment.kernel, experiment.path, experiment.footprint, experiment.stride);
-            (chain.order, chain.seed) = (experiment.order, experiment.seed);
+            (chain.order, chain.seed) = (experiment.order.clone(), experiment.seed);
             (chain, experiment.partner.map(|p| Partner { thread: 0, block: 0, ..p }))
         });
         Key {
@@ -38,12 +38,14 @@ impl Key {
 }
 
 /// Splits a batch into launches of at most `sms` experiments; numbers are indices into the batch. Experiments that must be
-/// alone, or whose L2 must be prepared, get a launch each. Within a launch no SM is named twice.
+/// alone, or whose L2 must be prepared, get a launch each; so do listed chains, which then lie where the allocation begins,
+/// as a nested chain does. Within a launch no SM is named twice.
 pub(super) fn launches(batch: &[(usize, &Experiment)], sms: usize) -> Vec<Vec<usize>> {
     let mut open: Vec<(Key, Vec<u32>, Vec<usize>)> = Vec::new();
     let mut done = Vec::new();
     for &(index, experiment) in batch {
-        if experiment.alone || experiment.prepare != Prepare::Nothing {
+        let listed = matches!(experiment.order, Order::Listed { .. });
+        if experiment.alone || listed || experiment.prepare != Prepare::Nothing {
             done.push(vec![index]);
             continue;
         }

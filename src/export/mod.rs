@@ -148,11 +148,12 @@ const EXPERIMENTS: &[&str] = &[
 
 fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
     let e = &entry.experiment;
-    let (order, granule, page, lines) = match e.order {
+    let (order, granule, page, lines) = match &e.order {
         Order::Sequential => ("sequential", None, None, None),
         Order::Random => ("random", None, None, None),
         Order::Scattered { granule } => ("scattered", Some(granule.0), None, None),
-        Order::Paged { page, lines } => ("paged", None, Some(page.0), Some(lines)),
+        Order::Paged { page, lines } => ("paged", None, Some(page.0), Some(*lines)),
+        Order::Listed { .. } => ("listed", None, None, None),
     };
     let walk = match e.walk {
         Walk::Resident => "resident",

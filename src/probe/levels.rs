@@ -61,9 +61,14 @@ impl HitMiss {
         Ok(HitMiss { threshold: ((bulk + near) / 2.0).round() as u32, hit, miss, spread })
     }
 
+    /// Whether a load that took so long missed.
+    pub fn is_miss(&self, latency: u32) -> bool {
+        latency > self.threshold
+    }
+
     /// How many of these miss.
     pub fn misses(&self, latencies: &[u32]) -> usize {
-        latencies.iter().filter(|&&l| l > self.threshold).count()
+        latencies.iter().filter(|&&l| self.is_miss(l)).count()
     }
 
     /// What share of these misses; 0 of none.

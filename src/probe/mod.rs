@@ -17,6 +17,7 @@ pub mod levels;
 pub mod line;
 mod notebook;
 pub mod spikes;
+mod structure;
 
 pub use elements::element;
 pub use notebook::{Effort, Gap, Notebook, Sheet};

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
 
 use super::{Code, Entry, Header, MAX_FACTS};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Order};
 use crate::samples::{ClockSpan, Failure, Lap, Samples};
 use crate::topology::RunInfo;
 
@@ -98,7 +98,7 @@ impl WireEntry<'_> {
             Ok(samples) => size(samples.latencies.len(), &samples.laps, &samples.clocks),
             Err(failure) => failure_size(failure),
         };
-        content + size_of::<Entry>() as u64
+        content + listed(&self.experiment) + size_of::<Entry>() as u64
     }
 
     /// The entry in memory; an error says what is wrong with the latencies.
@@ -129,7 +129,15 @@ pub fn held(entry: &Entry) -> u64 {
         Ok(samples) => size(samples.latencies.len(), &samples.laps, &samples.clocks),
         Err(failure) => failure_size(failure),
     };
-    content + size_of::<Entry>() as u64
+    content + listed(&entry.experiment) + size_of::<Entry>() as u64
+}
+
+/// Bytes of an order that is written out.
+fn listed(experiment: &Experiment) -> u64 {
+    match &experiment.order {
+        Order::Listed { offsets } => size_of_val(offsets.as_slice()) as u64,
+        _ => 0,
+    }
 }
 
 fn size(latencies: usize, laps: &[Lap], clocks: &[ClockSpan]) -> u64 {

@@ -16,6 +16,10 @@ pub enum Expect {
     Names(Vec<&'static str>),
     /// Unknown, for a reason that contains this.
     Unknown(&'static str),
+    /// This object, or these numbers, each no further off than the second.
+    Like(Value, f64),
+    /// That, or unknown for a reason: whether it shows depends on the draw.
+    IfStated(Box<Expect>),
 }
 
 /// One attribute of one element and what it must be.
@@ -51,6 +55,8 @@ impl Expect {
             Expect::Within(low, high) => format!("{low} to {high}"),
             Expect::Names(names) => json!(names).to_string().replace('"', ""),
             Expect::Unknown(part) => format!("unknown ({part})"),
+            Expect::Like(value, _) => value.to_string().replace('"', ""),
+            Expect::IfStated(expect) => expect.shown(),
         }
     }
 
@@ -71,12 +77,16 @@ impl Expect {
             return wrong(format!("failed: {reason}"));
         }
         match self {
+            Expect::IfStated(_) if !finding.is_known() && !reason.is_empty() => Verdict::Right,
+            Expect::IfStated(expect) => expect.judge(finding),
             Expect::Unknown(part) if finding.is_known() => wrong(format!("{}, to be unknown: {part}", finding.value)),
             Expect::Unknown(part) if reason.contains(part) => Verdict::Right,
             Expect::Unknown(part) => wrong(format!("unknown because `{reason}`, not because of `{part}`")),
             _ if !finding.is_known() && reason.is_empty() => wrong("unknown without a reason".into()),
             _ if !finding.is_known() => Verdict::Unanswered(reason),
             Expect::Is(value) if *value == finding.value => Verdict::Right,
+            Expect::Like(value, off) if alike(value, &finding.value, *off) => Verdict::Right,
+            Expect::Like(value, _) => wrong(format!("{}, not {value}", finding.value)),
             Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Verdict::Right,
             Expect::Within(low, high) if finding.number().is_some_and(|n| (*low..=*high).contains(&n)) => {
                 Verdict::Right
@@ -98,6 +108,18 @@ impl Expect {
                 _ => wrong(format!("{}, not {}", finding.value, other.shown())),
             },
         }
+    }
+}
+
+/// Whether two values are equal but for numbers, which may be so far off.
+fn alike(a: &Value, b: &Value, off: f64) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b, off)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b, off)))
+        }
+        (Value::Number(a), Value::Number(b)) => a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= off),
+        _ => a == b,
     }
 }
 

@@ -211,6 +211,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
         truth.row(element, "shared_with", Expect::Names(others.map(|(other, ..)| other.key()).collect()));
         truth.row(element, "instances_per_sm", Expect::Is(json!(cache.cache.instances.get())));
         truth.latency(element, cache.hit, 0.0);
+        structure(&mut truth, element, cache.cache, shared);
     }
     constant_l15(&mut truth, shared);
     let local = first(machine, Some(&spec.path.local));
@@ -254,6 +255,66 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
     let fetch = second.sector_bytes().max(first.sector_bytes());
     truth.row(ConstantL15, "fetch_granularity", Expect::Is(json!(fetch)));
     truth.latency(ConstantL15, path.cycles[1].get(), 0.0);
+}
+
+/// Sets beyond which a search does not go to the end.
+const MANY_SETS: usize = 100;
+/// A probability of a victim may be off by this.
+const ODDS: f64 = 0.02;
+
+/// What is inside a cache. Where the index is hashed, chance decides or sets are many, it need not show.
+fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, shared: u64) {
+    let shape = shape(cache, 1, shared);
+    if shape.replacement == Replacement::Unhit {
+        for attribute in ["sets", "ways", "index", "replacement"] {
+            truth.row(element, attribute, Expect::Unknown(""));
+        }
+        return;
+    }
+    let mut ways: Vec<u32> = shape.ways.iter().map(|&w| w as u32).collect();
+    ways.sort_unstable_by(|a, b| b.cmp(a));
+    let sets = ways.len();
+    let equal = ways[0] == ways[sets - 1];
+    let low = shape.line.trailing_zeros();
+    let index = match &shape.index {
+        Index::Modulo if sets.is_power_of_two() => {
+            Expect::Like(json!({ "kind": "bits", "bits": (low..low + sets.ilog2()).collect::<Vec<u32>>() }), 0.0)
+        }
+        Index::Modulo => Expect::Like(json!({ "kind": "modulo", "sets": sets }), 0.0),
+        Index::Bits(bits) => {
+            let mut bits: Vec<u32> = bits.iter().map(|b| b.get() as u32).collect();
+            bits.sort_unstable();
+            Expect::Like(json!({ "kind": "bits", "bits": bits }), 0.0)
+        }
+        // Other masks say the same, and within a small footprint fewer bits do.
+        Index::Parity(_) | Index::Hash(_) => Expect::Unknown(""),
+    };
+    let plain = matches!(shape.index, Index::Modulo | Index::Bits(_));
+    let odds = match &shape.replacement {
+        Replacement::Weighted(odds) => {
+            let total: f64 = odds.iter().map(|&o| f64::from(o)).sum();
+            Some(odds.iter().map(|&o| f64::from(o) / total).collect::<Vec<f64>>())
+        }
+        _ => None,
+    };
+    let drawn = odds.is_some() || shape.replacement == Replacement::Random;
+    let policy = match (&shape.replacement, odds) {
+        (_, Some(odds)) => Expect::Like(json!({ "policy": "weighted", "probabilities": odds }), ODDS),
+        (Replacement::Lru, _) => Expect::Is(json!("lru")),
+        (Replacement::Fifo, _) => Expect::Is(json!("fifo")),
+        (Replacement::Plru, _) => Expect::Is(json!("plru")),
+        _ => Expect::Is(json!("random")),
+    };
+    let shows = plain && !drawn && sets <= MANY_SETS && truth.machine.spec.noise.spikes.0 == 0.0;
+    let mut row = |attribute, expect, shows: bool| {
+        truth.row(element, attribute, if shows { expect } else { Expect::IfStated(Box::new(expect)) });
+    };
+    row("sets", Expect::Is(json!(sets)), shows && equal);
+    row("ways", if equal { Expect::Is(json!(ways[0])) } else { Expect::Like(json!(ways), 0.0) }, shows && equal);
+    if !matches!(index, Expect::Unknown(_)) {
+        row("index", index, shows && equal && sets > 1);
+    }
+    row("replacement", policy, false);
 }
 
 fn l2(truth: &mut Truth, seen: &Seen) {

@@ -4,7 +4,7 @@ use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, Sheet, fetch};
-use super::{SMALL, fetch_finding, instances, line_finding, shared_with, small};
+use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
 use crate::experiment::{Experiment, Kernel, LoadPath};
 use crate::topology::{Element, Finding, Latency};
 use crate::units::Bytes;
@@ -66,7 +66,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty())),
         shared_with: notebook.attribute(|| shared_with(notebook, LoadPath::Constant)),
         instances_per_sm: notebook.attribute(|| instances(notebook, LoadPath::Constant)),
-        ..Element::default()
+        ..inside(notebook, &|| Ok((l1_search(notebook)?, capacity()?)))
     }
 }
 

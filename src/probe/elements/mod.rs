@@ -8,7 +8,7 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet, fetch};
+use super::{Gap, Notebook, Sheet, fetch, structure};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use crate::samples::Failure;
@@ -132,6 +132,24 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
         miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty())),
         shared_with: notebook.attribute(|| shared_with(notebook, path)),
         instances_per_sm: notebook.attribute(|| instances(notebook, path)),
+        ..inside(notebook, &|| Ok((search_of(notebook, path)?, capacity()?)))
+    }
+}
+
+/// What is inside a cache: sets, ways, index, replacement.
+fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Gap>) -> Element {
+    let structure = || {
+        let (search, capacity) = cache()?;
+        structure::structure(notebook, &search, &capacity)
+    };
+    Element {
+        sets: notebook.attribute(|| Ok(structure()?.sets())),
+        ways: notebook.attribute(|| Ok(structure()?.ways())),
+        index: notebook.attribute(|| Ok(structure()?.index())),
+        replacement: notebook.attribute(|| {
+            let (search, capacity) = cache()?;
+            structure::replacement(notebook, &search, &capacity)
+        }),
         ..Element::default()
     }
 }

@@ -1,0 +1,238 @@
+//! Sets of a cache from what overflows: as a footprint grows line by line, the first line too many of a set makes that
+//! set's lines miss, and no others.
+//!
+//! Mei et al. (section 4) read sets and ways off the staircase of miss counts. Which lines miss says more: the lines that
+//! begin to miss together are one set, whatever the index function, and the set's ways are one less than their number.
+//!
+//! Assumes that a set, once it holds a line too many, misses on every line some time, which least recently used, first in
+//! first out, trees and random victims all do on a cyclic walk. Where lines that were hit never give way it does not hold,
+//! which shows: lines stop missing while the footprint grows.
+
+use std::collections::BTreeSet;
+
+/// Lines that missed, by number, of the first so many lines of an allocation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Footprint {
+    /// Lines walked: 0 to this, less one.
+    pub lines: usize,
+    /// Those that missed in at least one lap.
+    pub missed: BTreeSet<usize>,
+}
+
+/// Sets as far as they have overflowed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sets {
+    /// Lines of each set, in the order in which the sets overflowed; one more than it has ways.
+    pub members: Vec<Vec<usize>>,
+    /// Whether every line of the largest footprint belongs to one of them.
+    pub complete: bool,
+}
+
+/// Why the lines that miss do not say which sets there are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unclear {
+    /// Lines miss before any set should overflow.
+    Unsteady,
+    /// Lines that missed of a footprint are hit again in a larger one.
+    Recovers {
+        /// Lines of the larger footprint.
+        lines: usize,
+        /// How many that missed before are hit.
+        hit: usize,
+    },
+    /// Nothing more misses than the new lines themselves.
+    OnlyNew,
+}
+
+/// Share of the lines of sets that have overflowed that may be hit in a larger footprint: by chance, in the laps seen.
+const RECOVERING: f64 = 0.02;
+
+impl Sets {
+    /// From footprints that grow by one line at a time, the first of which fits.
+    ///
+    /// # Errors
+    ///
+    /// The reason, if the lines that miss are not those of fixed sets.
+    pub fn reveal(footprints: &[Footprint]) -> Result<Self, Unclear> {
+        let mut known: BTreeSet<usize> = BTreeSet::new();
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        let mut before = 0;
+        for (step, footprint) in footprints.iter().enumerate() {
+            if step == 0 && !footprint.missed.is_empty() {
+                return Err(Unclear::Unsteady);
+            }
+            let hit = known.difference(&footprint.missed).count();
+            if hit as f64 > RECOVERING * known.len() as f64 {
+                return Err(Unclear::Recovers { lines: footprint.lines, hit });
+            }
+            let new: Vec<usize> = footprint.missed.difference(&known).copied().collect();
+            known.extend(&new);
+            if new.iter().any(|&line| line < before) {
+                members.push(new);
+            }
+            before = footprint.lines;
+        }
+        if members.is_empty() {
+            return Err(Unclear::OnlyNew);
+        }
+        let complete = footprints.last().is_some_and(|f| known.len() == f.lines);
+        Ok(Sets { members, complete })
+    }
+
+    /// Ways of each set.
+    pub fn ways(&self) -> Vec<usize> {
+        self.members.iter().map(|lines| lines.len() - 1).collect()
+    }
+
+    /// The function from address to set that separates the sets, if there is a simple one. `base` is the address of the
+    /// first line, `line` a power of two, in bytes.
+    pub fn index(&self, base: u64, line: u64) -> Option<Index> {
+        let number = |&i: &usize| base / line + i as u64;
+        let groups: Vec<Vec<u64>> = self.members.iter().map(|m| m.iter().map(number).collect()).collect();
+        if groups.len() < 2 {
+            return None;
+        }
+        let masks = constant_parities(&groups);
+        let differ: Vec<u64> =
+            masks.into_iter().filter(|m| separates(&groups, |n| (n & m).count_ones() as u64 & 1)).collect();
+        let parity = |n: u64| differ.iter().fold(0, |at, m| at << 1 | u64::from((n & m).count_ones() & 1));
+        if self.complete && 1usize.checked_shl(differ.len() as u32) == Some(groups.len()) && labels(&groups, parity) {
+            let masks: Vec<u64> = differ.iter().map(|m| m << line.trailing_zeros()).collect();
+            let bits: Vec<u32> = masks.iter().filter(|m| m.is_power_of_two()).map(|m| m.trailing_zeros()).collect();
+            return Some(if bits.len() == masks.len() { Index::Bits(bits) } else { Index::Parity(masks) });
+        }
+        let sets = groups.len() as u64;
+        (self.complete && labels(&groups, |n| n % sets)).then_some(Index::Modulo(sets))
+    }
+}
+
+/// How an address finds its set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// These bits of the address, ascending.
+    Bits(Vec<u32>),
+    /// The parity of the address under each of these masks.
+    Parity(Vec<u64>),
+    /// The line's number modulo the number of sets.
+    Modulo(u64),
+}
+
+fn separates(groups: &[Vec<u64>], label: impl Fn(u64) -> u64) -> bool {
+    groups.iter().any(|g| label(g[0]) != label(groups[0][0]))
+}
+
+/// Whether all lines of a group have one label and no two groups have the same.
+fn labels(groups: &[Vec<u64>], label: impl Fn(u64) -> u64) -> bool {
+    let mut seen = BTreeSet::new();
+    groups.iter().all(|g| g.iter().all(|&n| label(n) == label(g[0])) && seen.insert(label(g[0])))
+}
+
+/// Masks under which all lines of each group have the same parity: a basis of all such masks, each with a leading bit that
+/// no other has. Gaussian elimination over the differences within the groups.
+fn constant_parities(groups: &[Vec<u64>]) -> Vec<u64> {
+    let mut rows: Vec<u64> = Vec::new();
+    let all = groups.iter().flatten().fold(0, |bits, n| bits | (n ^ groups[0][0]));
+    for difference in groups.iter().flat_map(|g| g.iter().map(|n| n ^ g[0])) {
+        let rest = rows.iter().fold(difference, |d, &row| if d & top(row) != 0 { d ^ row } else { d });
+        if rest != 0 {
+            rows.iter_mut().filter(|row| **row & top(rest) != 0).for_each(|row| *row ^= rest);
+            rows.push(rest);
+        }
+    }
+    let pivots: u64 = rows.iter().map(|&row| top(row)).sum();
+    // One mask for each bit that is no pivot: it, and the pivots of the rows that have it.
+    (0..64)
+        .map(|bit| 1u64 << bit)
+        .filter(|bit| all & bit != 0 && pivots & bit == 0)
+        .map(|bit| rows.iter().filter(|row| *row & bit != 0).fold(bit, |mask, &row| mask | top(row)))
+        .collect()
+}
+
+fn top(n: u64) -> u64 {
+    1 << n.ilog2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a cache of these sets shows: every line of a set with too many misses.
+    fn walk(lines: usize, ways: &[usize], set: impl Fn(usize) -> usize) -> Footprint {
+        let mut held = vec![0; ways.len()];
+        (0..lines).for_each(|i| held[set(i)] += 1);
+        Footprint { lines, missed: (0..lines).filter(|&i| held[set(i)] > ways[set(i)]).collect() }
+    }
+
+    fn reveal(ways: &[usize], set: impl Fn(usize) -> usize + Copy) -> Sets {
+        let fits = (1..).take_while(|&n| walk(n, ways, set).missed.is_empty()).last().unwrap();
+        let all = (fits..).find(|&n| walk(n, ways, set).missed.len() == n).unwrap();
+        let footprints: Vec<Footprint> = (fits..=all).map(|n| walk(n, ways, set)).collect();
+        Sets::reveal(&footprints).unwrap()
+    }
+
+    #[test]
+    fn bits_of_the_address_are_found() {
+        // Mei et al., section 4.3: the texture L1, four sets of 96 ways, address bits 7 and 8, lines of 32 bytes.
+        let sets = reveal(&[96; 4], |i| i >> 2 & 3);
+        assert_eq!(sets.ways(), [96; 4]);
+        assert_eq!(sets.index(1 << 33, 32), Some(Index::Bits(vec![7, 8])));
+    }
+
+    #[test]
+    fn sets_that_have_not_overflowed_are_said_to_lack() {
+        let footprints: Vec<Footprint> = (32..=36).map(|n| walk(n, &[4; 8], |i| i % 8)).collect();
+        let sets = Sets::reveal(&footprints).unwrap();
+        assert_eq!((sets.members.len(), sets.complete), (4, false));
+        assert_eq!(sets.index(0, 64), None);
+    }
+
+    #[test]
+    fn lines_that_recover_are_no_sets() {
+        let missed = |lines: &[usize]| lines.iter().copied().collect();
+        let footprints = [
+            Footprint { lines: 10, missed: missed(&[]) },
+            Footprint { lines: 11, missed: missed(&[1, 5, 10]) },
+            Footprint { lines: 12, missed: missed(&[2, 7, 11]) },
+        ];
+        assert_eq!(Sets::reveal(&footprints), Err(Unclear::Recovers { lines: 12, hit: 3 }));
+        let newest = [
+            Footprint { lines: 10, missed: missed(&[]) },
+            Footprint { lines: 11, missed: missed(&[10]) },
+            Footprint { lines: 12, missed: missed(&[10, 11]) },
+        ];
+        assert_eq!(Sets::reveal(&newest), Err(Unclear::OnlyNew));
+    }
+
+    proptest! {
+        #[test]
+        fn unequal_sets_are_found(ways in proptest::collection::vec(1usize..9, 2..12), base in 0u64..1000) {
+            let count = ways.len();
+            let sets = reveal(&ways, |i| (i + base as usize) % count);
+            let mut found = sets.ways();
+            found.sort_unstable();
+            let mut expected = ways.clone();
+            expected.sort_unstable();
+            prop_assert!(sets.complete);
+            prop_assert_eq!(found, expected);
+            let modulo = match sets.index(base * 64, 64) {
+                Some(Index::Modulo(n)) => n as usize == count,
+                Some(Index::Bits(bits)) => count == 1 << bits.len(),
+                _ => false,
+            };
+            prop_assert!(modulo);
+        }
+
+        #[test]
+        fn parities_are_found(ways in 1usize..6, high in 0u32..4, base in 0u64..64) {
+            // Two bits, the lower with another mixed in.
+            let set = |i: usize| {
+                let n = base as usize * 64 + i;
+                (n ^ n >> (2 + high)) & 1 | n & 2
+            };
+            let sets = reveal(&[ways; 4], set);
+            prop_assert_eq!(sets.ways(), vec![ways; 4]);
+            prop_assert!(sets.index(base * 64 * 128, 128).is_some());
+        }
+    }
+}
