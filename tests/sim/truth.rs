@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
 use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::gpu::sim::machine::spec::{Cache, Index, Path, Scope};
+use gpu_strata::gpu::sim::machine::spec::{Cache, Index, Path, Replacement, Scope};
 use gpu_strata::gpu::sim::model::cache;
 use gpu_strata::gpu::sim::model::hierarchy::shape;
 use gpu_strata::samples::{Failure, Samples};
