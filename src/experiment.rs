@@ -29,11 +29,13 @@ pub enum LoadPath {
     Local,
     /// `ld.volatile.global` on a page of pinned host memory.
     Host,
+    /// `atom.global.add` of zero: carried out where the line is at home, whatever copies there are.
+    Atomic,
 }
 
 impl LoadPath {
     /// Every path, in the order of the documentation.
-    pub const ALL: [LoadPath; 8] = [
+    pub const ALL: [LoadPath; 9] = [
         LoadPath::GlobalCa,
         LoadPath::GlobalCg,
         LoadPath::GlobalNc,
@@ -42,6 +44,7 @@ impl LoadPath {
         LoadPath::Shared,
         LoadPath::Local,
         LoadPath::Host,
+        LoadPath::Atomic,
     ];
 
     /// Short name, used for kernels and in exported tables.
@@ -55,6 +58,7 @@ impl LoadPath {
             LoadPath::Shared => "shared",
             LoadPath::Local => "local",
             LoadPath::Host => "host",
+            LoadPath::Atomic => "atomic",
         }
     }
 
@@ -69,6 +73,7 @@ impl LoadPath {
             LoadPath::Shared => "ld.shared",
             LoadPath::Local => "ld.local",
             LoadPath::Host => "ld.volatile.global (pinned host memory)",
+            LoadPath::Atomic => "atom.global.add",
         }
     }
 
@@ -145,7 +150,16 @@ pub enum Order {
     /// These elements, in this order: to visit a line several times in a lap, several of its elements are named.
     Listed {
         /// Byte offsets, all different.
-        offsets: Vec<u32>,
+        offsets: Vec<u64>,
+    },
+    /// One line in every `stride`, a page, and two elements of it in a row: the first load meets the translation, the
+    /// second finds it done, at the same place of the same cache, so that their difference is what translating took.
+    /// The line is displaced within its page by a random multiple of `granule`, the same for every footprint.
+    Pages {
+        /// Displacements are multiples of this, a line; it must divide the stride.
+        granule: Bytes,
+        /// In a random cycle, not in ascending order.
+        shuffled: bool,
     },
 }
 
@@ -272,6 +286,7 @@ impl Experiment {
         match &self.order {
             Order::Paged { page, lines } => (self.footprint.0 / page.0.max(1)).saturating_mul(u64::from(*lines)),
             Order::Listed { offsets } => offsets.len() as u64,
+            Order::Pages { .. } => 2 * (self.footprint / self.stride),
             _ => self.footprint / self.stride,
         }
     }
@@ -304,9 +319,14 @@ impl Experiment {
         {
             return Some(format!("granule {granule} does not divide stride {}", self.stride));
         }
+        if let Order::Pages { granule, .. } = self.order
+            && (granule < element * 2 || !self.stride.0.is_multiple_of(granule.0))
+        {
+            return Some(format!("granule {granule} does not divide stride {} into pairs", self.stride));
+        }
         if let Order::Listed { offsets } = &self.order {
             let outside =
-                |o: &&u32| u64::from(**o) + element.0 > self.footprint.0 || !o.is_multiple_of(element.0 as u32);
+                |o: &&u64| **o > self.footprint.0.saturating_sub(element.0) || !o.is_multiple_of(element.0);
             if let Some(offset) = offsets.iter().find(outside) {
                 return Some(format!("offset {offset} is no {element} element of a footprint of {}", self.footprint));
             }

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::experiment::{Experiment, Order};
+use crate::units::Bytes;
 
 /// Byte offsets of one lap, in the order of the visit; the first load is the one at the first offset.
 pub fn offsets(experiment: &Experiment) -> Vec<u64> {
@@ -27,7 +28,18 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             shuffle(&mut offsets, &mut rng);
             offsets
         }
-        Order::Listed { offsets } => offsets.iter().map(|&o| u64::from(o)).collect(),
+        Order::Listed { offsets } => offsets.clone(),
+        Order::Pages { granule, shuffled } => {
+            // Within the first large page of a stride: so each line is on a page of its own however the chain is aligned.
+            let places = stride.min(LARGE_PAGE.0) / granule.0;
+            let mut offsets: Vec<u64> = (0..lap / 2)
+                .map(|i| i * stride + if places > 1 { rng.random_range(0..places) * granule.0 } else { 0 })
+                .collect();
+            if *shuffled {
+                shuffle(&mut offsets, &mut rng);
+            }
+            offsets.into_iter().flat_map(|offset| [offset, offset + experiment.path.element().0]).collect()
+        }
         Order::Paged { page, lines } => {
             let (page, lines) = (*page, *lines);
             let in_page = page / experiment.stride;
@@ -47,6 +59,9 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
     }
 }
 
+/// Alignment of every chain that is as long: the driver's large page.
+const LARGE_PAGE: Bytes = Bytes::mib(2);
+
 /// Fisher and Yates. A random order of visit, closed into a ring, is a uniformly drawn single cycle.
 fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
     for i in (1..values.len()).rev() {
@@ -58,7 +73,6 @@ fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
 mod tests {
     use super::*;
     use crate::experiment::{Kernel, LoadPath};
-    use crate::units::Bytes;
     use proptest::prelude::*;
 
     fn experiment(order: Order, lap: u64, stride: u64, seed: u64) -> Experiment {

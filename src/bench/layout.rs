@@ -14,6 +14,11 @@ const LINK_THREADS: u32 = 256;
 /// A partner's constants start at a multiple of this: the largest fetch granularity known of a constant cache.
 const PARTNER_CONSTANTS: Bytes = Bytes(256);
 
+/// Whether offsets, in units of four bytes, take more than 32 bits.
+fn is_long(plan: &Plan) -> bool {
+    plan.span.0 / 4 > u64::from(u32::MAX)
+}
+
 impl Bench<'_> {
     /// Assigns SMs, lays chains out, and finds room for the samples.
     pub(super) fn prepare<'e>(&mut self, experiments: &[&'e Experiment]) -> Result<Vec<Prepared<'e>>> {
@@ -154,8 +159,16 @@ impl Bench<'_> {
             let arena = Arena::allocate(self.gpu, number, host, size)?;
             self.arenas.insert((number, host), arena);
         }
-        let words: Vec<u8> =
-            needed.iter().flat_map(|p| &p.offsets).flat_map(|o| ((o / 4) as u32).to_le_bytes()).collect();
+        let mut words: Vec<u8> = Vec::new();
+        for plan in &needed {
+            // The next list starts aligned for either kind.
+            words.resize(words.len().next_multiple_of(8), 0);
+            if is_long(plan) {
+                words.extend(plan.offsets.iter().flat_map(|o| (o / 4).to_le_bytes()));
+            } else {
+                words.extend(plan.offsets.iter().flat_map(|o| ((o / 4) as u32).to_le_bytes()));
+            }
+        }
         let mut list = self.lists.at_least(self.gpu, Bytes(words.len() as u64))?;
         self.gpu.write(list, &words)?;
         let link = self.programs.get(self.gpu, Program::Link)?;
@@ -165,9 +178,9 @@ impl Bench<'_> {
             let wide = u64::from(!plan.key.texels());
             let blocks = count.div_ceil(u64::from(LINK_THREADS)).clamp(1, 1024) as u32;
             let launch = Launch { blocks, threads: LINK_THREADS, shared: Bytes(0) };
-            self.gpu.launch(link.function, launch, &[base.0, list.0, count, wide])?;
+            self.gpu.launch(link.function, launch, &[base.0, list.0, count, wide, u64::from(is_long(plan))])?;
             self.laid_out.insert(plan.key.clone(), Placed { base, span: plan.span, ring: count, list });
-            list = list.offset(4 * count);
+            list = list.offset((if is_long(plan) { 8 } else { 4 } * count).next_multiple_of(8));
         }
         self.gpu.synchronize()
     }

@@ -38,7 +38,7 @@ const LARGE_WINDOW: u64 = 8192;
 
 /// Loads whose times shared memory holds for a chase by this path.
 fn window(path: LoadPath) -> u64 {
-    if path == LoadPath::GlobalCg { LARGE_WINDOW } else { WINDOW }
+    if matches!(path, LoadPath::GlobalCg | LoadPath::Atomic) { LARGE_WINDOW } else { WINDOW }
 }
 
 /// How long a block of the census stays, so that the next ones go elsewhere: longer than a launch takes to spread.

@@ -154,6 +154,8 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         Order::Scattered { granule } => ("scattered", Some(granule.0), None, None),
         Order::Paged { page, lines } => ("paged", None, Some(page.0), Some(*lines)),
         Order::Listed { .. } => ("listed", None, None, None),
+        Order::Pages { granule, shuffled: false } => ("pages", Some(granule.0), None, None),
+        Order::Pages { granule, shuffled: true } => ("pages_shuffled", Some(granule.0), None, None),
     };
     let walk = match e.walk {
         Walk::Resident => "resident",

@@ -52,6 +52,7 @@ impl Agent {
             LoadPath::GlobalCg => format!("ld.global.cg.u64 \t{p}, [{p}];"),
             LoadPath::GlobalNc => format!("ld.global.nc.u64 \t{p}, [{p}];"),
             LoadPath::Host => format!("ld.volatile.global.u64 \t{p}, [{p}];"),
+            LoadPath::Atomic => format!("atom.global.add.u64 \t{p}, [{p}], 0;"),
             LoadPath::Texture => format!(
                 "tex.1d.v4.u32.s32 \t{{{p}, %unused0, %unused1, %unused2}}, [%texture_{}, {{{p}}}];",
                 self.letter

@@ -191,19 +191,19 @@ impl Structure {
 }
 
 /// Visits to the lines of one set, as byte offsets: the k-th visit of a line goes to its k-th element, in its first sector.
-fn place(lines: &[usize], line: Bytes, element: Bytes, visits: &[usize]) -> Vec<u32> {
+fn place(lines: &[usize], line: Bytes, element: Bytes, visits: &[usize]) -> Vec<u64> {
     let mut visited = vec![0u64; lines.len()];
     visits
         .iter()
         .map(|&v| {
             let offset = lines[v] as u64 * line.0 + visited[v] * element.0;
             visited[v] += 1;
-            offset as u32
+            offset
         })
         .collect()
 }
 
-fn listed(search: &Search, structure: &Structure, offsets: Vec<u32>, repeat: u32) -> Experiment {
+fn listed(search: &Search, structure: &Structure, offsets: Vec<u64>, repeat: u32) -> Experiment {
     let element = search.path.element();
     Experiment {
         timed_loads: offsets.len() as u32,
@@ -305,7 +305,7 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     for phase in [0..ways, ways..ways + 1, 0..ways] {
         let second = u64::from(offsets.len() > sets * ways) * element.0;
         for lines in &structure.sets.members[..sets] {
-            offsets.extend(phase.clone().map(|v| (lines[v] as u64 * structure.line.0 + second) as u32));
+            offsets.extend(phase.clone().map(|v| lines[v] as u64 * structure.line.0 + second));
         }
     }
     let launches = VICTIMS.div_ceil(sets).min(MOST_LAUNCHES);

@@ -70,7 +70,7 @@ impl<'m> Launch<'m> {
             LoadPath::Local => Some((l1, self.l1)),
             LoadPath::GlobalNc | LoadPath::Texture => Some((instance, self.machine.texture.unwrap_or(self.l1))),
             LoadPath::Constant => Some((Private::Constant, self.machine.constant_l1)),
-            LoadPath::GlobalCg | LoadPath::Shared | LoadPath::Host => None,
+            LoadPath::GlobalCg | LoadPath::Shared | LoadPath::Host | LoadPath::Atomic => None,
         }
     }
 

@@ -26,6 +26,7 @@ pub fn loads(target: u32, path: LoadPath) -> &'static [&'static str] {
         LoadPath::Shared if turing => &["LDS.U"],
         LoadPath::Shared => &["LDS"],
         LoadPath::Local => &["LDL"],
+        LoadPath::Atomic => &["ATOMG.E.ADD.64.STRONG.GPU"],
     }
 }
 
@@ -48,7 +49,8 @@ pub fn is_emulated(target: u32, path: LoadPath) -> bool {
 /// From sm_80 to sm_89 it is in bank 0 at 0x118. Where threads of a warp part around a texture load, ptxas fetches it
 /// again before each global load, in the timed loop too. It is always the same word, so it adds a constant.
 pub fn is_descriptor(instruction: &Instruction, target: u32, path: LoadPath) -> bool {
-    let global = matches!(path, LoadPath::GlobalCa | LoadPath::GlobalCg | LoadPath::GlobalNc | LoadPath::Host);
+    use LoadPath::{Atomic, GlobalCa, GlobalCg, GlobalNc, Host};
+    let global = matches!(path, GlobalCa | GlobalCg | GlobalNc | Host | Atomic);
     global
         && (80..90).contains(&target)
         && instruction.opcode == "ULDC.64"

@@ -158,6 +158,8 @@ impl Instruction {
         match self.base() {
             "TEX" | "TLD" | "TLD4" => 2,
             "ST" | "STG" | "STS" | "STL" | "RED" | "REDG" | "BRA" | "BAR" | "EXIT" | "BSSY" | "BSYNC" => 0,
+            // A predicate, `PT` where nobody asks, comes before what was there.
+            "ATOM" | "ATOMG" | "ATOMS" => 1 + usize::from(predicate(0)),
             _ if predicate(0) => 1 + usize::from(predicate(1)),
             _ => 1 + [1, 2].iter().take_while(|index| predicate(**index)).count(),
         }

@@ -353,6 +353,7 @@ fn memory_access(
             state.hierarchy.store(way, by, address, now + after);
             1
         }
+        Op::Atomic(..) => after + state.hierarchy.atomic(by, address, now + after),
         _ => after + state.hierarchy.load(way, by, address, now + after),
     };
     if access.count == 1 {

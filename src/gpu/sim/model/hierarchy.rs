@@ -272,18 +272,27 @@ impl Hierarchy {
     /// A load of one sector at `now`: cycles until its value can be used.
     pub fn load(&mut self, way: Way, by: Requester, address: u64, now: u64) -> u64 {
         let Some(route) = self.routes[way as usize].take() else { return 1 };
-        let cycles = self.walk(&route, by, address, now);
+        let cycles = self.walk(&route, by, address, now, false);
         self.routes[way as usize] = Some(route);
         cycles + self.noise.draw()
     }
 
-    fn walk(&mut self, route: &Route, by: Requester, address: u64, now: u64) -> u64 {
+    /// An atomic operation on one sector at `now`: as a load past the SM's own caches, but carried out where the line is at
+    /// home, since copies of it could not be kept equal.
+    pub fn atomic(&mut self, by: Requester, address: u64, now: u64) -> u64 {
+        let Some(route) = self.routes[Way::GlobalCg as usize].take() else { return 1 };
+        let cycles = self.walk(&route, by, address, now, true);
+        self.routes[Way::GlobalCg as usize] = Some(route);
+        cycles + self.noise.draw()
+    }
+
+    fn walk(&mut self, route: &Route, by: Requester, address: u64, now: u64, at_home: bool) -> u64 {
         let mut waited = 0;
         for (i, level) in route.levels.iter().enumerate() {
             if i == route.translated {
                 waited += self.translate(by.sm, address);
             }
-            let (hit, wait, far) = self.ask(level.cache, by, address, now + waited);
+            let (hit, wait, far) = self.ask(level.cache, by, address, now + waited, at_home);
             waited += wait;
             if hit {
                 return level.cycles + far + waited;
@@ -294,7 +303,7 @@ impl Hierarchy {
     }
 
     /// Asks one cache: whether it has the sector, how long its port kept the load waiting, and what a far partition adds.
-    fn ask(&mut self, kind: usize, by: Requester, address: u64, now: u64) -> (bool, u64, u64) {
+    fn ask(&mut self, kind: usize, by: Requester, address: u64, now: u64, at_home: bool) -> (bool, u64, u64) {
         if self.kinds[kind].scope == Scope::Sm {
             let instance = self.kinds[kind].instance_of(by);
             let own = &mut self.private(by.sm).caches[kind][instance];
@@ -306,7 +315,7 @@ impl Hierarchy {
         };
         let near = self.sm_partitions[by.sm as usize] as usize;
         let home = home(parts, address);
-        let (copies, far_hit) = (parts.copies, parts.far_hit.get());
+        let (copies, far_hit) = (parts.copies && !at_home, parts.far_hit.get());
         if near == home || copies {
             let own = &mut self.device[kind][near];
             let wait = own.ports.wait(now, address);
@@ -357,7 +366,7 @@ impl Hierarchy {
             }
             let kind = &self.kinds[level.cache];
             if kind.scope == Scope::Device {
-                self.ask(level.cache, by, address, now + waited);
+                self.ask(level.cache, by, address, now + waited, false);
                 continue;
             }
             let (instance, write) = (kind.instance_of(by), kind.spec.write);
