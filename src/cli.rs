@@ -28,8 +28,8 @@ pub enum Command {
     /// List the GPUs that the driver offers
     Devices {
         /// Output format
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+        format: ListFormat,
     },
     /// List the simulated machines, or explain one
     Machines(Machines),
@@ -46,12 +46,25 @@ pub enum Command {
     },
 }
 
-/// Output formats.
+/// Output formats of a report.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A table for people
     Text,
     /// The whole result; `strata schema` describes it
+    Json,
+    /// The report with pictures, as one GitHub-flavoured Markdown file
+    Markdown,
+    /// The report with pictures, as one page for a browser
+    Html,
+}
+
+/// Output formats of a list.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListFormat {
+    /// A table for people
+    Text,
+    /// The same for programs
     Json,
 }
 

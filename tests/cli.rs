@@ -78,7 +78,7 @@ fn without_arguments_it_shows_the_help() {
 fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
     refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
-    refused(&["discover", "--format", "yaml"], &["yaml", "text", "json"]);
+    refused(&["discover", "--format", "yaml"], &["yaml", "text", "json", "markdown", "html"]);
     refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
     refused(&["discover", "--device", "sim:gtx9999"], &["sim:gtx9999", "no such machine", "a100", "FILE.toml"]);
     refused(&["discover", "--device", "sim:"], &["sim:", "auto, cuda:N"]);
@@ -285,6 +285,10 @@ fn a_simulated_run_says_so_and_replays() {
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(run.stdout.starts_with("SIMULATED: no hardware was measured.\n"), "{}", run.stdout);
     assert!(run.stdout.contains("compute capability 5.0 and later"), "{}", run.stdout);
+    let markdown = strata(&["replay", file, "--format", "markdown"]).stdout;
+    assert!(markdown.starts_with("**SIMULATED: no hardware was measured.**\n\n# Memory hierarchy of "), "{markdown}");
+    let html = strata(&["replay", file, "--format", "html"]).stdout;
+    assert!(html.contains("<title>SIMULATED: no hardware was measured. Memory hierarchy of "), "{html}");
     let replayed = strata(&["replay", file]);
     let unmarked: Vec<&str> =
         replayed.stdout.lines().filter(|l| !l.starts_with("Replayed from") && !l.ends_with("run.strata")).collect();

@@ -86,6 +86,8 @@ pub fn render(topology: &Topology, format: Format) -> Result<String, Fault> {
     match format {
         Format::Text => Ok(report::text(topology)),
         Format::Json => report::json(topology).map_err(Fault::run),
+        Format::Markdown => Ok(report::markdown(topology)),
+        Format::Html => report::html(topology).map_err(Fault::run),
     }
 }
 

@@ -8,14 +8,14 @@ use gpu_strata::recording::Recording;
 use gpu_strata::{export as exporter, report};
 
 use super::{Fault, output};
-use crate::cli::{Cli, Export, Format};
+use crate::cli::{Cli, Export, ListFormat};
 
 /// `strata devices`
-pub fn devices(format: Format) -> Result<ExitCode, Fault> {
+pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
     let listed = cuda::devices().map_err(Fault::gpu)?;
     let text = match format {
-        Format::Text => report::devices(&listed),
-        Format::Json => serde_json::to_string_pretty(&listed).map_err(Fault::run)? + "\n",
+        ListFormat::Text => report::devices(&listed),
+        ListFormat::Json => serde_json::to_string_pretty(&listed).map_err(Fault::run)? + "\n",
     };
     output::stdout(&text)?;
     Ok(ExitCode::SUCCESS)

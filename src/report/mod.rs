@@ -1,12 +1,20 @@
-//! What people and programs read: the text table, JSON with its schema, and the small texts around them.
+//! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
+//! around them.
 //!
 //! Reports are made of a [`Topology`] and nothing else, so that a replay gives the report of the run.
 
+mod html;
+mod markdown;
+mod plots;
 mod small;
+mod svg;
 mod text;
+mod words;
 
 use std::process::ExitCode;
 
+pub use html::html;
+pub use markdown::markdown;
 pub use small::{devices, sample_line, timings, utc_now};
 pub use text::text;
 

@@ -1,0 +1,191 @@
+//! The report as GitHub-flavoured Markdown, in one file.
+//!
+//! Pictures stand at the end as data that the sections refer to, so that what lies between can be read as text. Where a
+//! reader's program shows no such data (GitHub's does not), a picture's description and its folded numbers remain.
+
+use std::fmt::Write;
+
+use super::plots::{self, PICTURED, Plot};
+use super::svg::Numbers;
+use super::words::{self, COLUMNS, Detail, NO_PICTURE, SIMULATED, printable};
+use crate::topology::{Element, ElementName, Finding, Topology};
+
+/// The whole report.
+pub fn markdown(topology: &Topology) -> String {
+    let mut out = String::new();
+    if topology.run.simulated {
+        let _ = writeln!(out, "**{SIMULATED}**\n");
+    }
+    let _ = writeln!(out, "# Memory hierarchy of {}\n", plain(&topology.device.name));
+    list(&mut out, words::head(topology).into_iter().filter(|line| line != SIMULATED));
+    section(&mut out, "Warnings", topology.run.warnings.iter().cloned());
+    let _ = writeln!(out, "## Summary\n");
+    summary(&mut out, topology);
+    section(&mut out, "Device, from the driver", words::device(topology).into_iter());
+    let mut data = String::new();
+    for (name, element) in &topology.elements {
+        chapter(&mut out, &mut data, *name, element);
+    }
+    out.push_str(&data);
+    // One newline ends the file, whatever its last section is.
+    out.truncate(out.trim_end().len());
+    out + "\n"
+}
+
+// Writing to a string cannot fail, so the results are dropped.
+
+fn section(out: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {
+    if lines.len() > 0 {
+        let _ = writeln!(out, "## {title}\n");
+        list(out, lines);
+    }
+}
+
+fn list(out: &mut String, lines: impl Iterator<Item = String>) {
+    for line in lines {
+        let _ = writeln!(out, "- {}", plain(&line));
+    }
+    out.push('\n');
+}
+
+fn summary(out: &mut String, topology: &Topology) {
+    let headings =
+        COLUMNS.iter().map(|c| if c.unit.is_empty() { c.title.into() } else { format!("{}<br>{}", c.title, c.unit) });
+    let rules = COLUMNS.iter().map(|c| if c.numeric { "---:" } else { "---" }.to_owned());
+    cells(out, headings);
+    cells(out, rules);
+    for (name, element) in &topology.elements {
+        cells(out, words::row(*name, element).iter().map(|cell| plain(cell)));
+    }
+    let _ = writeln!(out, "\n{}\n", plain(words::LEGEND));
+}
+
+fn cells(out: &mut String, cells: impl Iterator<Item = String>) {
+    let _ = writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "));
+}
+
+/// The section of an element; what its pictures refer to goes to `data`.
+fn chapter(out: &mut String, data: &mut String, name: ElementName, element: &Element) {
+    let _ = writeln!(out, "## {} (`{}`)\n", name.title(), name.key());
+    let plots = plots::of(name, element);
+    for (attribute, finding) in words::attributes(element) {
+        if !plots.iter().any(|p| p.attribute == attribute) {
+            let _ = writeln!(out, "- **{attribute}**: {}", plain(&line(attribute, finding)));
+        }
+    }
+    out.push('\n');
+    for plot in &plots {
+        let finding = element.findings().into_iter().find(|(attribute, _)| *attribute == plot.attribute);
+        picture(out, data, &format!("{}-{}", name.key(), plot.attribute), plot, finding.map(|(_, f)| f));
+    }
+}
+
+fn line(attribute: &str, finding: &Finding) -> String {
+    if !finding.is_known() {
+        format!("unknown: {}", words::reason(finding))
+    } else if PICTURED.contains(&attribute) {
+        Detail::without_value(finding, NO_PICTURE).to_string()
+    } else {
+        Detail::of(finding).to_string()
+    }
+}
+
+fn picture(out: &mut String, data: &mut String, key: &str, plot: &Plot, finding: Option<&Finding>) {
+    let (title, description) = (plain(plot.picture.title()), plain(plot.picture.description()));
+    let _ = writeln!(out, "![{title}. {description}][{key}]\n");
+    if let Some(finding) = finding {
+        let how = Detail::without_value(finding, "").to_string();
+        let _ = writeln!(out, "**{}**{}. {description}\n", plot.attribute, plain(&how));
+    }
+    let _ = writeln!(out, "<details><summary>The numbers of this picture</summary>\n");
+    table(out, &plot.numbers);
+    let _ = writeln!(out, "\n</details>\n");
+    let _ = writeln!(data, "[{key}]: data:image/svg+xml;base64,{}", base64(plot.picture.alone().as_bytes()));
+}
+
+fn table(out: &mut String, numbers: &Numbers) {
+    cells(out, numbers.head.iter().map(|cell| plain(cell)));
+    cells(out, numbers.head.iter().map(|_| "---".to_owned()));
+    for row in &numbers.rows {
+        cells(out, row.iter().map(|cell| plain(cell)));
+    }
+}
+
+/// Text that Markdown shows as it is, on one line: no emphasis, no link, no HTML, no end of a table's cell.
+fn plain(text: &str) -> String {
+    let text: Vec<char> = printable(text).chars().collect();
+    let mut out = String::with_capacity(text.len());
+    for (i, &c) in text.iter().enumerate() {
+        let before = i.checked_sub(1).map(|i| text[i]);
+        let after = text.get(i + 1).copied();
+        let in_a_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let escape = match c {
+            '\\' | '`' | '*' | '[' | ']' | '|' | '~' | '$' => true,
+            // Within a word it is no emphasis, and names of attributes are easier to read without.
+            '_' => !(in_a_word(before) && in_a_word(after)),
+            // At the beginning of a line these make headings, lists and rules.
+            '#' | '-' | '+' | '=' => i == 0 && text.len() > 1,
+            // Addresses become links without being asked.
+            ':' => after == Some('/'),
+            '.' => i >= 3 && text[i - 3..i].iter().all(|c| matches!(c, 'w' | 'W')),
+            _ => false,
+        };
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c => {
+                if escape {
+                    out.push('\\');
+                }
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+/// Base64 as RFC 4648 has it in section 4.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let bits = (0..3).fold(0u32, |bits, i| bits << 8 | u32::from(three.get(i).copied().unwrap_or(0)));
+        for i in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * i)) as usize & 63];
+            out.push(if i <= three.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        // RFC 4648, section 10.
+        let vectors =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
+        for (text, coded) in vectors {
+            assert_eq!(base64(text.as_bytes()), coded);
+        }
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
+    }
+
+    #[test]
+    fn text_stays_text() {
+        for (text, shown) in [
+            ("<script>&\"", "&lt;script&gt;&amp;\""),
+            ("a|b\n# c", "a\\|b # c"),
+            ("[x](javascript:y)", "\\[x\\](javascript:y)"),
+            ("line_size *x* _y_ `z` ~~n~~ $e$", "line_size \\*x\\* \\_y\\_ \\`z\\` \\~\\~n\\~\\~ \\$e\\$"),
+            ("http://e.org www.e.org", "http\\://e.org www\\.e.org"),
+            ("- x", "\\- x"),
+            ("-", "-"),
+        ] {
+            assert_eq!(plain(text), shown);
+        }
+    }
+}

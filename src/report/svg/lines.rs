@@ -1,0 +1,168 @@
+//! Curves: several named series of points over one pair of axes.
+
+use std::fmt::Write;
+
+use super::axis::Ruler;
+use super::{
+    Anchor, Axis, COLOURS, Canvas, LINE_HEIGHT, MARGIN, MOST_MARKS, Numbers, Picture, Units, WIDTH, clipped, drawable,
+    width_of,
+};
+
+/// Height of the field between the axes, in units.
+const FIELD: f64 = 190.0;
+/// Most series of a picture: each has a colour and a pattern of dashes of its own, and the combinations repeat after it.
+const MOST_SERIES: usize = 12;
+/// Patterns of dashes; four beside six colours, so that twelve series differ and neighbours differ in both.
+const DASHES: [&str; 4] = ["", "7 3", "2 3", "8 3 2 3"];
+/// Points of a series up to which each is marked, so that a reader sees where was measured; more run into each other.
+const MOST_DOTS: usize = 64;
+/// Length of a series' sample in the legend, with the room behind it, in units.
+const SAMPLE: f64 = 28.0;
+
+/// A series of points.
+pub(in crate::report) struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points, in any order.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A place on the x axis that is worth a line.
+pub(in crate::report) struct Mark {
+    /// The place.
+    pub at: f64,
+    /// What is there.
+    pub label: String,
+}
+
+/// A picture of curves.
+pub(in crate::report) struct Lines {
+    /// What it shows.
+    pub title: String,
+    /// The same in a sentence, with numbers.
+    pub description: String,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upwards; it shows zero.
+    pub y: Axis,
+    /// The series.
+    pub series: Vec<Series>,
+    /// Vertical lines.
+    pub marks: Vec<Mark>,
+    /// A value holds up to the next point, instead of changing evenly towards it.
+    pub steps: bool,
+}
+
+impl Lines {
+    /// The picture, if the points can be drawn.
+    pub fn picture(&self) -> Option<Picture> {
+        let points = || self.series.iter().flat_map(|s| s.points.iter().copied());
+        let numbers = points().flat_map(|(x, y)| [x, y]).chain(self.marks.iter().map(|m| m.at));
+        let count = points().count();
+        if count == 0 || count > MOST_MARKS || self.series.len() > MOST_SERIES || !numbers.into_iter().all(drawable) {
+            return None;
+        }
+        let mut canvas = Canvas::default();
+        canvas.heading(&self.title);
+        let legend_end = self.legend(&mut canvas, MARGIN + LINE_HEIGHT);
+        // What the y axis shows stands above it, and the labels of marks above these.
+        let marks = if self.marks.is_empty() { 0.0 } else { LINE_HEIGHT };
+        let top = legend_end + LINE_HEIGHT + marks + 6.0;
+        let bottom = top + FIELD;
+        let ys = points().map(|(_, y)| y).chain([0.0]);
+        let y = Ruler::new(&self.y, ys, 5, true, (bottom, top))?;
+        let left = MARGIN + y.label_width(self.y.measure).clamp(20.0, 90.0) + 6.0;
+        let right = WIDTH - MARGIN - 16.0;
+        let xs = points().map(|(x, _)| x).chain(self.marks.iter().map(|m| m.at));
+        let x = Ruler::new(&self.x, xs, 4, false, (left, right))?;
+        for tick in &y.ticks {
+            let place = y.place(*tick);
+            canvas.line("grid", (left, place), (right, place));
+            canvas.text((left - 6.0, place + 4.0), Anchor::End, &self.y.measure.show(*tick));
+        }
+        for tick in &x.ticks {
+            let place = x.place(*tick);
+            canvas.line("axis", (place, bottom), (place, bottom + 4.0));
+            canvas.text((place, bottom + 18.0), Anchor::Middle, &self.x.measure.show(*tick));
+        }
+        canvas.line("axis", (left, bottom), (right, bottom));
+        canvas.text((MARGIN, legend_end + 12.0), Anchor::Start, &clipped(&self.y.label, right - MARGIN));
+        canvas.text((right, bottom + 36.0), Anchor::End, &clipped(&self.x.label, right - left));
+        for mark in &self.marks {
+            let place = x.place(mark.at);
+            canvas.line("mark", (place, top), (place, bottom));
+            let label = clipped(&mark.label, WIDTH / 2.0);
+            let fits = place + width_of(&label) <= WIDTH - MARGIN;
+            let (anchor, at) = if fits { (Anchor::Start, place - 4.0) } else { (Anchor::End, place + 4.0) };
+            canvas.text((at, top - 6.0), anchor, &label);
+        }
+        for (i, series) in self.series.iter().enumerate() {
+            let colour = COLOURS[i % COLOURS.len()];
+            let mut points: Vec<(f64, f64)> = series.points.iter().map(|&(a, b)| (x.place(a), y.place(b))).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            canvas.curve(&path(&points, self.steps), colour, DASHES[i % DASHES.len()]);
+            if points.len() <= MOST_DOTS {
+                points.iter().for_each(|p| canvas.dot(*p, colour));
+            }
+        }
+        Some(canvas.finish(&self.title, &self.description, bottom + 36.0 + MARGIN))
+    }
+
+    /// Draws the names of the series from `top` down, if there are several; where that ends.
+    fn legend(&self, canvas: &mut Canvas, top: f64) -> f64 {
+        if self.series.len() < 2 {
+            return top;
+        }
+        let (mut x, mut y) = (MARGIN, top);
+        for (i, series) in self.series.iter().enumerate() {
+            let name = clipped(&series.name, WIDTH / 2.0);
+            let width = SAMPLE + width_of(&name) + 12.0;
+            if x > MARGIN && x + width > WIDTH - MARGIN {
+                (x, y) = (MARGIN, y + LINE_HEIGHT);
+            }
+            let (colour, dashes) = (COLOURS[i % COLOURS.len()], DASHES[i % DASHES.len()]);
+            canvas.curve(&path(&[(x, y + 8.0), (x + SAMPLE - 6.0, y + 8.0)], false), colour, dashes);
+            canvas.text((x + SAMPLE, y + 12.0), Anchor::Start, &name);
+            x += width;
+        }
+        y + LINE_HEIGHT
+    }
+
+    /// The points as a table: a row for each place on the x axis, a column for each series.
+    pub fn numbers(&self) -> Numbers {
+        let head = if self.series.len() == 1 {
+            vec![self.x.label.clone(), self.y.label.clone()]
+        } else {
+            [&self.x.label].into_iter().chain(self.series.iter().map(|s| &s.name)).cloned().collect()
+        };
+        let mut points: Vec<(f64, usize, f64)> = Vec::new();
+        for (i, series) in self.series.iter().enumerate() {
+            points.extend(series.points.iter().map(|&(x, y)| (x, i, y)));
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let row = |same: &[(f64, usize, f64)]| {
+            let mut cells = vec![String::new(); self.series.len() + 1];
+            cells[0] = self.x.measure.show(same[0].0);
+            for (_, i, y) in same {
+                cells[i + 1] = self.y.measure.show(*y);
+            }
+            cells
+        };
+        Numbers { head, rows: points.chunk_by(|a, b| a.0 == b.0).map(row).collect() }
+    }
+}
+
+/// The way through the points.
+fn path(points: &[(f64, f64)], steps: bool) -> String {
+    let mut path = String::new();
+    for (i, &(x, y)) in points.iter().enumerate() {
+        let (x, y) = (Units(x), Units(y));
+        // Writing to a string cannot fail.
+        let _ = match (i, steps) {
+            (0, _) => write!(path, "M{x} {y}"),
+            (_, true) => write!(path, "H{x}V{y}"),
+            (_, false) => write!(path, "L{x} {y}"),
+        };
+    }
+    path
+}
