@@ -196,6 +196,15 @@ pub struct Element {
     /// Sector: the unit of fetching.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetch_granularity: Option<Finding>,
+    /// What a TLB translates before its first entry gives way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Finding>,
+    /// Entries of a TLB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<Finding>,
+    /// What one entry of a TLB maps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<Finding>,
     /// Load latency of a hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
@@ -221,6 +230,18 @@ pub struct Element {
     /// `probabilities` by the order of filling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Finding>,
+    /// Parts of a shared cache that SMs are nearer to or farther from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<Finding>,
+    /// Of an atomic on a line of the SM's own partition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_latency: Option<Finding>,
+    /// Of an atomic on a line of another partition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_latency: Option<Finding>,
+    /// Of each SM, `sm` in ascending `%smid`: its `partition` and its `group` within that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_map: Option<Finding>,
 }
 
 impl Element {
@@ -242,6 +263,13 @@ impl Element {
             ("ways", &self.ways),
             ("index", &self.index),
             ("replacement", &self.replacement),
+            ("reach", &self.reach),
+            ("entries", &self.entries),
+            ("page_size", &self.page_size),
+            ("partitions", &self.partitions),
+            ("near_latency", &self.near_latency),
+            ("far_latency", &self.far_latency),
+            ("sm_map", &self.sm_map),
         ];
         let mut all: Vec<_> = plain.into_iter().filter_map(|(name, f)| Some((name, f.as_ref()?))).collect();
         if let Some(latency) = &self.latency {
@@ -278,11 +306,17 @@ pub enum ElementName {
     Dram,
     /// Pinned host memory over the bus.
     Host,
+    /// The first level of address translation.
+    TlbL1,
+    /// The second.
+    TlbL2,
+    /// The third.
+    TlbL3,
 }
 
 impl ElementName {
     /// All of them, in the order of a report.
-    pub const ALL: [ElementName; 11] = [
+    pub const ALL: [ElementName; 14] = [
         ElementName::L1,
         ElementName::Texture,
         ElementName::ReadOnly,
@@ -294,6 +328,9 @@ impl ElementName {
         ElementName::L2,
         ElementName::Dram,
         ElementName::Host,
+        ElementName::TlbL1,
+        ElementName::TlbL2,
+        ElementName::TlbL3,
     ];
 
     /// The JSON key, also the name on the command line.
@@ -310,6 +347,9 @@ impl ElementName {
             ElementName::L2 => "l2",
             ElementName::Dram => "dram",
             ElementName::Host => "host",
+            ElementName::TlbL1 => "tlb_l1",
+            ElementName::TlbL2 => "tlb_l2",
+            ElementName::TlbL3 => "tlb_l3",
         }
     }
 
@@ -327,6 +367,9 @@ impl ElementName {
             ElementName::L2 => "L2",
             ElementName::Dram => "DRAM",
             ElementName::Host => "Host (pinned)",
+            ElementName::TlbL1 => "TLB L1",
+            ElementName::TlbL2 => "TLB L2",
+            ElementName::TlbL3 => "TLB L3",
         }
     }
 }

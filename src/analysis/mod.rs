@@ -15,6 +15,7 @@ pub mod growth;
 mod histogram;
 pub mod ks;
 pub mod overflow;
+pub mod plateau;
 pub mod reduction;
 pub mod replacement;
 pub mod robust;

@@ -15,11 +15,10 @@ use crate::experiment::{Experiment, Kernel, Prepare, Walk};
 use crate::gpu::{Error, Gpu, Result, Telemetry};
 use crate::samples::{Failure, Samples};
 use crate::source::Source;
-use crate::units::Bytes;
 
-/// Bytes of the first allocation, made at once on every member: what the chains of a launch on a cache that an SM has to
-/// itself may take together (64 chains of 1 MiB), so that it is never moved for them.
-const PRIVATE_CHAINS: Bytes = Bytes::mib(64);
+/// Part of the free memory that the first allocation takes, at once and on every member: all that is ever walked, so that
+/// it is never moved. Memory of a simulated GPU costs nothing until it is written.
+const FIRST_ALLOCATION: (u64, u64) = (7, 8);
 
 type Answers = Vec<std::result::Result<Samples, Failure>>;
 
@@ -73,7 +72,7 @@ impl Fleet {
                     Ok(mut bench) => {
                         // A chain must lie at the same addresses on all members. What cannot be had now may never be
                         // needed, and is an error where it is.
-                        let _ = bench.reserve(PRIVATE_CHAINS);
+                        let _ = bench.reserve(FIRST_ALLOCATION);
                         // Nobody waits any more if the fleet is gone.
                         let _ = ready.send(Ok(bench.sm_count()));
                         work(bench, &inbox, &outbox);

@@ -88,8 +88,10 @@ impl Bench<'_> {
         Ok(prepared)
     }
 
-    /// Makes the first allocation now, so that its address does not depend on what is asked first.
-    pub(super) fn reserve(&mut self, size: Bytes) -> Result<()> {
+    /// Makes the first allocation now, of this part of the free memory, so that its address does not depend on what is asked
+    /// first.
+    pub(super) fn reserve(&mut self, (part, of): (u64, u64)) -> Result<()> {
+        let size = Bytes(self.gpu.facts().free_memory / of * part);
         let arena = Arena::allocate(self.gpu, 0, false, size)?;
         self.arenas.insert((0, false), arena);
         Ok(())

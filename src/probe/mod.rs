@@ -16,8 +16,10 @@ pub mod latency;
 pub mod levels;
 pub mod line;
 mod notebook;
+pub mod partitions;
 pub mod spikes;
 mod structure;
+pub mod tlb;
 
 pub use elements::element;
 pub use notebook::{Effort, Gap, Notebook, Sheet};

@@ -115,19 +115,8 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
             (footprints, base, _) = overflow(notebook, search, capacity, line, MORE_LAPS)?;
         }
         let fits = footprints[0].lines;
-        let sets = Sets::reveal(&footprints).map_err(|unclear| Gap::Unknown(match unclear {
-            Unclear::Unsteady => format!(
-                "lines miss although all {fits} fit: loads are slow at random, so that a single one cannot be told from a miss"
-            ),
-            Unclear::Recovers { lines, hit } => format!(
-                "of {lines} lines {hit} are hit that missed when there were fewer: a line too many does not make the lines of \
-                 a fixed set miss, so that sets do not show"
-            ),
-            Unclear::OnlyNew => format!(
-                "beyond {fits} lines nothing misses but the new lines: those that were hit keep their place, so that sets do \
-                 not show"
-            ),
-        }))?;
+        let sets =
+            Sets::reveal(&footprints).map_err(|unclear| Gap::Unknown(why_unclear(&unclear, fits)))?;
         let index = sets.index(base, line.0);
         if varies && index.is_none() {
             return Gap::unknown(format!(
@@ -140,31 +129,57 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
     })
 }
 
+/// Why there are no sets, in words, if `fits` lines fit.
+pub fn why_unclear(unclear: &Unclear, fits: usize) -> String {
+    match unclear {
+        Unclear::Unsteady => format!(
+            "lines miss although all {fits} fit: loads are slow at random, so that a single one cannot be told from a miss"
+        ),
+        Unclear::Recovers { lines, hit } => format!(
+            "of {lines} lines {hit} are hit that missed when there were fewer: a line too many does not make the lines of a \
+             fixed set miss, so that sets do not show"
+        ),
+        Unclear::OnlyNew => format!(
+            "beyond {fits} lines nothing misses but the new lines: those that were hit keep their place, so that sets do not \
+             show"
+        ),
+    }
+}
+
+/// As the finding `sets`, up to a footprint.
+pub fn sets_finding(sets: &Sets, footprint: Bytes, method: &str) -> Finding {
+    let seen = sets.members.len();
+    if sets.complete {
+        return Finding::measured(seen, method).unit("sets").range(seen as f64, seen as f64);
+    }
+    Finding::unknown(format!(
+        "at least {seen}: so many overflow up to a footprint of {footprint}, and lines of others still hit there"
+    ))
+    .unit("sets")
+    .at_least(seen as f64)
+}
+
+/// As the finding `ways`: a number, or a list where sets differ.
+pub fn ways_finding(sets: &Sets, method: &str) -> Finding {
+    let mut ways = sets.ways();
+    ways.sort_unstable_by(|a, b| b.cmp(a));
+    let (most, least) = (ways[0], ways[ways.len() - 1]);
+    let seen = if sets.complete { "all sets".to_owned() } else { format!("the {} sets seen", ways.len()) };
+    let value = if most == least { json!(most) } else { json!(ways) };
+    Finding::measured(value, method).unit("lines").range(least as f64, most as f64).note(format!("of {seen}"))
+}
+
 const METHOD: &str = "lines that begin to miss together as the footprint grows line by line";
 
 impl Structure {
     /// As the finding `sets`.
     pub fn sets(&self) -> Finding {
-        let seen = self.sets.members.len();
-        if self.sets.complete {
-            return Finding::measured(seen, METHOD).unit("sets").range(seen as f64, seen as f64);
-        }
-        Finding::unknown(format!(
-            "at least {seen}: so many overflow up to a footprint of {}, and lines of others still hit there",
-            self.footprint
-        ))
-        .unit("sets")
-        .at_least(seen as f64)
+        sets_finding(&self.sets, self.footprint, METHOD)
     }
 
     /// As the finding `ways`: a number, or a list where sets differ.
     pub fn ways(&self) -> Finding {
-        let mut ways = self.sets.ways();
-        ways.sort_unstable_by(|a, b| b.cmp(a));
-        let (most, least) = (ways[0], ways[ways.len() - 1]);
-        let seen = if self.sets.complete { "all sets".to_owned() } else { format!("the {} sets seen", ways.len()) };
-        let value = if most == least { json!(most) } else { json!(ways) };
-        Finding::measured(value, METHOD).unit("lines").range(least as f64, most as f64).note(format!("of {seen}"))
+        ways_finding(&self.sets, METHOD)
     }
 
     /// As the finding `index`.

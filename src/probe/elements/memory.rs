@@ -2,7 +2,7 @@
 
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, dram, l2};
+use super::super::{Gap, Notebook, dram, l2, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, small};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use crate::topology::{Element, Finding};
@@ -102,6 +102,10 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
             let penalty = dram.measured.cycles - hit.cycles;
             Ok(Finding::derived((penalty.0 * 10.0).round() / 10.0, "DRAM latency less L2 latency").unit("cycles"))
         }),
+        partitions: notebook.attribute(|| Ok(partitions::partitions(notebook)?.count())),
+        near_latency: notebook.attribute(|| Ok(partitions::partitions(notebook)?.near())),
+        far_latency: notebook.attribute(|| partitions::partitions(notebook)?.far()),
+        sm_map: notebook.attribute(|| Ok(partitions::partitions(notebook)?.map())),
         ..Element::default()
     }
 }

@@ -8,7 +8,7 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet, fetch, structure};
+use super::{Gap, Notebook, Sheet, fetch, structure, tlb};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use crate::samples::Failure;
@@ -38,6 +38,9 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::L2 => memory::l2(notebook),
         ElementName::Dram => memory::dram(notebook),
         ElementName::Host => memory::host(notebook),
+        ElementName::TlbL1 => tlb::element(notebook, 0),
+        ElementName::TlbL2 => tlb::element(notebook, 1),
+        ElementName::TlbL3 => tlb::element(notebook, 2),
     }
 }
 

@@ -162,7 +162,7 @@ fn index(table: &str, index: &Index, sets: usize) -> Result<(), Wrong> {
     let bits = match index {
         Index::Bits(bits) => bits.len(),
         Index::Parity(masks) => masks.len(),
-        Index::Modulo | Index::Hash(_) => return Ok(()),
+        Index::Modulo | Index::Dealt | Index::Hash(_) => return Ok(()),
     };
     if bits < 25 && 1usize << bits == sets {
         Ok(())

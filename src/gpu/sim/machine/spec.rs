@@ -188,6 +188,9 @@ pub enum Index {
     Bits(Vec<Whole<0, 63>>),
     /// Each bit of the set is the parity of the address under one of these masks.
     Parity(Vec<u64>),
+    /// Lines in turn to the sets that still have room, as many in a round as all sets hold; then from the start. Where sets
+    /// are equal this is `modulo`.
+    Dealt,
     /// A mixing hash of the line's number, modulo the sets; the number is its seed.
     Hash(u64),
 }

@@ -37,11 +37,19 @@ pub struct Cache {
     starts: Vec<u32>,
     tags: Vec<u64>,
     sectors: Vec<u64>,
+    /// Set of each line in turn, of [`Index::Dealt`].
+    dealt: Vec<u32>,
     /// Lines in each set.
     filled: Vec<u32>,
     table: Option<FxHashMap<u64, u32>>,
     policy: Policy,
     rng: ChaCha8Rng,
+}
+
+/// The sets of as many lines as all sets hold: in turn, those that are full left out.
+fn dealt(ways: &[u32]) -> Vec<u32> {
+    let rounds = ways.iter().copied().max().unwrap_or(0);
+    (0..rounds).flat_map(|round| (0..ways.len() as u32).filter(move |&set| ways[set as usize] > round)).collect()
 }
 
 impl Cache {
@@ -64,6 +72,7 @@ impl Cache {
             table: (most > SEARCHED).then(FxHashMap::default),
             policy: Policy::new(shape.replacement.clone(), lines as usize),
             rng: ChaCha8Rng::seed_from_u64(seed),
+            dealt: if shape.index == Index::Dealt { dealt(&shape.ways) } else { Vec::new() },
             starts,
             shape,
         }
@@ -96,6 +105,7 @@ impl Cache {
             Index::Parity(masks) => {
                 masks.iter().rev().fold(0, |set, mask| set << 1 | u64::from((address & mask).count_ones() & 1))
             }
+            Index::Dealt => u64::from(self.dealt[(number % self.dealt.len() as u64) as usize]),
             Index::Hash(seed) => mix(number ^ seed.rotate_left(32)) % sets,
         };
         set as usize

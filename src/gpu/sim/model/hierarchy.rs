@@ -410,7 +410,7 @@ fn translation(tlb: &spec::Tlb, seed: u64) -> Cache {
         line: tlb.page.0,
         sector: tlb.page.0,
         ways: tlb.sets().unwrap_or_default(),
-        index: spec::Index::Modulo,
+        index: spec::Index::Dealt,
         replacement: tlb.replacement.clone(),
     };
     Cache::new(shape, seed)

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 /// Bytes of a page.
-const PAGE: u64 = 1 << 16;
+const PAGE: u64 = 1 << 12;
 /// Most memory that a simulated machine may have written to.
 const MOST: u64 = 1 << 30;
 

@@ -1,0 +1,134 @@
+//! Plateaus of a curve that rises in steps: the mean cost of a load over footprints, where each level of a hierarchy of
+//! caches adds what missing it costs.
+//!
+//! A point belongs to the next step if it lies above the plateau before it by more than chance explains, given the errors
+//! of both, and by more than a share of the step before; the plateau begins where the curve has stopped rising.
+//!
+//! Fails where two levels overflow within one point of each other: they are one step then.
+
+/// One point of the curve: a mean with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Footprint, in any unit.
+    pub at: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard error of the mean.
+    pub error: f64,
+}
+
+/// A rise of the curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Index of the last point that still lies on the plateau before.
+    pub flat: usize,
+    /// Index of the first point above it.
+    pub grown: usize,
+    /// Index of the first point on the plateau after it, if the curve stops rising before it ends.
+    pub settled: Option<usize>,
+    /// Height of the plateau before.
+    pub below: f64,
+    /// Height of the plateau after.
+    pub above: Option<f64>,
+}
+
+/// Standard errors that are not chance.
+const SIGNIFICANT: f64 = 5.0;
+/// A new step is at least this share of the one before: a plateau's last creep is less.
+const STEP_SHARE: f64 = 0.25;
+/// The curve has stopped rising where a point is above the one before by no more than this share of the step, or by no more
+/// than [`QUIET`] standard errors. A level whose entries map several of the pages walked is overflowed little by little.
+const CREEP: f64 = 0.05;
+/// Standard errors within which two points are equal.
+const QUIET: f64 = 2.0;
+
+/// The steps of a curve whose points are in ascending order.
+pub fn steps(points: &[Point]) -> Vec<Step> {
+    let mut found: Vec<Step> = Vec::new();
+    let mut start = 0;
+    while start < points.len() {
+        let height_before = found.last().map_or(0.0, |s| s.above.unwrap_or(s.below) - s.below);
+        // The plateau takes points in as long as they do not rise above what it has.
+        let mut grown = start + 1;
+        while grown < points.len() && !rises(&points[start..grown], &points[grown..], height_before) {
+            grown += 1;
+        }
+        let below = height(&points[start..grown]);
+        if let Some(last) = found.last_mut() {
+            last.above = Some(below);
+        }
+        if grown == points.len() {
+            break;
+        }
+        let settled = (grown..points.len().saturating_sub(1)).find(|&i| {
+            let next = points[i + 1];
+            let noise = QUIET * points[i].error.hypot(next.error);
+            next.mean - points[i].mean <= noise.max(CREEP * (points[i].mean - below))
+                && points.get(i + 2).is_none_or(|after| {
+                    // The next step may begin at once; a creep goes on.
+                    let further = after.mean - next.mean;
+                    further <= noise.max(CREEP * (next.mean - below)) || further > STEP_SHARE * (next.mean - below)
+                })
+        });
+        found.push(Step { flat: grown - 1, grown, settled, below, above: None });
+        match settled {
+            Some(index) => start = index,
+            None => break,
+        }
+    }
+    found
+}
+
+/// Mean of the points, those of small error counting most.
+fn height(points: &[Point]) -> f64 {
+    let weight = |p: &Point| 1.0 / p.error.max(f64::MIN_POSITIVE).powi(2);
+    let sum: f64 = points.iter().map(weight).sum();
+    points.iter().map(|p| p.mean * weight(p)).sum::<f64>() / sum
+}
+
+fn rises(plateau: &[Point], rest: &[Point], step_before: f64) -> bool {
+    let level = height(plateau);
+    let error = plateau.iter().map(|p| p.error).fold(f64::MAX, f64::min);
+    // Two in a row, where there are two: one may be chance.
+    rest.iter()
+        .take(2)
+        .all(|p| p.mean - level > (SIGNIFICANT * p.error.hypot(error)).max(STEP_SHARE * step_before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(means: &[f64], error: f64) -> Vec<Point> {
+        means.iter().enumerate().map(|(i, &mean)| Point { at: 1 << i, mean, error }).collect()
+    }
+
+    #[test]
+    fn sharp_steps_are_found() {
+        let found = steps(&curve(&[0.0, 0.0, 0.0, 27.0, 27.0, 27.0, 111.0, 111.0], 0.1));
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].flat, found[0].grown, found[0].settled), (2, 3, Some(3)));
+        assert!((found[0].above.unwrap() - 27.0).abs() < 0.01);
+        assert_eq!((found[1].flat, found[1].grown), (5, 6));
+        assert!((found[1].above.unwrap() - 111.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_slow_rise_is_one_step_and_an_unfinished_one_has_no_height() {
+        // An H200: micro TLB from 256 MiB on, the next level from 64 GiB on.
+        let means = [0.0, 0.5, 0.2, 4.3, 5.9, 7.5, 8.5, 9.0, 9.6, 9.7, 10.1, 9.9, 10.2, 10.0, 41.7, 50.0];
+        let found = steps(&curve(&means, 0.3));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0].grown, 3);
+        assert!((found[0].above.unwrap() - 9.8).abs() < 0.4, "{found:?}");
+        assert_eq!((found[1].flat, found[1].grown), (13, 14));
+        assert_eq!(found[1].above, None);
+    }
+
+    #[test]
+    fn nothing_rises_in_noise() {
+        let means = [0.3, -0.4, 0.2, -0.1, 0.5, 0.1, -0.3];
+        assert_eq!(steps(&curve(&means, 0.3)), []);
+        assert_eq!(steps(&[]), []);
+    }
+}
