@@ -27,7 +27,7 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             shuffle(&mut offsets, &mut rng);
             offsets
         }
-        Order::Listed { offsets } => offsets.iter().map(|&o| u64::from(o)).collect(),
+        Order::Listed { offsets } | Order::Lanes { offsets, .. } => offsets.iter().map(|&o| u64::from(o)).collect(),
         Order::Paged { page, lines } => {
             let (page, lines) = (*page, *lines);
             let in_page = page / experiment.stride;
