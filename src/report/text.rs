@@ -154,8 +154,8 @@ fn details(topology: &Topology) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, element) in &topology.elements {
         for (attribute, finding) in element.findings() {
-            // The staircase is for programs and pictures, and ns repeat cycles.
-            if !finding.is_known() || ["staircase", "latency.ns"].contains(&attribute) {
+            // The curves are for programs and pictures, and ns repeat cycles.
+            if !finding.is_known() || ["staircase", "bank_curve", "latency.ns"].contains(&attribute) {
                 continue;
             }
             lines.push(format!("{} {}: {}", name.key(), attribute, detail(finding)));
@@ -165,6 +165,17 @@ fn details(topology: &Topology) -> Vec<String> {
         lines.push(format!("{FROM_DRIVER} from the driver, not measured"));
     }
     lines
+}
+
+/// One item of a list in words; an object as its keys and values.
+fn item(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Object(fields) => {
+            fields.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// A finding in words: value, interval, source, method, note.
@@ -180,7 +191,8 @@ fn detail(finding: &Finding) -> String {
         (serde_json::Value::Bool(b), _) => if *b { "yes" } else { "no" }.to_owned(),
         (serde_json::Value::Array(list), _) if list.is_empty() => "none".to_owned(),
         (serde_json::Value::Array(list), _) => {
-            list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect::<Vec<_>>().join(", ")
+            let objects = list.iter().any(serde_json::Value::is_object);
+            list.iter().map(item).collect::<Vec<_>>().join(if objects { "; " } else { ", " })
         }
         (other, _) => other.to_string(),
     };
