@@ -166,7 +166,7 @@ fn what_cannot_be_asked_is_unknown_for_its_reason() {
 fn the_banks_of_random_machines_are_found() {
     use sim::expect::{Verdict, judge};
     let mut wrong = Vec::new();
-    for seed in 0..60 {
+    for seed in 0..30 {
         let machine = sim::any::machine(seed).machine;
         let outcome = sim::refusing(&machine, Effort::Quick, seed, &[Shared], |_| None);
         let mut rows = sim::truth::rows(&machine, &outcome.seen);
