@@ -106,6 +106,9 @@ pub enum Kernel {
     PerTwoLoads,
     /// Warm a chain, let `partner` walk another, time the first again (Größler, sections 4.5 and 4.6).
     Disturb,
+    /// All lanes of a warp load, each its own element again and again ([`Order::Lanes`]): the time of `timed_loads` and of
+    /// twice as many loads, `rounds` times (Mei et al., section 3.1). `stride` is the width of one lane's access.
+    Warp,
 }
 
 impl Kernel {
@@ -117,6 +120,7 @@ impl Kernel {
             Kernel::PerLoad => "per_load",
             Kernel::PerTwoLoads => "per_two_loads",
             Kernel::Disturb => "disturb",
+            Kernel::Warp => "warp",
         }
     }
 
@@ -160,6 +164,13 @@ pub enum Order {
         granule: Bytes,
         /// In a random cycle, not in ascending order.
         shuffled: bool,
+    },
+    /// Every lane of a warp has one element, which it loads again and again ([`Kernel::Warp`] only).
+    Lanes {
+        /// Byte offset of each lane's element, lane 0 first; lanes of one element share it.
+        offsets: Vec<u64>,
+        /// Width of a bank that is asked for, where a device can be asked; its own choice when absent.
+        bank_width: Option<Bytes>,
     },
 }
 
@@ -287,6 +298,7 @@ impl Experiment {
             Order::Paged { page, lines } => (self.footprint.0 / page.0.max(1)).saturating_mul(u64::from(*lines)),
             Order::Listed { offsets } => offsets.len() as u64,
             Order::Pages { .. } => 2 * (self.footprint / self.stride),
+            Order::Lanes { .. } => 1,
             _ => self.footprint / self.stride,
         }
     }
@@ -295,6 +307,12 @@ impl Experiment {
     pub fn defect(&self) -> Option<String> {
         if self.kernel == Kernel::Clock {
             return None;
+        }
+        if let Order::Lanes { offsets, bank_width } = &self.order {
+            return self.lanes_defect(offsets, *bank_width);
+        }
+        if self.kernel == Kernel::Warp {
+            return Some("a warp's loads need an element for each lane".into());
         }
         let element = self.path.element();
         if self.stride < element || !self.stride.0.is_multiple_of(element.0) {
@@ -325,8 +343,7 @@ impl Experiment {
             return Some(format!("granule {granule} does not divide stride {} into pairs", self.stride));
         }
         if let Order::Listed { offsets } = &self.order {
-            let outside =
-                |o: &&u64| **o > self.footprint.0.saturating_sub(element.0) || !o.is_multiple_of(element.0);
+            let outside = |o: &&u64| **o > self.footprint.0.saturating_sub(element.0) || !o.is_multiple_of(element.0);
             if let Some(offset) = offsets.iter().find(outside) {
                 return Some(format!("offset {offset} is no {element} element of a footprint of {}", self.footprint));
             }
@@ -342,7 +359,39 @@ impl Experiment {
         }
         None
     }
+
+    /// [`Experiment::defect`] of loads by all lanes of a warp.
+    fn lanes_defect(&self, offsets: &[u64], bank_width: Option<Bytes>) -> Option<String> {
+        let width = self.stride;
+        if self.kernel != Kernel::Warp || self.path != LoadPath::Shared {
+            return Some("elements of lanes are loaded by the warp kernel, from shared memory".into());
+        }
+        if self.partner.is_some() {
+            return Some("a disturbance, and only a disturbance, has a partner".into());
+        }
+        if !WARP_ACCESSES.contains(&width) {
+            return Some(format!("a lane loads 4, 8 or 16 B at once, not {width}"));
+        }
+        if bank_width.is_some_and(|asked| !BANK_WIDTHS.contains(&asked)) {
+            return Some("a bank that can be asked for is 4 or 8 B wide".into());
+        }
+        if offsets.len() != WARP {
+            return Some(format!("{} elements for the {WARP} lanes of a warp", offsets.len()));
+        }
+        let outside = |o: &&u64| **o > self.footprint.0.saturating_sub(width.0) || !o.is_multiple_of(width.0);
+        offsets
+            .iter()
+            .find(outside)
+            .map(|offset| format!("offset {offset} is no {width} element of a footprint of {}", self.footprint))
+    }
 }
+
+/// Lanes of a warp: 32 on every NVIDIA GPU so far.
+pub const WARP: usize = 32;
+/// Widths of one lane's access that PTX has: one, two and four words (`ld.shared.u32`, `.v2.u32`, `.v4.u32`).
+pub const WARP_ACCESSES: [Bytes; 3] = [Bytes(4), Bytes(8), Bytes(16)];
+/// Widths of a bank that a driver can be asked for (`CUsharedconfig` in `cuda.h`).
+pub const BANK_WIDTHS: [Bytes; 2] = [Bytes(4), Bytes(8)];
 
 /// Longest chain that is built: 2^26 elements, half a gigabyte of order on the host.
 const MAX_LAP: u64 = 1 << 26;

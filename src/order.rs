@@ -28,7 +28,7 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             shuffle(&mut offsets, &mut rng);
             offsets
         }
-        Order::Listed { offsets } => offsets.clone(),
+        Order::Listed { offsets } | Order::Lanes { offsets, .. } => offsets.clone(),
         Order::Pages { granule, shuffled } => {
             // Within the first large page of a stride: so each line is on a page of its own however the chain is aligned.
             let places = stride.min(LARGE_PAGE.0) / granule.0;

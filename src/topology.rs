@@ -242,6 +242,29 @@ pub struct Element {
     /// Of each SM, `sm` in ascending `%smid`: its `partition` and its `group` within that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sm_map: Option<Finding>,
+    /// Banks of shared memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub banks: Option<Finding>,
+    /// Bytes that a bank gives at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank_width: Option<Finding>,
+    /// Widths of the pieces that go to the banks in turn, as a program can choose them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank_modes: Option<Finding>,
+    /// Cycles for each further row that lanes of a warp want of one bank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict_cycles: Option<Finding>,
+    /// Whether lanes that want the same word are served at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcast: Option<Finding>,
+    /// Padding of the rows of 32 x 32 elements by which a column is read without conflicts: a list of `width` (bytes of an
+    /// element), `words` (of 4 bytes; null if none was found) and, where banks can be chosen, `mode`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub padding: Option<Finding>,
+    /// Latency of a warp's load by stride: a list of `width` (bytes a lane), `stride` (in elements), `cycles`, `ways` (null if
+    /// no whole number) and, where banks can be chosen, `mode`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank_curve: Option<Finding>,
 }
 
 impl Element {
@@ -270,6 +293,13 @@ impl Element {
             ("near_latency", &self.near_latency),
             ("far_latency", &self.far_latency),
             ("sm_map", &self.sm_map),
+            ("banks", &self.banks),
+            ("bank_width", &self.bank_width),
+            ("bank_modes", &self.bank_modes),
+            ("conflict_cycles", &self.conflict_cycles),
+            ("broadcast", &self.broadcast),
+            ("padding", &self.padding),
+            ("bank_curve", &self.bank_curve),
         ];
         let mut all: Vec<_> = plain.into_iter().filter_map(|(name, f)| Some((name, f.as_ref()?))).collect();
         if let Some(latency) = &self.latency {

@@ -32,9 +32,12 @@ const PTX: &str = "\
 
 /// The stand-in, built once for this program, under the driver's name.
 fn library(feature: Option<&'static str>) -> PathBuf {
-    static WHOLE: OnceLock<PathBuf> = OnceLock::new();
-    static PARTIAL: OnceLock<PathBuf> = OnceLock::new();
-    let built = if feature.is_some() { &PARTIAL } else { &WHOLE };
+    static BUILT: [OnceLock<PathBuf>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+    let built = match feature {
+        None => &BUILT[0],
+        Some("missing-symbol") => &BUILT[1],
+        Some(_) => &BUILT[2],
+    };
     built
         .get_or_init(|| {
             let target =
@@ -153,6 +156,10 @@ fn a_healthy_driver_does_all_that_the_seam_asks() {
         );
         gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(Bytes::kib(64))).unwrap();
         gpu.set_attribute(function, FunctionAttribute::Carveout(0)).unwrap();
+        for width in [Some(Bytes(4)), Some(Bytes(8)), None] {
+            gpu.set_attribute(function, FunctionAttribute::BankWidth(width)).unwrap();
+        }
+        says(&failure(gpu.set_attribute(function, FunctionAttribute::BankWidth(Some(Bytes(16))))), &["4 or 8 B"]);
         says(
             &failure(gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(Bytes::kib(228)))),
             &["228 KiB", "at most 227 KiB"],
@@ -444,6 +451,30 @@ fn a_device_without_a_carveout() {
         let error = failure(gpu.set_attribute(function, FunctionAttribute::Carveout(50)));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["carveout of 50 %"]);
+    });
+}
+
+#[test]
+fn a_driver_without_a_choice_of_banks() {
+    let partial = |child| with_driver(child, &library(Some("no-bank-config")), "none");
+    in_child("a_driver_without_a_choice_of_banks", partial, || {
+        let mut gpu = open();
+        let (_, function) = loaded(&mut gpu);
+        let error = failure(gpu.set_attribute(function, FunctionAttribute::BankWidth(Some(Bytes(8)))));
+        assert!(matches!(error, Error::Unsupported { .. }));
+        says(&error, &["this driver does not have cuFuncSetSharedMemConfig"]);
+        gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
+    });
+}
+
+#[test]
+fn a_device_without_a_choice_of_banks() {
+    faulty("a_device_without_a_choice_of_banks", "no-bank-choice", || {
+        let mut gpu = open();
+        let (_, function) = loaded(&mut gpu);
+        let error = failure(gpu.set_attribute(function, FunctionAttribute::BankWidth(Some(Bytes(8)))));
+        assert!(matches!(error, Error::Unsupported { .. }));
+        says(&error, &["width of shared memory's banks"]);
     });
 }
 

@@ -49,10 +49,15 @@ fn entries() -> Vec<Entry> {
         sm: Some(3),
         ..chase()
     };
+    let warp = Experiment {
+        order: Order::Lanes { offsets: vec![0, 8, 8], bank_width: Some(Bytes(8)) },
+        ..Experiment::chase(Kernel::Warp, LoadPath::Shared, Bytes(64), Bytes(8))
+    };
     vec![
         Entry::new(4, chase(), Ok(samples), 0.5),
         Entry::new(5, disturb, Err(Failure::failed("illegal, \"address\"\nat line 2")), 1.0),
         Entry::new(6, Experiment::clock(10, 0, 0), Ok(Samples { laps, clocks, ..Samples::default() }), 1.5),
+        Entry::new(7, warp, Err(Failure::Interrupted), 2.0),
     ]
 }
 
@@ -69,7 +74,7 @@ fn every_experiment_and_every_sample_has_a_row() {
         summary.files.iter().map(|f| (f.path.strip_prefix(&dir).unwrap().to_str().unwrap(), f.rows)).collect();
     let device = table(&dir, "device.csv").lines().count() as u64 - 1;
     let expected =
-        [("experiments.csv", 3), ("latencies.csv", 12), ("laps.csv", 2), ("clocks.csv", 1), ("device.csv", device)];
+        [("experiments.csv", 4), ("latencies.csv", 12), ("laps.csv", 2), ("clocks.csv", 1), ("device.csv", device)];
     assert_eq!(rows, expected);
     for file in &summary.files {
         assert_eq!(file.bytes, fs::metadata(&file.path).unwrap().len());
@@ -79,16 +84,18 @@ fn every_experiment_and_every_sample_has_a_row() {
     let (header, rows) = experiments.split_once("\r\n").unwrap();
     assert_eq!(
         header,
-        "number,kernel,kernel_version,path,footprint_B,stride_B,order,granule_B,page_B,lines_per_page,warm_laps,\
-         timed_loads,rounds,walk,prepare,fill_passes,alone,sm_asked,allocation,carveout_percent,partner_path,\
+        "number,kernel,kernel_version,path,footprint_B,stride_B,order,granule_B,page_B,lines_per_page,offsets_B,bank_width_B,\
+         warm_laps,timed_loads,rounds,walk,prepare,fill_passes,alone,sm_asked,allocation,carveout_percent,partner_path,\
          partner_footprint_B,partner_stride_B,partner_thread,partner_block_threads,seed,repeat,at_s,outcome,failure,\
          smid,base_address"
     );
     let expected = [
-        "4,per_load,1,ca,256,32,random,,,,1,8,1,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400",
-        "5,disturb,1,ca,256,32,paged,,128,2,1,8,1,resident,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
+        "4,per_load,1,ca,256,32,random,,,,,,1,8,1,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400",
+        "5,disturb,1,ca,256,32,paged,,128,2,,,1,8,1,resident,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
          \"illegal, \"\"address\"\"\nat line 2\",,",
-        "6,clock,1,cg,8,8,sequential,,,,1,10,1,resident,nothing,,true,0,0,,,,,,,0,0,1.5,measured,,0,",
+        "6,clock,1,cg,8,8,sequential,,,,,,1,10,1,resident,nothing,,true,0,0,,,,,,,0,0,1.5,measured,,0,",
+        "7,warp,1,shared,64,8,lanes,,,,0 8 8,8,1,8,1,resident,nothing,,false,,0,0,,,,,,0,0,2,failed,\
+         interrupted before it was measured,,",
     ];
     assert_eq!(rows, expected.map(|row| format!("{row}\r\n")).concat());
     assert_eq!(table(&dir, "laps.csv"), "number,lap,loads,duration_cycles\r\n6,0,8,280\r\n6,1,16,560\r\n");

@@ -8,6 +8,7 @@
 //! Contract of all of them: no value is NaN or infinite. Nothing here prints, fails or keeps state, and what draws
 //! random numbers takes a seed.
 
+pub mod bank_map;
 pub mod bootstrap;
 pub mod change_point;
 pub mod cluster;

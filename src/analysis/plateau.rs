@@ -35,7 +35,7 @@ pub struct Step {
 /// Standard errors that are not chance.
 const SIGNIFICANT: f64 = 5.0;
 /// A new step is at least this share of the one before: a plateau's last creep is less.
-const STEP_SHARE: f64 = 0.25;
+const STEP_SHARE: f64 = 0.3;
 /// The curve has stopped rising where a point is above the one before by no more than this share of the step, or by no more
 /// than [`QUIET`] standard errors. A level whose entries map several of the pages walked is overflowed little by little.
 const CREEP: f64 = 0.05;
@@ -47,7 +47,7 @@ pub fn steps(points: &[Point]) -> Vec<Step> {
     let mut found: Vec<Step> = Vec::new();
     let mut start = 0;
     while start < points.len() {
-        let height_before = found.last().map_or(0.0, |s| s.above.unwrap_or(s.below) - s.below);
+        let height_before = found.last().map_or(0.0, |s| points[start].mean - s.below);
         // The plateau takes points in as long as they do not rise above what it has.
         let mut grown = start + 1;
         while grown < points.len() && !rises(&points[start..grown], &points[grown..], height_before) {
@@ -90,9 +90,7 @@ fn rises(plateau: &[Point], rest: &[Point], step_before: f64) -> bool {
     let level = height(plateau);
     let error = plateau.iter().map(|p| p.error).fold(f64::MAX, f64::min);
     // Two in a row, where there are two: one may be chance.
-    rest.iter()
-        .take(2)
-        .all(|p| p.mean - level > (SIGNIFICANT * p.error.hypot(error)).max(STEP_SHARE * step_before))
+    rest.iter().take(2).all(|p| p.mean - level > (SIGNIFICANT * p.error.hypot(error)).max(STEP_SHARE * step_before))
 }
 
 #[cfg(test)]

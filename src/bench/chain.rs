@@ -152,7 +152,7 @@ pub(super) fn expected_end(experiment: &Experiment, offsets: &[u64], ring: u64) 
         (Kernel::Clock, _) => 0,
         (Kernel::Lap, _) => after(warm + 3 * timed * u64::from(experiment.rounds)),
         (Kernel::PerTwoLoads, _) => after(warm + 2 * timed),
-        (Kernel::Disturb, _) => offsets[0],
+        (Kernel::Disturb | Kernel::Warp, _) => offsets[0],
         (Kernel::PerLoad, Walk::Straight) => after(warm + timed),
         (Kernel::PerLoad, Walk::Resident) if is_open(experiment) && lap < ring => lap * experiment.stride.0,
         (Kernel::PerLoad, Walk::Resident) => offsets[0],

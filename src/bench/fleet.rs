@@ -118,6 +118,7 @@ fn cost(experiment: &Experiment) -> u64 {
     let walked = match (experiment.kernel, experiment.walk) {
         (Kernel::Clock, _) => 10 * timed,
         (Kernel::Lap, _) => 3 * timed * u64::from(experiment.rounds),
+        (Kernel::Warp, _) => WARP_LOADS * 3 * timed * u64::from(experiment.rounds),
         (_, Walk::Resident) => timed + timed.div_ceil(super::window(experiment.path)) * 2 * lap,
         (_, Walk::Straight) => timed,
     };
@@ -129,6 +130,8 @@ fn cost(experiment: &Experiment) -> u64 {
     lap.saturating_mul(1 + u64::from(experiment.warm_laps)).saturating_add(walked).saturating_add(prepared)
 }
 
+/// What a load by all lanes of a warp counts as.
+const WARP_LOADS: u64 = 8;
 /// What a flush counts as.
 const FLUSH_LOADS: u64 = 200_000;
 

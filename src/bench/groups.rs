@@ -1,6 +1,6 @@
 //! Which experiments of a batch may share a launch.
 
-use crate::experiment::{Experiment, LoadPath, Order, Partner, Prepare};
+use crate::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, WARP};
 use crate::kernels::Program;
 use crate::units::Bytes;
 
@@ -14,6 +14,8 @@ struct Key {
     constants: Option<(Experiment, Option<Partner>)>,
     /// Shared memory of a block depends on the chain only for the shared path.
     shared_chain: Option<Bytes>,
+    /// Banks are chosen for a whole launch.
+    bank_width: Option<Bytes>,
 }
 
 impl Key {
@@ -30,11 +32,20 @@ impl Key {
         Key {
             program: Program::of(experiment),
             carveout: experiment.carveout,
-            block: experiment.partner.as_ref().map_or(1, |p| p.block),
+            block: block(experiment),
             constants,
             shared_chain: (experiment.path == LoadPath::Shared).then_some(experiment.footprint),
+            bank_width: match experiment.order {
+                Order::Lanes { bank_width, .. } => bank_width,
+                _ => None,
+            },
         }
     }
+}
+
+/// Threads of the block that runs an experiment.
+pub(super) fn block(experiment: &Experiment) -> u32 {
+    if experiment.kernel == Kernel::Warp { WARP as u32 } else { experiment.partner.as_ref().map_or(1, |p| p.block) }
 }
 
 /// Splits a batch into launches of at most `sms` experiments; numbers are indices into the batch. Experiments that must be
@@ -69,7 +80,6 @@ pub(super) fn launches(batch: &[(usize, &Experiment)], sms: usize) -> Vec<Vec<us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Kernel;
 
     fn chase(path: LoadPath, footprint: u64) -> Experiment {
         Experiment::chase(Kernel::PerLoad, path, Bytes(footprint), Bytes(64))
@@ -98,5 +108,17 @@ mod tests {
         let on_two = Experiment { sm: Some(2), ..chase(LoadPath::GlobalCa, 1024) };
         let batch = [on_two.clone(), alone, on_two.clone(), chase(LoadPath::GlobalCa, 2048)];
         assert_eq!(split(&batch, 4), [vec![0, 3], vec![1], vec![2]]);
+    }
+
+    #[test]
+    fn warps_share_a_launch_if_they_ask_for_the_same_banks() {
+        let warp = |lane: u64, bank_width| Experiment {
+            order: Order::Lanes { offsets: vec![4 * lane; WARP], bank_width },
+            ..Experiment::chase(Kernel::Warp, LoadPath::Shared, Bytes(1024), Bytes(4))
+        };
+        let batch = [warp(0, None), warp(1, Some(Bytes(8))), warp(2, None), warp(3, Some(Bytes(8)))];
+        assert_eq!(split(&batch, 4), [vec![0, 2], vec![1, 3]]);
+        let wide = Experiment { stride: Bytes(8), ..warp(2, None) };
+        assert_eq!(split(&[warp(0, None), wide], 4), [vec![0], vec![1]], "each width has a kernel of its own");
     }
 }

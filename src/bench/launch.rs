@@ -7,7 +7,7 @@ use super::{ATTEMPTS, Bench, WINDOW};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
 use crate::gpu::{Function, Launch, Result};
 use crate::kernels::Program;
-use crate::kernels::idiom::{CONSTANT_BYTES, LOCAL_BYTES};
+use crate::kernels::idiom::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
 use crate::kernels::job::{Done, JOB_BYTES, Job};
 use crate::samples::Failure;
 use crate::units::{Bytes, MIB};
@@ -59,14 +59,20 @@ impl Bench<'_> {
     pub(super) fn launch_together(&mut self, experiments: &[&Experiment]) -> Result<Vec<Outcome>> {
         let program = Program::of(experiments[0]);
         let loaded = self.programs.get(self.gpu, program)?;
-        let block = experiments[0].partner.as_ref().map_or(1, |p| p.block);
+        let block = super::groups::block(experiments[0]);
         let shared_chain = if experiments[0].path == LoadPath::Shared { experiments[0].footprint } else { Bytes(0) };
         let shared = if program == Program::Clock {
             Bytes(0)
+        } else if let Program::Warp(_) = program {
+            // No times are kept there; what comes before the first row of banks is left out.
+            shared_chain + Bytes(BANK_ROW)
         } else {
             Bytes(4 * super::window(experiments[0].path)) + shared_chain
         };
         self.programs.configure(self.gpu, program, loaded.function, experiments[0].carveout, shared)?;
+        if let Order::Lanes { bank_width, .. } = experiments[0].order {
+            self.programs.choose_banks(self.gpu, program, loaded.function, bank_width)?;
+        }
 
         let transfer = Instant::now();
         let mut prepared = self.prepare(experiments)?;

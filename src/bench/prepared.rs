@@ -1,7 +1,7 @@
 //! One experiment made ready: its job, and the check of what came back from it.
 
 use super::chain::{self, Placed};
-use crate::experiment::{Experiment, Kernel, LoadPath, Partner, Walk};
+use crate::experiment::{Experiment, Kernel, LoadPath, Partner, WARP, Walk};
 use crate::gpu::{DevicePtr, Texture};
 use crate::kernels::Program;
 use crate::kernels::idiom::UNROLL_SHIFT;
@@ -34,11 +34,16 @@ fn rounded_lap_loads(experiment: &Experiment) -> u32 {
     experiment.timed_loads.next_multiple_of(1 << UNROLL_SHIFT)
 }
 
+/// Whether the samples are times of many loads, twice as many every other time.
+fn times_laps(experiment: &Experiment) -> bool {
+    matches!(experiment.kernel, Kernel::Lap | Kernel::Warp)
+}
+
 /// Bytes that the samples of an experiment take on the device.
 pub(super) fn output_bytes(experiment: &Experiment) -> usize {
     match experiment.kernel {
         Kernel::Clock => 16,
-        Kernel::Lap => 16 * experiment.rounds as usize,
+        Kernel::Lap | Kernel::Warp => 16 * experiment.rounds as usize,
         _ => 4 * (experiment.timed_loads as usize).next_multiple_of(2),
     }
 }
@@ -59,12 +64,16 @@ impl Prepared<'_> {
             texture: self.texture.map_or(0, |t| t.0),
             lap: e.lap(),
             warm_laps: u64::from(e.warm_laps),
-            timed_loads: u64::from(if e.kernel == Kernel::Lap { rounded_lap_loads(e) } else { e.timed_loads }),
+            timed_loads: u64::from(if times_laps(e) { rounded_lap_loads(e) } else { e.timed_loads }),
             window: super::window(e.path),
             resident: u64::from(e.walk == Walk::Resident),
             out: self.out.0,
             order: self.list.0,
-            stride_or_rounds: if matches!(program, Program::Lap(_)) { u64::from(e.rounds) } else { 0 },
+            stride_or_rounds: if matches!(program, Program::Lap(_) | Program::Warp(_)) {
+                u64::from(e.rounds)
+            } else {
+                0
+            },
             partner_start: partner.map_or(0, |p| chain::value(p.partner.path, p.origin, 0)),
             partner_texture: partner.and_then(|p| p.texture).map_or(0, |t| t.0),
             partner_loads: partner.map_or(0, |p| u64::from(p.partner.laps) * p.offsets.len() as u64),
@@ -87,7 +96,7 @@ impl Prepared<'_> {
             return Ok(samples);
         }
         let rounded = Experiment { timed_loads: rounded_lap_loads(e), ..e.clone() };
-        let walked = if e.kernel == Kernel::Lap { &rounded } else { e };
+        let walked = if times_laps(e) { &rounded } else { e };
         let origin = if matches!(e.path, LoadPath::Shared | LoadPath::Local) { done.origin } else { self.origin() };
         let ring = self.chain.map_or(e.lap(), |c| c.ring);
         let end = chain::value(e.path, origin, chain::expected_end(walked, &self.offsets, ring));
@@ -95,6 +104,12 @@ impl Prepared<'_> {
             return Err(Failure::failed(format!(
                 "wrong checksum: the chain ended at {:#x} instead of {end:#x}, so these are not the loads that were asked for",
                 done.end
+            )));
+        }
+        if e.kernel == Kernel::Warp && done.partner_end != WARP as u64 {
+            return Err(Failure::failed(format!(
+                "wrong checksum: {} of {WARP} lanes ended at their own element, so these are not the loads that were asked for",
+                done.partner_end
             )));
         }
         if let Some(p) = &self.partner {
@@ -106,7 +121,7 @@ impl Prepared<'_> {
                 )));
             }
         }
-        if e.kernel == Kernel::Lap {
+        if times_laps(e) {
             samples.laps =
                 words.enumerate().map(|(i, cycles)| Lap { loads: walked.timed_loads << (i & 1), cycles }).collect();
         } else {

@@ -30,6 +30,8 @@ pub struct Compiled {
 pub(super) struct Programs {
     loaded: HashMap<Program, std::result::Result<Loaded, Error>>,
     settings: HashMap<(Program, bool), u64>,
+    /// Width of a bank that was last asked for, where one was.
+    banks: HashMap<Program, Option<Bytes>>,
     pub compiled: Vec<Compiled>,
     pub compile_time: Duration,
 }
@@ -89,6 +91,21 @@ impl Programs {
         {
             gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(shared))?;
             self.settings.insert((program, true), shared.0);
+        }
+        Ok(())
+    }
+
+    /// Asks for a width of shared memory's banks, where that has changed; `None` is the driver's own choice.
+    pub fn choose_banks(
+        &mut self,
+        gpu: &mut dyn Gpu,
+        program: Program,
+        function: Function,
+        width: Option<Bytes>,
+    ) -> Result<()> {
+        if self.banks.get(&program).copied().unwrap_or(None) != width {
+            gpu.set_attribute(function, FunctionAttribute::BankWidth(width))?;
+            self.banks.insert(program, width);
         }
         Ok(())
     }

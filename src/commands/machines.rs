@@ -194,18 +194,21 @@ fn explain_rest<'m>(page: &mut Page<'m>, spec: &'m Spec) {
             &["page", "sets", "ways", "set_ways", "replacement", "penalty", "scope"],
         );
     }
+    let modes: Vec<String> = spec.shared.modes.iter().map(|mode| format!("{} B", mode.get())).collect();
+    let modes = if modes.is_empty() { String::new() } else { format!(" (words of {} in turn)", modes.join(" or ")) };
     page.heading("Shared memory", &spec.shared.sources);
     page.line(
         &format!(
-            "{} of an SM, {} of a block; {} cycles, {} banks of {} B, {} cycles for each further word",
+            "{} of an SM, {} of a block; {} cycles, {} banks of {} B{}, {} cycles for each further row",
             Bytes(spec.shared.per_multiprocessor.0),
             Bytes(spec.shared.per_block_optin.unwrap_or(spec.shared.per_block).0),
             spec.shared.cycles.get(),
             spec.shared.banks.get(),
             spec.shared.bank_width.get(),
+            modes,
             spec.shared.conflict.get()
         ),
-        &["per_multiprocessor", "per_block", "per_block_optin", "cycles", "banks", "bank_width", "conflict"],
+        &["per_multiprocessor", "per_block", "per_block_optin", "cycles", "banks", "bank_width", "modes", "conflict"],
     );
 }
 

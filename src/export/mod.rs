@@ -122,6 +122,8 @@ const EXPERIMENTS: &[&str] = &[
     "granule_B",
     "page_B",
     "lines_per_page",
+    "offsets_B",
+    "bank_width_B",
     "warm_laps",
     "timed_loads",
     "rounds",
@@ -148,6 +150,12 @@ const EXPERIMENTS: &[&str] = &[
 
 fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
     let e = &entry.experiment;
+    let (offsets, bank_width) = match &e.order {
+        Order::Listed { offsets } => (Some(offsets), None),
+        Order::Lanes { offsets, bank_width } => (Some(offsets), bank_width.map(|width| width.0)),
+        _ => (None, None),
+    };
+    let offsets = offsets.map(|all| all.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
     let (order, granule, page, lines) = match &e.order {
         Order::Sequential => ("sequential", None, None, None),
         Order::Random => ("random", None, None, None),
@@ -156,6 +164,7 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         Order::Listed { .. } => ("listed", None, None, None),
         Order::Pages { granule, shuffled: false } => ("pages", Some(granule.0), None, None),
         Order::Pages { granule, shuffled: true } => ("pages_shuffled", Some(granule.0), None, None),
+        Order::Lanes { .. } => ("lanes", None, None, None),
     };
     let walk = match e.walk {
         Walk::Resident => "resident",
@@ -183,6 +192,8 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         &Maybe(granule),
         &Maybe(page),
         &Maybe(lines),
+        &Maybe(offsets),
+        &Maybe(bank_width),
         &e.warm_laps,
         &e.timed_loads,
         &e.rounds,

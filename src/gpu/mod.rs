@@ -52,6 +52,9 @@ pub enum FunctionAttribute {
     MaxDynamicShared(Bytes),
     /// Preferred share of the unified memory for shared memory, in per cent (a hint).
     Carveout(u8),
+    /// Width of shared memory's banks, 4 or 8 bytes; the driver's own choice if none. Devices of compute capability 3.x have
+    /// the choice; others take the request and do nothing.
+    BankWidth(Option<Bytes>),
 }
 
 /// What can go wrong below the seam.

@@ -15,6 +15,9 @@ pub const CONSTANT_BYTES: u64 = 65536;
 pub const CONSTANT_SYMBOL: &str = "constant_chain";
 /// Loads in the body of the whole-lap loop, as a power of two.
 pub const UNROLL_SHIFT: u32 = 3;
+/// Alignment of a warp's elements in shared memory, in bytes: 32 banks of 8 bytes, the longest row of banks known (CUDA C
+/// Programming Guide, compute capability 3.x). So an element's bank follows from its offset.
+pub const BANK_ROW: u64 = 256;
 
 /// One of the (at most two) chases in a kernel: the path and the letter of its registers.
 #[derive(Clone, Copy)]
@@ -144,6 +147,36 @@ claim_read:
 \t@%z bra \tleave;",
         job_of_this_sm()
     )
+}
+
+/// Takes the job of this SM for a block of one warp, or leaves. As [`claim_block`], by a word of the dynamic shared memory:
+/// a variable would displace what comes after it by a bank.
+pub fn claim_warp() -> String {
+    format!(
+        "{}
+\tmov.u32 \t%me, %tid.x;
+\tsetp.eq.u32 \t%first, %me, 0;
+\t@!%first bra \tclaim_read;
+\tatom.global.exch.b32 \t%taken, [%job], 0;
+\tst.shared.u32 \t[window], %taken;
+claim_read:
+\tbar.sync \t0;
+\tld.shared.u32 \t%taken, [window];
+\tbar.sync \t0;
+\tsetp.eq.u32 \t%z, %taken, 0;
+\t@%z bra \tleave;",
+        job_of_this_sm()
+    )
+}
+
+/// A load of so many bytes from the address that `%pa` holds: its first word is the address of the next. It is volatile so
+/// that no compiler narrows it to the one word that is used.
+pub fn wide_load(bytes: u32) -> String {
+    match bytes {
+        16 => "ld.volatile.shared.v4.u32 \t{%pa, %unused0, %unused1, %unused2}, [%pa];".into(),
+        8 => "ld.volatile.shared.v2.u32 \t{%pa, %unused0}, [%pa];".into(),
+        _ => "ld.volatile.shared.u32 \t%pa, [%pa];".into(),
+    }
 }
 
 fn offset_of(field: &str) -> u64 {

@@ -10,7 +10,7 @@ pub mod job;
 use minijinja::value::Value;
 use minijinja::{Environment, context};
 
-use crate::experiment::{Experiment, Kernel, LoadPath};
+use crate::experiment::{Experiment, Kernel, LoadPath, WARP_ACCESSES};
 use idiom::Agent;
 
 /// Compute capability that the text names: old on purpose, the driver translates it for what it finds.
@@ -79,6 +79,11 @@ pub enum Check {
         /// The path of the loads.
         path: LoadPath,
     },
+    /// As [`Check::Lap`], by loads of shared memory of this width.
+    Warp {
+        /// Bytes that a lane loads at once.
+        bytes: u32,
+    },
 }
 
 /// The text of one kernel: a module with one entry point.
@@ -111,6 +116,8 @@ pub enum Program {
     PerLoad(LoadPath, u32),
     /// Two agents: the first is timed, the second disturbs.
     Disturb(LoadPath, LoadPath),
+    /// All lanes of a warp, each of which loads so many bytes of shared memory at once.
+    Warp(u32),
 }
 
 /// Paths whose caches may be one and the same: the L1 data, texture, read-only and constant caches (Größler, section 4.5).
@@ -130,6 +137,7 @@ impl Program {
             (Kernel::Lap, _) => Program::Lap(experiment.path),
             (Kernel::PerTwoLoads, _) => Program::PerLoad(experiment.path, 2),
             (Kernel::Disturb, Some(partner)) => Program::Disturb(experiment.path, partner.path),
+            (Kernel::Warp, _) => Program::Warp(experiment.stride.0 as u32),
             (Kernel::PerLoad | Kernel::Disturb, _) => Program::PerLoad(experiment.path, 1),
         }
     }
@@ -143,6 +151,7 @@ impl Program {
         for a in DISTURBED_PATHS {
             all.extend(DISTURBED_PATHS.map(|b| Program::Disturb(a, b)));
         }
+        all.extend(WARP_ACCESSES.map(|bytes| Program::Warp(bytes.0 as u32)));
         all
     }
 
@@ -157,6 +166,7 @@ impl Program {
             Program::PerLoad(path, 1) => format!("per_load_{}", path.name()),
             Program::PerLoad(path, _) => format!("per_two_loads_{}", path.name()),
             Program::Disturb(a, b) => format!("disturb_{}_{}", a.name(), b.name()),
+            Program::Warp(bytes) => format!("warp_shared_{bytes}"),
         }
     }
 
@@ -164,6 +174,7 @@ impl Program {
         match self {
             Program::Lap(path) | Program::PerLoad(path, _) => (path, path),
             Program::Disturb(a, b) => (a, b),
+            Program::Warp(_) => (LoadPath::Shared, LoadPath::Shared),
             _ => (LoadPath::GlobalCg, LoadPath::GlobalCg),
         }
     }
@@ -195,6 +206,7 @@ impl Program {
             Program::Lap(_) => include_str!("ptx/lap.ptx"),
             Program::PerLoad(..) => include_str!("ptx/per_load.ptx"),
             Program::Disturb(..) => include_str!("ptx/disturb.ptx"),
+            Program::Warp(_) => include_str!("ptx/warp.ptx"),
         }
     }
 
@@ -203,6 +215,7 @@ impl Program {
             Program::Lap(path) => Check::Lap { path },
             Program::PerLoad(path, loads) => Check::PerLoad { path, loads },
             Program::Disturb(path, _) => Check::PerLoad { path, loads: 1 },
+            Program::Warp(bytes) => Check::Warp { bytes },
             _ => Check::None,
         }
     }
@@ -217,12 +230,15 @@ impl Program {
         let a = Agent { path: path_a, letter: 'a' };
         let b = Agent { path: path_b, letter: 'b' };
         let loads = if let Program::PerLoad(_, loads) = self { loads } else { 1 };
+        let wide = if let Program::Warp(bytes) = self { idiom::wide_load(bytes) } else { String::new() };
         let name = self.name();
         let rendered = environment(a, b, clock).render_str(
             self.template(),
             context! {
                 name => &name,
                 loads,
+                wide,
+                bank_row => idiom::BANK_ROW,
                 a => describe(a),
                 b => describe(b),
                 unroll => 1u32 << idiom::UNROLL_SHIFT,
@@ -264,6 +280,7 @@ fn environment(a: Agent, b: Agent, clock: ClockRead) -> Environment<'static> {
     env.add_function("registers", move || idiom::registers(clock));
     env.add_function("claim", idiom::claim);
     env.add_function("claim_block", idiom::claim_block);
+    env.add_function("claim_warp", idiom::claim_warp);
     env.add_function("field", |register: &str, name: &str| idiom::field(register, name));
     env.add_function("field32", |register: &str, name: &str| idiom::field32(register, name));
     env.add_function("agent_parameters", move |v: Value| idiom::agent_parameters(agent(v)));

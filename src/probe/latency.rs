@@ -79,7 +79,7 @@ fn laps(notebook: &Notebook, setting: &Setting) -> Vec<Experiment> {
 }
 
 /// Cycles a load, from the pairs of measurements of one experiment.
-fn cycles_a_load(sheet: &Sheet) -> Option<f64> {
+pub(super) fn cycles_a_load(sheet: &Sheet) -> Option<f64> {
     let differences: Vec<f64> = sheet
         .samples()
         .laps

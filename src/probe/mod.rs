@@ -4,6 +4,7 @@
 //! upper seam; it cannot know whether a GPU or a recording answers. To add an attribute: write its file here, give
 //! [`Element`](crate::topology::Element) a field for it, and fill the field in [`elements`].
 
+pub mod banks;
 pub mod capacity;
 pub mod clock;
 pub mod disturb;

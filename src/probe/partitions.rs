@@ -108,9 +108,9 @@ fn parts(count: usize, joined: impl Fn(usize, usize) -> bool) -> Vec<usize> {
         let mut reached = vec![start];
         of[start] = Some(next);
         while let Some(node) = reached.pop() {
-            for other in 0..count {
-                if of[other].is_none() && joined(node, other) {
-                    of[other] = Some(next);
+            for (other, part) in of.iter_mut().enumerate().filter(|(_, part)| part.is_none()) {
+                if joined(node, other) {
+                    *part = Some(next);
                     reached.push(other);
                 }
             }
@@ -252,9 +252,8 @@ impl Partitions {
         match self.correlations {
             None => finding.note("all SMs take the same time to the same line"),
             Some((within, across)) => {
-                let sizes: Vec<String> = (0..self.count)
-                    .map(|part| self.of_sm.iter().filter(|&&p| p == part).count().to_string())
-                    .collect();
+                let sizes: Vec<String> =
+                    (0..self.count).map(|part| self.of_sm.iter().filter(|&&p| p == part).count().to_string()).collect();
                 finding.note(format!(
                     "of {} SMs; correlation of their times at least {within:.2} within and at most {across:.2} across",
                     sizes.join(" and ")
@@ -304,7 +303,9 @@ mod tests {
 
     #[test]
     fn groups_stand_out_or_are_one() {
-        let row = |offset: f64, wobble: f64| (0..64).map(|l| if l % 2 == 0 { offset } else { 0.0 } + wobble * f64::from(l % 3)).collect();
+        let row = |offset: f64, wobble: f64| {
+            (0..64).map(|l| if l % 2 == 0 { offset } else { 0.0 } + wobble * f64::from(l % 3)).collect()
+        };
         let rows: Vec<Vec<f64>> = vec![row(0.0, 0.1), row(0.2, 0.2), row(40.0, 0.1), row(40.3, 0.0), row(0.1, 0.1)];
         assert_eq!(groups(&rows), [0, 0, 1, 1, 0]);
         let alike: Vec<Vec<f64>> = (0..6).map(|i| row(f64::from(i) * 0.3, 0.1)).collect();

@@ -27,8 +27,11 @@ use crate::units::Bytes;
 
 /// Most footprints beyond the capacity: enough for 128 sets and as many lines as unequal ones differ by.
 const MOST_STEPS: u64 = 160;
-/// Loads that revealing the sets of one cache may time, so that a large cache with many sets is not walked for minutes.
-const MOST_LOADS: u64 = 3_000_000;
+/// Loads that revealing the sets of one cache may time, so that a large cache with many sets is not walked for minutes and a
+/// recording stays small: enough for 64 sets of 6 ways (Fermi's L1 of 48 KiB) in [`MORE_LAPS`].
+const MOST_LOADS: u64 = 1_400_000;
+/// Fewer footprints than this in [`MORE_LAPS`] are not worth the time: the laps that there are must do.
+const FEWEST_STEPS: u64 = 32;
 /// Laps watched of each footprint: policies that draw or take turns do not miss on every line in each.
 const LAPS: u32 = 4;
 /// Laps watched where those differ.
@@ -58,6 +61,11 @@ pub struct Structure {
     footprint: Bytes,
 }
 
+/// Footprints of about so many lines that may be walked in so many laps.
+fn affordable(lines: u64, laps: u32) -> u64 {
+    MOST_LOADS / (lines.max(1) * u64::from(laps))
+}
+
 /// The lines of each footprint from the capacity on that missed in some of `laps`, where they began, and whether the laps
 /// differ.
 fn overflow(
@@ -69,7 +77,7 @@ fn overflow(
 ) -> Result<(Vec<Footprint>, u64, bool), Gap> {
     let fits = capacity.by_allocation.first().copied().unwrap_or(capacity.usable) / line;
     let thrash = capacity.thrash.map_or(fits + MOST_STEPS, |t| t / line);
-    let affordable = MOST_LOADS / (fits.max(1) * u64::from(laps));
+    let affordable = affordable(fits, laps);
     let steps = (thrash.saturating_sub(fits) + 1)
         .min(MOST_STEPS)
         .min(affordable)
@@ -111,7 +119,7 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
     notebook.once(&format!("structure {search:?}"), || {
         let line = capacity.line.clone()?;
         let (mut footprints, mut base, varies) = overflow(notebook, search, capacity, line, LAPS)?;
-        if varies {
+        if varies && affordable(footprints[0].lines as u64, MORE_LAPS) >= FEWEST_STEPS {
             (footprints, base, _) = overflow(notebook, search, capacity, line, MORE_LAPS)?;
         }
         let fits = footprints[0].lines;
@@ -165,9 +173,21 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding {
     ways.sort_unstable_by(|a, b| b.cmp(a));
     let (most, least) = (ways[0], ways[ways.len() - 1]);
     let seen = if sets.complete { "all sets".to_owned() } else { format!("the {} sets seen", ways.len()) };
+    // Where not all were seen, what nearly all of them have; a set may have been taken for two by a line that missed late.
+    let middle = ways[ways.len() / 2];
+    let others = ways.iter().filter(|&&w| w != middle).count();
+    if !sets.complete && others > 0 && others * RARE <= ways.len() {
+        return Finding::measured(middle, method)
+            .unit("lines")
+            .range(least as f64, most as f64)
+            .note(format!("of {seen}, {others} of which seem to have others, up to {most}"));
+    }
     let value = if most == least { json!(most) } else { json!(ways) };
     Finding::measured(value, method).unit("lines").range(least as f64, most as f64).note(format!("of {seen}"))
 }
+
+/// Of so many sets one may seem to differ from the others.
+const RARE: usize = 20;
 
 const METHOD: &str = "lines that begin to miss together as the footprint grows line by line";
 

@@ -41,8 +41,11 @@ const MOST_PAGES: u64 = 1 << 16;
 const MOST_ENTRIES: u64 = 8192;
 /// Part of the free memory that may be walked.
 const FREE_SHARE: (u64, u64) = (7, 8);
-/// Share of a level's pages that must miss before an overflow is believed in where single misses cannot be told.
-const BELIEVED: f64 = 0.1;
+/// Share of a level's pages that must miss before an overflow is believed in where single misses cannot be told: visits to
+/// a few pages differ in the mean by as much as a tenth of a miss.
+const BELIEVED: f64 = 0.5;
+/// Share that misses of one page too many where all entries are one set.
+const SHARP: f64 = 0.85;
 /// Share that misses of one and a half times as many pages as fit: twice as far from none as from all.
 const SMALLER_PAGES: f64 = 0.33;
 /// Share of loads that miss whatever the page: more is no chance.
@@ -57,10 +60,8 @@ const MOST_VISITS: u64 = 300_000;
 fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: bool) -> Experiment {
     let laps = if pages > FEW_LAPS.0 { FEW_LAPS.1 } else { LAPS };
     let order = Order::Pages { granule: LINE, shuffled };
-    let chase = Experiment {
-        order,
-        ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, distance * pages, distance)
-    };
+    let chase =
+        Experiment { order, ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, distance * pages, distance) };
     let lap = chase.lap() as u32;
     Experiment {
         warm_laps: 2,
@@ -221,14 +222,15 @@ struct Level {
     sets: Result<Sets, Gap>,
 }
 
-/// For each of these distances, how many pages fit.
-fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<u64>, Gap> {
+/// For each of these distances, how many pages fit, and whether one more does not: more may not have been tried.
+fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u64, bool)>, Gap> {
     let most = |distance: Bytes| (limit(notebook) / distance).min(2 * (rise.grown / rise.distance.0)).min(MOST_ENTRIES);
     let mut brackets: Vec<(u64, u64)> = distances.iter().map(|&d| (1, most(d) + 1)).collect();
     loop {
         let open: Vec<usize> = (0..brackets.len()).filter(|&i| brackets[i].1 - brackets[i].0 > 1).collect();
         if open.is_empty() {
-            return Ok(brackets.into_iter().map(|b| b.0).collect());
+            let tried = |i: usize| brackets[i].1 <= most(distances[i]);
+            return Ok((0..brackets.len()).map(|i| (brackets[i].0, tried(i))).collect());
         }
         let middles: Vec<u64> = open.iter().map(|&i| brackets[i].0.midpoint(brackets[i].1)).collect();
         let chases: Vec<Experiment> =
@@ -263,18 +265,21 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             std::iter::successors(Some(shortest), |d| Some(*d * 2)).take_while(|&d| d <= longest).collect();
         let distances: Vec<Bytes> = powers.iter().flat_map(|&d| [d, d + d / 2]).collect();
         let counts = fits(notebook, &rise, &distances)?;
-        let reach = |i: usize| (distances[i] * counts[i]).0 as f64;
+        let reach = |i: usize| (distances[i] * counts[i].0).0 as f64;
         // Where pages one and a half or two times as far apart fit over a longer stretch, some entries lie between them.
-        let page = (0..powers.len()).find(|i| {
+        let page = (0..powers.len()).filter(|i| counts[2 * i].1).find(|i| {
             let here = reach(2 * i);
-            reach(2 * i + 1) >= FITS_MORE * here
-                || distances.len() > 2 * i + 2 && reach(2 * i + 2) >= FITS_MORE * here
+            reach(2 * i + 1) >= FITS_MORE * here || distances.len() > 2 * i + 2 && reach(2 * i + 2) >= FITS_MORE * here
         });
         let Some(index) = page else {
-            return Gap::unknown(format!("pages of {shortest} to {longest} fit over the same footprint, as if none were apart"));
+            return Gap::unknown(format!(
+                "pages of {shortest} to {longest} fit over the same footprint, as if none were apart"
+            ));
         };
-        let (page, entries) = (powers[index], counts[2 * index]);
-        let most = (limit(notebook) / page).min(entries + MOST_STEPS).min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
+        let (page, entries) = (powers[index], counts[2 * index].0);
+        let most = (limit(notebook) / page)
+            .min(entries + MOST_STEPS)
+            .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
         let chases: Vec<Experiment> = (entries..=most).map(|n| walk(notebook, page, n, false)).collect();
         let sheets = notebook.read(&chases)?;
         let curve = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
@@ -283,10 +288,11 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .map(|s| Some(Footprint { lines: s.experiment.lap() as usize / 2, missed: rise.missed(s)? }))
             .collect();
         let sets = match footprints {
-            Some(footprints) => {
-                Sets::reveal(&footprints).map_err(|unclear| Gap::Unknown(structure::why_unclear(&unclear, footprints[0].lines)))
-            }
-            None => Gap::unknown("a single miss costs less than visits differ by, so that it cannot be told which pages miss"),
+            Some(footprints) => Sets::reveal(&footprints)
+                .map_err(|unclear| Gap::Unknown(structure::why_unclear(&unclear, footprints[0].lines))),
+            None => Gap::unknown(
+                "a single miss costs less than visits differ by, so that it cannot be told which pages miss",
+            ),
         };
         Ok(Level { rise, page, entries, curve, sets })
     })
@@ -299,7 +305,10 @@ impl Level {
         let step = self.page.0 as f64;
         let reach = self.page * self.entries;
         // Where single misses cannot be told, so many may go unseen.
-        let unseen = if self.rise.classes.is_some() { 0.0 } else { (BELIEVED * self.entries as f64).floor() * step };
+        // Where single misses cannot be told, so many may go unseen, unless one page more makes nearly all miss.
+        let sharp = self.curve.get(1).is_some_and(|c| c.1 > SHARP);
+        let unseen =
+            if self.rise.classes.is_some() || sharp { 0.0 } else { (BELIEVED * self.entries as f64).floor() * step };
         Finding::measured(reach.0, METHOD)
             .unit("B")
             .range(reach.0 as f64 - unseen, reach.0 as f64)

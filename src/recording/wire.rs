@@ -135,7 +135,7 @@ pub fn held(entry: &Entry) -> u64 {
 /// Bytes of an order that is written out.
 fn listed(experiment: &Experiment) -> u64 {
     match &experiment.order {
-        Order::Listed { offsets } => size_of_val(offsets.as_slice()) as u64,
+        Order::Listed { offsets } | Order::Lanes { offsets, .. } => size_of_val(offsets.as_slice()) as u64,
         _ => 0,
     }
 }

@@ -138,21 +138,21 @@ fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Lines> {
     })
 }
 
-/// Where the SMs are: a group for each partition, a row for each GPC. What is unknown comes last.
+/// Where the SMs are: a group for each partition, a row for each group. What is unknown comes last.
 fn sm_map(name: ElementName, rows: &[Value]) -> Option<Tiles> {
     struct Sm {
         partition: Option<u64>,
-        gpc: Option<u64>,
+        group: Option<u64>,
         tpc: Option<u64>,
         sm: u64,
     }
     let place = |row: &Value| {
         let number = |key: &str| row.get(key).and_then(Value::as_u64);
-        Some(Sm { partition: number("partition"), gpc: number("gpc"), tpc: number("tpc"), sm: number("sm")? })
+        Some(Sm { partition: number("partition"), group: number("group"), tpc: number("tpc"), sm: number("sm")? })
     };
     let (mut sms, left_out) = readable(rows, place)?;
     let last = |x: Option<u64>| (x.is_none(), x);
-    sms.sort_by_key(|s| (last(s.partition), last(s.gpc), last(s.tpc), s.sm));
+    sms.sort_by_key(|s| (last(s.partition), last(s.group), last(s.tpc), s.sm));
     let named = |what: &str, x: Option<u64>| x.map_or(format!("{what} unknown"), |x| format!("{what} {x}"));
     let tile = |s: &Sm| Tile {
         label: s.sm.to_string(),
@@ -160,18 +160,18 @@ fn sm_map(name: ElementName, rows: &[Value]) -> Option<Tiles> {
             "SM {}: {}, {}, {}",
             s.sm,
             named("partition", s.partition),
-            named("GPC", s.gpc),
+            named("group", s.group),
             named("TPC", s.tpc)
         ),
     };
-    let row = |same: &[Sm]| TileRow { name: named("GPC", same[0].gpc), tiles: same.iter().map(tile).collect() };
+    let row = |same: &[Sm]| TileRow { name: named("group", same[0].group), tiles: same.iter().map(tile).collect() };
     let group = |same: &[Sm]| TileGroup {
         name: named("Partition", same[0].partition),
-        rows: same.chunk_by(|a, b| a.gpc == b.gpc).map(row).collect(),
+        rows: same.chunk_by(|a, b| a.group == b.group).map(row).collect(),
     };
     let groups: Vec<TileGroup> = sms.chunk_by(|a, b| a.partition == b.partition).map(group).collect();
     Some(Tiles {
-        title: format!("{}: SMs by partition and GPC", name.title()),
+        title: format!("{}: SMs by partition and group", name.title()),
         description: format!("{} SMs in {} groups by partition{left_out}.", sms.len(), groups.len()),
         labels: "SMs".into(),
         groups,
@@ -236,14 +236,14 @@ mod tests {
             assert!(banks.contains(&format!(">{series}</text>")), "{banks}");
         }
         let map = json!([
-            {"sm": 0, "partition": 1, "gpc": 1, "tpc": 5}, {"sm": 1, "partition": 0, "gpc": null, "tpc": null},
-            {"sm": 2, "partition": null}, {"sm": 3, "partition": 0, "gpc": 2, "tpc": 0}
+            {"sm": 0, "partition": 1, "group": 1, "tpc": 5}, {"sm": 1, "partition": 0, "group": null, "tpc": null},
+            {"sm": 2, "partition": null}, {"sm": 3, "partition": 0, "group": 2, "tpc": 0}
         ]);
         let map = drawn("sm_map", map).unwrap();
-        let order = ["Partition 0", "GPC 2", "GPC unknown", "Partition 1", "Partition unknown"];
+        let order = ["Partition 0", "group 2", "group unknown", "Partition 1", "Partition unknown"];
         let at: Vec<usize> = order.iter().map(|n| map.find(&format!(">{n}</text>")).unwrap()).collect();
         assert!(at.is_sorted(), "{map}");
-        assert!(map.contains("<title>SM 0: partition 1, GPC 1, TPC 5</title>"), "{map}");
+        assert!(map.contains("<title>SM 0: partition 1, group 1, TPC 5</title>"), "{map}");
     }
 
     #[test]

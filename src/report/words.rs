@@ -169,6 +169,17 @@ pub(super) struct Detail {
     pub note: Option<String>,
 }
 
+/// One item of a list in words; an object as its keys and values.
+fn item(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Object(fields) => {
+            fields.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
 impl Detail {
     /// Of a finding that has a value, which a picture shows or cannot show.
     pub fn without_value(finding: &Finding, instead: &str) -> Self {
@@ -220,7 +231,8 @@ fn value(finding: &Finding) -> String {
         (serde_json::Value::Bool(b), _) => if *b { "yes" } else { "no" }.to_owned(),
         (serde_json::Value::Array(list), _) if list.is_empty() => "none".to_owned(),
         (serde_json::Value::Array(list), _) => {
-            list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect::<Vec<_>>().join(", ")
+            let objects = list.iter().any(serde_json::Value::is_object);
+            list.iter().map(item).collect::<Vec<_>>().join(if objects { "; " } else { ", " })
         }
         (other, _) => other.to_string(),
     };

@@ -67,6 +67,9 @@ fn answer(machine: &Machine, experiment: &Experiment) -> Result<Samples, Failure
     if experiment.path == LoadPath::Local && experiment.footprint > Bytes::kib(1) {
         return Err(Failure::unsupported("beyond local memory"));
     }
+    if experiment.kernel == Kernel::Warp {
+        return Err(Failure::unsupported("this model has no banks"));
+    }
     let offsets = order::offsets(experiment);
     let lap = offsets.len();
     let at = |i: usize| samples.base + offsets[i % lap];

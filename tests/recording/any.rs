@@ -12,6 +12,10 @@ fn orders() -> impl Strategy<Value = Order> {
         Just(Order::Random),
         bytes().prop_map(|granule| Order::Scattered { granule }),
         (bytes(), any::<u32>()).prop_map(|(page, lines)| Order::Paged { page, lines }),
+        prop::collection::vec(any::<u64>(), 0..40).prop_map(|offsets| Order::Listed { offsets }),
+        (prop::collection::vec(any::<u64>(), 0..40), prop::option::of(bytes()))
+            .prop_map(|(offsets, bank_width)| Order::Lanes { offsets, bank_width }),
+        (bytes(), any::<bool>()).prop_map(|(granule, shuffled)| Order::Pages { granule, shuffled }),
     ]
 }
 
@@ -20,7 +24,8 @@ fn paths() -> impl Strategy<Value = LoadPath> {
 }
 
 fn kernels() -> impl Strategy<Value = Kernel> {
-    prop::sample::select(vec![Kernel::Clock, Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads, Kernel::Disturb])
+    let all = [Kernel::Clock, Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads, Kernel::Disturb, Kernel::Warp];
+    prop::sample::select(all.to_vec())
 }
 
 fn prepares() -> impl Strategy<Value = Prepare> {

@@ -141,10 +141,24 @@ fn cache(out: &mut String, rng: &mut ChaCha8Rng, name: &str, shape: &Shape) -> u
 /// The machine of a seed.
 pub fn machine(seed: u64) -> Drawn {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let text = text(&mut rng);
-    let (text, noise) = text;
+    let (text, noise) = text(&mut rng);
+    let text = with_banks(text, &mut ChaCha8Rng::seed_from_u64(!seed));
     let machine = Machine::parse(&format!("machine {seed}"), &text);
     Drawn { machine: machine.unwrap_or_else(|defect| panic!("{defect}\n{text}")), noise }
+}
+
+/// Other banks, drawn apart so that nothing else of a machine changes: 16 to 64 of 4 or 8 bytes, a way of 1 to 40 cycles, and
+/// on half of those with wide banks a choice of two modes, which is asked for on compute capability 3.x.
+fn with_banks(text: String, rng: &mut ChaCha8Rng) -> String {
+    let (banks, width) = (pick(rng, &[16, 32, 32, 64]), pick(rng, &[4, 4, 8]));
+    let any = rng.random_range(1..40);
+    let conflict = pick(rng, &[1, 2, 14, 37, any]);
+    let modes = if width == 8 && rng.random_range(0..2) == 0 { pick(rng, &["[4, 8]", "[8, 4]"]) } else { "[]" };
+    let plain = "banks = 32\nbank_width = 4\nconflict = 2\n";
+    assert!(text.contains(plain), "the banks of a drawn machine are written otherwise");
+    let other = format!("banks = {banks}\nbank_width = {width}\nmodes = {modes}\nconflict = {conflict}\n");
+    let text = text.replace(plain, &other);
+    if modes == "[]" { text } else { text.replace("compute_capability = \"8.0\"", "compute_capability = \"3.5\"") }
 }
 
 const DATA_LINES: &[u64] = &[32, 64, 128, 256];

@@ -1,11 +1,14 @@
 //! What is true of a machine, attribute by attribute, for the addresses that a run used. Nothing here is copied from the
 //! machine file where it can be counted: a usable capacity is the number of consecutive lines that its sets can hold.
 
+mod beyond;
+
 use std::collections::BTreeMap;
 
 use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
 use gpu_strata::gpu::sim::machine::Machine;
 use gpu_strata::gpu::sim::machine::spec::{Cache, Index, Path, Replacement, Scope};
+use gpu_strata::gpu::sim::model::banks::Banks;
 use gpu_strata::gpu::sim::model::cache;
 use gpu_strata::gpu::sim::model::hierarchy::shape;
 use gpu_strata::samples::{Failure, Samples};
@@ -220,8 +223,48 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     // Noise is in the caches and the memory behind them.
     truth.clean_latency(Shared, spec.shared.cycles.get(), 0.0);
     truth.clean_latency(Host, spec.memory.host_cycles.get(), SHARED_LEVELS);
+    shared_banks(&mut truth);
     l2(&mut truth, seen);
+    beyond::partitions(&mut truth);
+    beyond::translation(&mut truth);
     truth.rows
+}
+
+/// Banks of shared memory, and what follows from them.
+fn shared_banks(truth: &mut Truth) {
+    let shared = &truth.machine.spec.shared;
+    truth.row(Shared, "banks", Expect::Is(json!(shared.banks.get())));
+    truth.row(Shared, "bank_width", Expect::Is(json!(shared.bank_width.get())));
+    // Nothing disturbs shared memory: a way costs what it costs.
+    truth.row(Shared, "conflict_cycles", Expect::Near(shared.conflict.get() as f64, 0.02));
+    truth.row(Shared, "broadcast", Expect::Is(json!(true)));
+    let chooses = truth.machine.spec.device.compute_capability.0 == 3 && !shared.modes.is_empty();
+    if chooses {
+        truth.row(Shared, "bank_modes", Expect::Is(json!([4, 8])));
+    }
+    let own = shared.modes.first().unwrap_or(&shared.bank_width).get();
+    let mut all = vec![(4, own), (8, own), (16, own)];
+    if chooses {
+        all.push((4, 12 - own));
+    }
+    let padded: Vec<serde_json::Value> = all
+        .into_iter()
+        .map(|(bytes, mode)| {
+            let banks = Banks { count: shared.banks.get(), width: shared.bank_width.get(), word: mode };
+            let passes = |stride: u64| {
+                let addresses: Vec<u64> = (0..32).map(|lane| lane * stride * bytes).collect();
+                banks.passes(&addresses, bytes)
+            };
+            let free = (1..=64).map(passes).min().unwrap_or(1);
+            let elements = (0..=32).find(|padding| passes(32 + padding) == free);
+            let mut row = json!({ "width": bytes, "words": elements.map(|e| e * bytes / 4) });
+            if chooses {
+                row["mode"] = json!(mode);
+            }
+            row
+        })
+        .collect();
+    truth.row(Shared, "padding", Expect::Is(json!(padded)));
 }
 
 /// The second constant cache, behind the first.
@@ -271,7 +314,7 @@ fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, shared: u64
         }
         return;
     }
-    let mut ways: Vec<u32> = shape.ways.iter().map(|&w| w as u32).collect();
+    let mut ways = shape.ways.clone();
     ways.sort_unstable_by(|a, b| b.cmp(a));
     let sets = ways.len();
     let equal = ways[0] == ways[sets - 1];
@@ -281,6 +324,7 @@ fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, shared: u64
             Expect::Like(json!({ "kind": "bits", "bits": (low..low + sets.ilog2()).collect::<Vec<u32>>() }), 0.0)
         }
         Index::Modulo => Expect::Like(json!({ "kind": "modulo", "sets": sets }), 0.0),
+        Index::Dealt => Expect::Unknown("only translation is dealt"),
         Index::Bits(bits) => {
             let mut bits: Vec<u32> = bits.iter().map(|b| b.get() as u32).collect();
             bits.sort_unstable();

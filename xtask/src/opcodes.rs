@@ -30,6 +30,18 @@ pub fn loads(target: u32, path: LoadPath) -> &'static [&'static str] {
     }
 }
 
+/// The loads of shared memory by all lanes of a warp, so many bytes each.
+pub fn warp_loads(target: u32, bytes: u32) -> &'static [&'static str] {
+    match (target < 80, bytes) {
+        (true, 16) => &["LDS.U.128"],
+        (true, 8) => &["LDS.U.64"],
+        (true, _) => &["LDS.U"],
+        (false, 16) => &["LDS.128"],
+        (false, 8) => &["LDS.64"],
+        (false, _) => &["LDS"],
+    }
+}
+
 /// Whether the instruction is a load of this path. A constant load must take its address in bank 3, the module's
 /// constants, from a vector register.
 pub fn is_load_of(instruction: &Instruction, target: u32, path: LoadPath) -> bool {

@@ -8,7 +8,7 @@ use gpu_strata::experiment::LoadPath;
 use gpu_strata::kernels::Check;
 
 use crate::flow::in_flight_at;
-use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, loads};
+use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, loads, warp_loads};
 use crate::sass::{Function, Instruction, Register};
 
 /// Fewest loads in the body of a whole-lap loop: fewer, and the loop itself would be measured.
@@ -64,6 +64,8 @@ struct Examination<'a> {
     code: &'a [Instruction],
     target: u32,
     path: LoadPath,
+    /// Bytes that a lane loads at once, where that is not the path's element.
+    wide: Option<u32>,
     violations: Vec<Violation>,
 }
 
@@ -72,17 +74,19 @@ pub fn apply(target: u32, check: Check) -> bool {
     match check {
         Check::None => false,
         Check::PerLoad { path, .. } | Check::Lap { path } => !is_emulated(target, path),
+        Check::Warp { .. } => true,
     }
 }
 
 /// Checks a function's machine code for a target such as 90.
 pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violation> {
-    let (path, loads) = match check {
+    let (path, loads, wide) = match check {
         Check::None => return Vec::new(),
-        Check::PerLoad { path, loads } => (path, Some(loads as usize)),
-        Check::Lap { path } => (path, None),
+        Check::PerLoad { path, loads } => (path, Some(loads as usize), None),
+        Check::Lap { path } => (path, None, None),
+        Check::Warp { bytes } => (LoadPath::Shared, None, Some(bytes)),
     };
-    let mut examination = Examination { code: &function.instructions, target, path, violations: Vec::new() };
+    let mut examination = Examination { code: &function.instructions, target, path, wide, violations: Vec::new() };
     examination.examine(loads);
     examination.violations
 }
@@ -137,7 +141,16 @@ impl Examination<'_> {
     }
 
     fn is_load(&self, index: usize) -> bool {
-        is_load_of(&self.code[index], self.target, self.path)
+        let instruction = &self.code[index];
+        match self.wide {
+            Some(bytes) => warp_loads(self.target, bytes).contains(&instruction.opcode.as_str()),
+            None => is_load_of(instruction, self.target, self.path),
+        }
+    }
+
+    /// The loads that there may be.
+    fn listed(&self) -> &'static [&'static str] {
+        self.wide.map_or_else(|| loads(self.target, self.path), |bytes| warp_loads(self.target, bytes))
     }
 
     /// What each instruction between the reads does, branches apart.
@@ -158,7 +171,7 @@ impl Examination<'_> {
                 Class::Barrier => self.report(Rule::NoBarrier, Some(index), format!("{opcode} waits")),
                 Class::Memory if is_descriptor(instruction, self.target, self.path) => {}
                 Class::Memory => {
-                    let listed = loads(self.target, self.path).join("` or `");
+                    let listed = self.listed().join("` or `");
                     let what = format!("not the load of `{}` on sm_{}, which is `{listed}`", self.path, self.target);
                     self.report(Rule::ListedLoad, Some(index), what);
                 }

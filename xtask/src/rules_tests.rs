@@ -197,3 +197,24 @@ fn the_excerpt_marks_what_is_wrong() {
     let excerpt = excerpt(&function, &violations);
     assert!(excerpt.contains("  > /*0060*/       BAR.SYNC 0x0 ;\n    /*0061*/       LDG.E.64.STRONG.SM"), "{excerpt}");
 }
+
+#[test]
+fn a_warps_loads_have_the_width_that_is_asked_for() {
+    let wide = |opcode: &str| {
+        let loads = ["R20, [R4]", "R20, [R20]", "R24, [R20]", "R4, [R24]"];
+        let loads: String = (1..).zip(loads).map(|(i, l)| format!("/*00{i}0*/ {opcode} {l} ;\n")).collect();
+        format!(
+            "/*0000*/ CS2R R6, SR_CLOCKLO ;\n{loads}/*0050*/ @P0 BRA 0x10 ;\n/*0060*/ ISETP.NE.U32.AND P0, PT, R4, -0x1, PT ;\n\
+             /*0070*/ CS2R R10, SR_CLOCKLO ;\n/*0080*/ EXIT ;"
+        )
+    };
+    let broken = |opcode, target, bytes| {
+        once(violations(&function(&wide(opcode)), target, Check::Warp { bytes }).into_iter().map(|v| v.rule).collect())
+    };
+    for (opcode, target, bytes) in [("LDS", 90, 4), ("LDS.64", 90, 8), ("LDS.128", 80, 16), ("LDS.U.128", 75, 16)] {
+        assert_eq!(broken(opcode, target, bytes), [], "{opcode}");
+    }
+    // A compiler that loads no more than what is used.
+    assert!(broken("LDS", 90, 16).contains(&Rule::ListedLoad));
+    assert!(broken("LDS.64", 90, 16).contains(&Rule::ListedLoad));
+}

@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+use crate::units::Bytes;
+
 /// An attribute of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attribute(pub c_int);
@@ -47,3 +49,16 @@ attributes! {
 pub(super) const FUNCTION_MAX_DYNAMIC_SHARED: c_int = 8;
 /// `CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT`.
 pub(super) const FUNCTION_CARVEOUT: c_int = 9;
+
+/// The member of `CUsharedconfig` for banks of this width (`None` is the context's own choice), if there is one.
+pub(super) fn shared_banks(width: Option<Bytes>) -> Option<c_int> {
+    match width {
+        // `CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE`
+        None => Some(0),
+        // `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`
+        Some(Bytes(4)) => Some(1),
+        // `CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE`
+        Some(Bytes(8)) => Some(2),
+        Some(_) => None,
+    }
+}

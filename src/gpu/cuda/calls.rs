@@ -136,6 +136,8 @@ calls! {
     needed module_get_global = "cuModuleGetGlobal_v2"
         (address: *mut u64, bytes: *mut usize, module: ModuleHandle, name: *const c_char);
     optional func_set_attribute = "cuFuncSetAttribute" (function: FunctionHandle, attribute: c_int, value: c_int);
+    // Deprecated since CUDA 12.4: only compute capability 3.x has the choice.
+    optional func_set_shared_mem_config = "cuFuncSetSharedMemConfig" (function: FunctionHandle, configuration: c_int);
     needed launch_kernel = "cuLaunchKernel"
         (function: FunctionHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
          shared_bytes: u32, stream: Stream, parameters: *mut *mut c_void, extra: *mut *mut c_void);

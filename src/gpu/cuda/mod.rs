@@ -221,13 +221,21 @@ impl Gpu for Cuda {
     }
 
     fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
-        let (number, value) = match attribute {
-            FunctionAttribute::MaxDynamicShared(bytes) => (attributes::FUNCTION_MAX_DYNAMIC_SHARED, bytes.0),
-            FunctionAttribute::Carveout(percent) => (attributes::FUNCTION_CARVEOUT, u64::from(percent)),
-        };
-        let value = c_int::try_from(value).unwrap_or(c_int::MAX);
+        let handle = self.handle(function)?;
+        let number = |value: u64| c_int::try_from(value).unwrap_or(c_int::MAX);
+        let driver = self.current()?;
         // SAFETY: the function is of a module that stays loaded.
-        let set = unsafe { self.current()?.func_set_attribute(self.handle(function)?, number, value) };
+        let set = |attribute, value| unsafe { driver.func_set_attribute(handle, attribute, number(value)) };
+        let set = match attribute {
+            FunctionAttribute::MaxDynamicShared(bytes) => set(attributes::FUNCTION_MAX_DYNAMIC_SHARED, bytes.0),
+            FunctionAttribute::Carveout(percent) => set(attributes::FUNCTION_CARVEOUT, u64::from(percent)),
+            FunctionAttribute::BankWidth(width) => {
+                let configuration = attributes::shared_banks(width)
+                    .ok_or_else(|| unsupported("a driver can be asked for banks of 4 or 8 B, no others".into()))?;
+                // SAFETY: as above.
+                unsafe { driver.func_set_shared_mem_config(handle, configuration) }
+            }
+        };
         set.map_err(|failed| match error::code(&failed) {
             Some(error::INVALID_VALUE | error::NOT_SUPPORTED) => unsupported(match attribute {
                 FunctionAttribute::MaxDynamicShared(bytes) => format!(
@@ -236,6 +244,9 @@ impl Gpu for Cuda {
                 ),
                 FunctionAttribute::Carveout(percent) => {
                     format!("this device does not take a preferred shared-memory carveout of {percent} %")
+                }
+                FunctionAttribute::BankWidth(_) => {
+                    "this device does not let the width of shared memory's banks be chosen".into()
                 }
             }),
             _ => failed,

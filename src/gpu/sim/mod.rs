@@ -18,6 +18,7 @@ use super::{
 use crate::units::Bytes;
 use exec::{Fault, Grid, State};
 use machine::Machine;
+use model::banks::Banks;
 use model::clock::Clock;
 use model::hierarchy::{Hierarchy, Way};
 use model::memory::Memory;
@@ -47,6 +48,8 @@ struct Callable {
     name: String,
     carveout: Option<u8>,
     dynamic: u64,
+    /// Width of a bank that was asked for.
+    bank_width: Option<u64>,
 }
 
 /// A simulated GPU.
@@ -165,6 +168,13 @@ impl Sim {
             };
             (!self.state.hierarchy.has(way)).then(|| format!("the simulated {} has no {what}", self.facts.name))
         })
+    }
+
+    /// The banks as a function sees them.
+    fn banks(&self, function: &Callable) -> Banks {
+        let shared = &self.machine.spec.shared;
+        let own = shared.modes.first().copied().unwrap_or(shared.bank_width).get();
+        Banks { count: shared.banks.get(), width: shared.bank_width.get(), word: function.bank_width.unwrap_or(own) }
     }
 
     /// Shared memory that each SM sets aside for a launch.
@@ -313,6 +323,7 @@ impl Gpu for Sim {
             name: name.into(),
             carveout: None,
             dynamic: self.facts.shared_per_block,
+            bank_width: None,
         });
         Ok(Function(self.functions.len() - 1))
     }
@@ -338,6 +349,17 @@ impl Gpu for Sim {
                     });
                 }
                 self.functions[function.0].carveout = Some(percent);
+            }
+            FunctionAttribute::BankWidth(width) => {
+                let modes = &self.machine.spec.shared.modes;
+                if let Some(width) = width
+                    && !modes.iter().any(|mode| mode.get() == width.0)
+                {
+                    return Err(Error::Unsupported {
+                        reason: format!("the simulated {} has no choice of banks of {width}", self.facts.name),
+                    });
+                }
+                self.functions[function.0].bank_width = width.map(|width| width.0);
             }
             FunctionAttribute::MaxDynamicShared(bytes) => {
                 let most = self.facts.shared_per_block_optin.unwrap_or(self.facts.shared_per_block);
@@ -410,12 +432,8 @@ impl Gpu for Sim {
             sms: self.facts.multiprocessors,
             resident: resident as u32,
             pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get(), spec.pipeline.barrier.get()],
-            banks: [
-                spec.shared.cycles.get(),
-                spec.shared.banks.get(),
-                spec.shared.bank_width.get(),
-                spec.shared.conflict.get(),
-            ],
+            shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
+            banks: self.banks(function),
             host: (spec.memory.host_cycles.get(), HOST_BASE),
             budget: self.budget,
         };

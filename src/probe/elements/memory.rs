@@ -2,7 +2,7 @@
 
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, dram, l2, partitions};
+use super::super::{Gap, Notebook, banks, dram, l2, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, small};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use crate::topology::{Element, Finding};
@@ -30,6 +30,13 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
             || latency::measure(notebook, &setting),
             "whole-lap chase by ld.shared, 2n against n loads, every SM at once",
         ),
+        banks: notebook.attribute(|| banks::banks(notebook)),
+        bank_width: notebook.attribute(|| banks::bank_width(notebook)),
+        bank_modes: if facts.compute_capability.0 == 3 { notebook.attribute(|| banks::modes(notebook)) } else { None },
+        conflict_cycles: notebook.attribute(|| banks::conflict_cycles(notebook)),
+        broadcast: notebook.attribute(|| banks::broadcast(notebook)),
+        padding: notebook.attribute(|| banks::padding(notebook)),
+        bank_curve: notebook.attribute(|| banks::curve(notebook)),
         ..Element::default()
     }
 }

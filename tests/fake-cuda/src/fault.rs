@@ -29,6 +29,8 @@ pub enum Fault {
     NoLinker,
     /// `no-carveout`: the device takes no preferred carveout.
     NoCarveout,
+    /// `no-bank-choice`: the device refuses to choose banks.
+    NoBankChoice,
     /// `mig`: the first device is an instance of a divided GPU.
     Mig,
 }
@@ -49,6 +51,7 @@ pub fn fault() -> Fault {
         "no-compiler" => Fault::NoCompiler,
         "no-linker" => Fault::NoLinker,
         "no-carveout" => Fault::NoCarveout,
+        "no-bank-choice" => Fault::NoBankChoice,
         "mig" => Fault::Mig,
         other => {
             eprintln!("fake-cuda: there is no fault `{other}`");

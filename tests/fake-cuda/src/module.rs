@@ -137,6 +137,16 @@ pub extern "C" fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, valu
     })
 }
 
+/// `cuFuncSetSharedMemConfig`: the default, banks of four or of eight bytes.
+#[cfg_attr(not(feature = "no-bank-config"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-bank-config", unsafe(export_name = "fake_cuda_hides_cuFuncSetSharedMemConfig"))]
+pub extern "C" fn cuFuncSetSharedMemConfig(function: *mut c_void, configuration: i32) -> Code {
+    in_context(|model| {
+        model.functions.get(&function.addr()).ok_or(INVALID_HANDLE)?;
+        if (0..=2).contains(&configuration) && fault() != Fault::NoBankChoice { Ok(()) } else { Err(INVALID_VALUE) }
+    })
+}
+
 /// Bytes of the parameters of an entry point; every one has 64 bits.
 fn parameter_bytes(text: &str, name: &str) -> Option<usize> {
     let (_, rest) = text.split_once(&format!(".entry {name}"))?;

@@ -3,7 +3,6 @@
 use super::alu;
 use super::launch::{Block, Fault, Grid, State};
 use super::warp::{Group, LANES, Warp, lanes};
-use crate::gpu::sim::model::banks;
 use crate::gpu::sim::model::hierarchy::{Requester, Way};
 use crate::gpu::sim::ptx::{Fault as TextFault, Inst, NONE, Op, Shuffle, Space, Special, Type};
 
@@ -88,8 +87,8 @@ impl Block {
         let group = warp.groups[index];
         let inst = &grid.entry.code[group.at as usize];
 
-        let mut now = warp.time.max(warp.ready(inst.guard)).max(warp.ready(inst.to));
-        for &slot in &inst.from {
+        let mut now = warp.time.max(warp.ready(inst.guard));
+        for slot in inst.from.into_iter().chain(inst.results()) {
             now = now.max(warp.ready(slot));
         }
         let mask = warp.passing(group, inst.guard, inst.negated);
@@ -149,7 +148,9 @@ impl Block {
                 }
             }
         }
-        warp.set_ready(inst.to, done);
+        for slot in inst.results() {
+            warp.set_ready(slot, done);
+        }
         warp.time = now + grid.pipeline[1];
         advance(warp, index, group.lanes);
         Ok(Step::Issued)
@@ -226,21 +227,30 @@ fn shuffle(warp: &mut Warp, inst: &Inst, mask: u32, how: Shuffle) {
 fn shared_access(warp: &mut Warp, inst: &Inst, mask: u32, shared: &mut [u8], grid: &Grid) -> Result<u64, Fault> {
     let access = Access::of(warp, inst, mask);
     let bytes = inst.kind.bytes as usize;
+    let whole = bytes * inst.elements();
     for (lane, &address) in lanes(mask).zip(access.all()) {
         let at = usize::try_from(address).unwrap_or(usize::MAX);
-        let aligned = at.is_multiple_of(bytes);
-        let Some(place) = shared.get_mut(at..at.saturating_add(bytes)).filter(|_| aligned) else {
+        let aligned = at.is_multiple_of(whole);
+        let Some(place) = shared.get_mut(at..at.saturating_add(whole)).filter(|_| aligned) else {
             return Err(illegal(
                 grid,
                 inst,
-                format!("{bytes}-byte access to {address:#x} of {} B of shared memory", grid.shared),
+                format!("{whole}-byte access to {address:#x} of {} B of shared memory", grid.shared),
             ));
         };
-        let mut raw = [0; 8];
-        raw[..bytes].copy_from_slice(place);
-        let old = u64::from_le_bytes(raw);
+        let element = |number: usize| {
+            let mut raw = [0; 8];
+            raw[..bytes].copy_from_slice(&place[number * bytes..(number + 1) * bytes]);
+            u64::from_le_bytes(raw)
+        };
+        let old = element(0);
         match inst.op {
-            Op::Load(_) => warp.set(inst.to, lane, extended(inst.kind, old)),
+            Op::Load(_) => {
+                for (number, &slot) in inst.more.iter().enumerate().take(inst.elements() - 1) {
+                    warp.set(slot, lane, extended(inst.kind, element(number + 1)));
+                }
+                warp.set(inst.to, lane, extended(inst.kind, old));
+            }
             Op::Atomic(op, _) => {
                 let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
                 place.copy_from_slice(&alu::atomic(op, inst.kind, old, b, c).to_le_bytes()[..bytes]);
@@ -249,10 +259,9 @@ fn shared_access(warp: &mut Warp, inst: &Inst, mask: u32, shared: &mut [u8], gri
             _ => place.copy_from_slice(&warp.get(inst.from[1], lane).to_le_bytes()[..bytes]),
         }
     }
-    let [latency, banks, width, conflict] = grid.banks;
-    let degree =
-        if access.count == 1 { 1 } else { banks::degree(access.all(), u64::from(inst.kind.bytes), banks, width) };
-    Ok(latency + u64::from(degree - 1) * conflict)
+    let [latency, conflict] = grid.shared_cycles;
+    let passes = if access.count == 1 { 1 } else { grid.banks.passes(access.all(), whole as u64) };
+    Ok(latency + u64::from(passes - 1) * conflict)
 }
 
 /// A register of 32 bits holds a loaded byte: signs are extended into it, and nothing above it is set.

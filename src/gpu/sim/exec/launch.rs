@@ -8,6 +8,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use super::issue::Step;
 use super::warp::{LANES, Warp};
+use crate::gpu::sim::model::banks::Banks;
 use crate::gpu::sim::model::clock::Clock;
 use crate::gpu::sim::model::hierarchy::Hierarchy;
 use crate::gpu::sim::model::memory::Memory;
@@ -54,8 +55,10 @@ pub(in crate::gpu::sim) struct Grid<'a> {
     pub resident: u32,
     /// Cycles of the pipeline: result of arithmetic, distance of issues, barrier.
     pub pipeline: [u64; 3],
-    /// Shared memory: latency, banks, width of a bank, cycles for each further word.
-    pub banks: [u64; 4],
+    /// Latency of shared memory, and cycles for each further row of a bank.
+    pub shared_cycles: [u64; 2],
+    /// Banks of shared memory.
+    pub banks: Banks,
     /// Latency of pinned host memory, and where it begins.
     pub host: (u64, u64),
     /// Instructions after which the kernel is stopped.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::spec::{Cache, Index, Partitions, Path, Replacement, Scope, Spec, Tlb};
+use super::spec::{Cache, Index, Partitions, Path, Replacement, Scope, Shared, Spec, Tlb};
 use super::value::Whole;
 
 /// The path of the key that is to blame, and what is wrong with it.
@@ -105,10 +105,22 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
             "found less than a block may have, allowed is that and more".into(),
         ));
     }
-    if !spec.shared.bank_width.get().is_power_of_two() {
+    banks(&spec.shared)
+}
+
+fn banks(shared: &Shared) -> Result<(), Wrong> {
+    let width = shared.bank_width.get();
+    power_of_two("shared", "banks", shared.banks.get(), 1)?;
+    if !width.is_power_of_two() {
+        return Err(("shared.bank_width".into(), format!("found {width}, allowed are 4 and 8")));
+    }
+    let fits = |mode: &Whole<4, 8>| mode.get().is_power_of_two() && mode.get() <= width;
+    let twice = shared.modes.iter().enumerate().any(|(i, mode)| shared.modes[..i].contains(mode));
+    if twice || !shared.modes.iter().all(fits) {
+        let found: Vec<u64> = shared.modes.iter().map(|mode| mode.get()).collect();
         return Err((
-            "shared.bank_width".into(),
-            format!("found {}, allowed are 4 and 8", spec.shared.bank_width.get()),
+            "shared.modes".into(),
+            format!("found {found:?}, allowed are 4 and 8, each once, none above the bank's width of {width}"),
         ));
     }
     Ok(())

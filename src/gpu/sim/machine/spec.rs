@@ -348,11 +348,15 @@ pub struct Shared {
     pub reserved_per_block: Size,
     /// Latency of a load without conflicts.
     pub cycles: Delay,
-    /// Banks.
+    /// Banks; a power of two.
     pub banks: Whole<1, 128>,
-    /// Width of a bank in bytes.
+    /// Width of a bank in bytes: what it gives at once. 4 or 8.
     pub bank_width: Whole<4, 8>,
-    /// Cycles for each further word that a bank must give.
+    /// Widths of the words that go to banks in turn, where a program can choose (compute capability 3.x): 4, 8 or both, none
+    /// wider than a bank. The first is the driver's own choice. If there are none, words are as wide as banks.
+    #[serde(default)]
+    pub modes: Vec<Whole<4, 8>>,
+    /// Cycles for each further row that a bank must give.
     pub conflict: Delay,
     /// Sources.
     #[serde(default)]

@@ -224,12 +224,28 @@ pub struct Inst {
     pub negated: bool,
     /// Slot of the result, or [`NONE`].
     pub to: u16,
+    /// Slots of the further elements that a vector load brings.
+    pub more: [u16; 3],
+    /// How many there are: 0, 1 or 3.
+    pub further: u8,
     /// Slots of the sources, or [`NONE`].
     pub from: [u16; 3],
     /// Added to an address.
     pub offset: i64,
     /// Line of the text.
     pub line: u32,
+}
+
+impl Inst {
+    /// Elements that it loads: 1, or those of a vector.
+    pub fn elements(&self) -> usize {
+        1 + usize::from(self.further)
+    }
+
+    /// Slots that it writes; [`NONE`] where a result is not wanted.
+    pub fn results(&self) -> impl Iterator<Item = u16> {
+        std::iter::once(self.to).chain(self.more.into_iter().take(usize::from(self.further)))
+    }
 }
 
 /// An entry.

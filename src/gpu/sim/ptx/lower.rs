@@ -169,6 +169,8 @@ impl Lowering {
             guard: NONE,
             negated: false,
             to: NONE,
+            more: [NONE; 3],
+            further: 0,
             from: [NONE; 3],
             offset: 0,
             line,
@@ -195,7 +197,8 @@ impl Lowering {
             Some((name, negated)) => (self.register(&Operand::Name(name.clone()), line)?, *negated),
             None => (NONE, false),
         };
-        let mut inst = Inst { op, kind, guard, negated, to: NONE, from: [NONE; 3], offset: 0, line };
+        let mut inst =
+            Inst { op, kind, guard, negated, to: NONE, more: [NONE; 3], further: 0, from: [NONE; 3], offset: 0, line };
         let operands = &text.operands;
         let count = |wanted: usize| {
             if operands.len() == wanted {
@@ -225,6 +228,22 @@ impl Lowering {
             Form::Load => {
                 count(2)?;
                 inst.to = self.register(&operands[0], line)?;
+                (inst.from[0], inst.offset) = self.address(&operands[1], line)?;
+            }
+            Form::VectorLoad(elements) => {
+                count(2)?;
+                let Operand::List(results) = &operands[0] else {
+                    return Err(Fault::at(line, "a vector load takes a list of results"));
+                };
+                if results.len() != elements {
+                    let what = format!("`{}` has {elements} results, not {}", text.opcode, results.len());
+                    return Err(Fault::at(line, what));
+                }
+                inst.to = self.register(&results[0], line)?;
+                for (slot, result) in inst.more.iter_mut().zip(&results[1..]) {
+                    *slot = self.register(result, line)?;
+                    inst.further += 1;
+                }
                 (inst.from[0], inst.offset) = self.address(&operands[1], line)?;
             }
             Form::Store => {

@@ -20,6 +20,8 @@ pub(super) enum Form {
     Plain(usize),
     /// Result, then an address.
     Load,
+    /// List of so many results, then an address.
+    VectorLoad(usize),
     /// Address, then a source.
     Store,
     /// Result (if so), address, then so many sources.
@@ -144,6 +146,12 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             };
             // The member mask, the last source, changes nothing here: diverged lanes do not take part anyway.
             plain(Op::Shuffle(mode), 4)
+        }
+        // Vectors are known of shared memory, whose banks they show.
+        ("ld", [space @ .., vector @ ("v2" | "v4")]) => {
+            let elements = if *vector == "v2" { 2 } else { 4 };
+            let known = space_of(space)? == Space::Shared && elements * usize::from(kind.bytes) <= 16;
+            known.then_some(Decoded { op: Op::Load(Space::Shared), kind, form: Form::VectorLoad(elements) })
         }
         ("ld", space) => Some(Decoded { op: Op::Load(space_of(space)?), kind, form: Form::Load }),
         ("st", space) => Some(Decoded { op: Op::Store(space_of(space)?), kind, form: Form::Store }),

@@ -12,12 +12,14 @@ pub(super) fn mark(code: &mut [Inst], slots: usize) {
     loop {
         let mut changed = false;
         for inst in code.iter() {
-            if inst.to == NONE || differs[inst.to as usize] {
+            if inst.results().all(|slot| slot == NONE || differs[slot as usize]) {
                 continue;
             }
             let depends = inst.from.iter().chain([&inst.guard]).any(|&slot| slot != NONE && differs[slot as usize]);
             if depends || source_differs(inst.op) {
-                differs[inst.to as usize] = true;
+                for slot in inst.results() {
+                    differs[slot as usize] = true;
+                }
                 changed = true;
             }
         }
