@@ -35,7 +35,9 @@ pub struct Step {
 /// Standard errors that are not chance.
 const SIGNIFICANT: f64 = 5.0;
 /// A new step is at least this share of the one before: a plateau's last creep is less.
-const STEP_SHARE: f64 = 0.3;
+const STEP_SHARE: f64 = 0.5;
+/// A step that begins while the one before has hardly settled is at least this many times as high.
+const NEXT_STEP: f64 = 1.0;
 /// The curve has stopped rising where a point is above the one before by no more than this share of the step, or by no more
 /// than [`QUIET`] standard errors. A level whose entries map several of the pages walked is overflowed little by little.
 const CREEP: f64 = 0.05;
@@ -67,7 +69,7 @@ pub fn steps(points: &[Point]) -> Vec<Step> {
                 && points.get(i + 2).is_none_or(|after| {
                     // The next step may begin at once; a creep goes on.
                     let further = after.mean - next.mean;
-                    further <= noise.max(CREEP * (next.mean - below)) || further > STEP_SHARE * (next.mean - below)
+                    further <= noise.max(CREEP * (next.mean - below)) || further > NEXT_STEP * (next.mean - below)
                 })
         });
         found.push(Step { flat: grown - 1, grown, settled, below, above: None });

@@ -27,6 +27,8 @@ use crate::units::Bytes;
 
 /// Most footprints beyond the capacity: enough for 128 sets and as many lines as unequal ones differ by.
 const MOST_STEPS: u64 = 160;
+/// Footprints of which the first show whether sets show at all.
+const FIRST_STEPS: u64 = 24;
 /// Loads that revealing the sets of one cache may time, so that a large cache with many sets is not walked for minutes and a
 /// recording stays small: enough for 64 sets of 6 ways (Fermi's L1 of 48 KiB) in [`MORE_LAPS`].
 const MOST_LOADS: u64 = 1_400_000;
@@ -74,14 +76,13 @@ fn overflow(
     capacity: &Capacity,
     line: Bytes,
     laps: u32,
+    most: u64,
 ) -> Result<(Vec<Footprint>, u64, bool), Gap> {
     let fits = capacity.by_allocation.first().copied().unwrap_or(capacity.usable) / line;
     let thrash = capacity.thrash.map_or(fits + MOST_STEPS, |t| t / line);
     let affordable = affordable(fits, laps);
-    let steps = (thrash.saturating_sub(fits) + 1)
-        .min(MOST_STEPS)
-        .min(affordable)
-        .min((search.limit / line).saturating_sub(fits));
+    let steps =
+        (thrash.saturating_sub(fits) + 1).min(most).min(affordable).min((search.limit / line).saturating_sub(fits));
     let chase = |lines: u64, lap: u32| Experiment {
         warm_laps: WARM_LAPS + lap,
         carveout: Some(search.carveout),
@@ -118,9 +119,12 @@ fn overflow(
 pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> Result<Structure, Gap> {
     notebook.once(&format!("structure {search:?}"), || {
         let line = capacity.line.clone()?;
-        let (mut footprints, mut base, varies) = overflow(notebook, search, capacity, line, LAPS)?;
+        let (mut footprints, mut base, mut varies) = overflow(notebook, search, capacity, line, LAPS, FIRST_STEPS)?;
+        if !varies && Sets::reveal(&footprints).is_ok() {
+            (footprints, base, varies) = overflow(notebook, search, capacity, line, LAPS, MOST_STEPS)?;
+        }
         if varies && affordable(footprints[0].lines as u64, MORE_LAPS) >= FEWEST_STEPS {
-            (footprints, base, _) = overflow(notebook, search, capacity, line, MORE_LAPS)?;
+            (footprints, base, _) = overflow(notebook, search, capacity, line, MORE_LAPS, MOST_STEPS)?;
         }
         let fits = footprints[0].lines;
         let sets =

@@ -218,6 +218,8 @@ struct Level {
     entries: u64,
     /// Pages of the walks from the reach on, and the share of visits that miss.
     curve: Vec<(u64, f64)>,
+    /// What a visit costs where every page misses, less one where none does, and how far off that may be.
+    every_miss: Option<(f64, f64)>,
     /// Sets, or why they are not known.
     sets: Result<Sets, Gap>,
 }
@@ -283,6 +285,9 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         let chases: Vec<Experiment> = (entries..=most).map(|n| walk(notebook, page, n, false)).collect();
         let sheets = notebook.read(&chases)?;
         let curve = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
+        let missing: Vec<Point> = sheets.iter().skip(1).filter(|s| rise.share(s) > SHARP).map(point).collect();
+        let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
+            .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
         let footprints: Option<Vec<Footprint>> = sheets
             .iter()
             .map(|s| Some(Footprint { lines: s.experiment.lap() as usize / 2, missed: rise.missed(s)? }))
@@ -294,7 +299,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
                 "a single miss costs less than visits differ by, so that it cannot be told which pages miss",
             ),
         };
-        Ok(Level { rise, page, entries, curve, sets })
+        Ok(Level { rise, page, entries, curve, every_miss, sets })
     })
 }
 
@@ -338,10 +343,11 @@ impl Level {
     }
 
     fn penalty(&self) -> Finding {
-        let (penalty, error) = match (self.rise.classes, self.rise.above) {
-            (Some(classes), _) => (classes.miss - classes.hit, classes.spread),
-            (None, Some(above)) => (above - self.rise.below, 2.0 * self.rise.error),
-            (None, None) => (0.0, f64::INFINITY),
+        let (penalty, error) = match (self.rise.classes, self.every_miss, self.rise.above) {
+            (Some(classes), _, _) => (classes.miss - classes.hit, classes.spread),
+            (None, Some((cost, error)), _) => (cost, 2.0 * error),
+            (None, None, Some(above)) => (above - self.rise.below, 2.0 * self.rise.error),
+            (None, None, None) => (0.0, f64::INFINITY),
         };
         let round = |x: f64| (x * 10.0).round() / 10.0;
         Finding::measured(round(penalty), METHOD)
