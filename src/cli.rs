@@ -72,7 +72,7 @@ pub enum ListFormat {
 #[derive(Args, Debug)]
 pub struct Output {
     /// Elements to report, separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
-    /// shared, local, l2, dram, host
+    /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3
     #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = parse_element)]
     pub only: Vec<ElementName>,
     /// Output format

@@ -141,7 +141,8 @@ pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
     let latency = |pick: fn(&Latency) -> &Finding| plain(&element.latency.as_ref().map(|l| pick(l).clone()), &tenths);
     [
         name.title().to_owned(),
-        plain(&element.size, &bytes),
+        // What a TLB reaches stands where others have their size.
+        plain(if element.size.is_some() { &element.size } else { &element.reach }, &bytes),
         plain(&element.line_size, &number),
         plain(&element.fetch_granularity, &number),
         latency(|l| &l.cycles),

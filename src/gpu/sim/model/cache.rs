@@ -196,3 +196,42 @@ impl Cache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Share of the loads that miss of so many lines walked in turn through one set of four.
+    fn miss_share(odds: [u32; 4], lines: u64) -> f64 {
+        const LAPS: u64 = 20_000;
+        let replacement = Replacement::Weighted(odds.to_vec());
+        let shape = Shape { line: 128, sector: 128, ways: vec![4], index: Index::Modulo, replacement };
+        let mut cache = Cache::new(shape, 1);
+        let loads = LAPS * lines;
+        let misses = (0..loads).filter(|i| !cache.load(i % lines * 128)).count();
+        misses as f64 / loads as f64
+    }
+
+    /// Mei et al., section 4.2 and figure 9: at most half of the loads of Fermi's L1 miss, up to six lines a set.
+    #[test]
+    fn independent_draws_miss_on_more_than_half() {
+        let fermi = [1, 3, 1, 1];
+        assert!((miss_share(fermi, 5) - 0.40).abs() < 0.01);
+        assert!((miss_share(fermi, 6) - 0.60).abs() < 0.01);
+        // One way alone gives way: three of six lines stay.
+        assert!((miss_share([0, 1, 0, 0], 6) - 0.50).abs() < 0.01);
+    }
+
+    #[test]
+    fn unequal_sets_are_dealt_to_in_turn() {
+        let ways = vec![17, 8, 8, 8, 8, 8, 8];
+        let shape = Shape { line: 1, sector: 1, ways, index: Index::Dealt, replacement: Replacement::Lru };
+        let mut cache = Cache::new(shape, 1);
+        let mut misses = |lines: u64| {
+            cache.clear();
+            (0..3 * lines).map(|i| !cache.load(i % lines)).skip(2 * lines as usize).filter(|&missed| missed).count()
+        };
+        // All of 65 fit; then one set after the other overflows, the largest first.
+        assert_eq!([64, 65, 66, 67, 68].map(&mut misses), [0, 0, 18, 27, 36]);
+    }
+}
