@@ -158,7 +158,8 @@ pub enum Order {
     },
     /// One line in every `stride`, a page, and two elements of it in a row: the first load meets the translation, the
     /// second finds it done, at the same place of the same cache, so that their difference is what translating took.
-    /// The line is displaced within its page by a random multiple of `granule`, the same for every footprint.
+    /// The line is displaced by a random multiple of `granule`, the same for every footprint, by less than the largest power
+    /// of two that divides the stride.
     Pages {
         /// Displacements are multiples of this, a line; it must divide the stride.
         granule: Bytes,

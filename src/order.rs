@@ -30,8 +30,8 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
         }
         Order::Listed { offsets } | Order::Lanes { offsets, .. } => offsets.clone(),
         Order::Pages { granule, shuffled } => {
-            // Within the first large page of a stride: so each line is on a page of its own however the chain is aligned.
-            let places = stride.min(LARGE_PAGE.0) / granule.0;
+            // Not across any boundary of a page, whose size is a power of two: at one and a half pages, within half of one.
+            let places = (1u64 << stride.trailing_zeros()).min(LARGE_PAGE.0) / granule.0;
             let mut offsets: Vec<u64> = (0..lap / 2)
                 .map(|i| i * stride + if places > 1 { rng.random_range(0..places) * granule.0 } else { 0 })
                 .collect();
@@ -59,7 +59,7 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
     }
 }
 
-/// Alignment of every chain that is as long: the driver's large page.
+/// Alignment of every long chain, so that no line is displaced by more: the driver's large page.
 const LARGE_PAGE: Bytes = Bytes::mib(2);
 
 /// Fisher and Yates. A random order of visit, closed into a ring, is a uniformly drawn single cycle.

@@ -26,18 +26,18 @@ use crate::topology::Finding;
 use crate::units::Bytes;
 
 /// Most footprints beyond the capacity: enough for 128 sets and as many lines as unequal ones differ by.
-const MOST_STEPS: u64 = 160;
+const MOST_STEPS: u64 = 136;
 /// Footprints of which the first show whether sets show at all.
 const FIRST_STEPS: u64 = 24;
 /// Loads that revealing the sets of one cache may time, so that a large cache with many sets is not walked for minutes and a
 /// recording stays small: enough for 64 sets of 6 ways (Fermi's L1 of 48 KiB) in [`MORE_LAPS`].
-const MOST_LOADS: u64 = 1_400_000;
+const MOST_LOADS: u64 = 1_000_000;
 /// Fewer footprints than this in [`MORE_LAPS`] are not worth the time: the laps that there are must do.
 const FEWEST_STEPS: u64 = 32;
 /// Laps watched of each footprint: policies that draw or take turns do not miss on every line in each.
-const LAPS: u32 = 4;
+const LAPS: u32 = 3;
 /// Laps watched where those differ.
-const MORE_LAPS: u32 = 48;
+const MORE_LAPS: u32 = 36;
 /// Laps before the first that is watched.
 const WARM_LAPS: u32 = 2;
 /// Random orders in which the lines of one set are visited.
@@ -88,8 +88,11 @@ fn overflow(
         carveout: Some(search.carveout),
         ..Experiment::chase(Kernel::PerLoad, search.path, line * lines, line)
     };
+    // A few laps in a row by an experiment each; many by one, with a lap that is not watched after each that is.
+    let each = if laps > LAPS { 1 } else { laps };
+    let watched = |lines: u64, lap: u32| Experiment { timed_loads: laps / each * lines as u32, ..chase(lines, lap) };
     let wanted: Vec<Experiment> =
-        (fits..=fits + steps).flat_map(|lines| (0..laps).map(move |lap| chase(lines, lap))).collect();
+        (fits..=fits + steps).flat_map(|lines| (0..each).map(move |lap| watched(lines, lap))).collect();
     let sheets = notebook.read(&wanted)?;
     let base = sheets[0].samples().base;
     if sheets.iter().any(|s| s.samples().base != base) {
@@ -97,15 +100,16 @@ fn overflow(
     }
     let mut varies = false;
     let footprints = sheets
-        .chunks(laps as usize)
-        .map(|laps| {
-            let missed = |sheet: &Sheet| -> BTreeSet<usize> {
-                let loads = sheet.latencies().iter().enumerate();
-                loads.filter(|&(_, &l)| capacity.levels.is_miss(l)).map(|(i, _)| i).collect()
+        .chunks(each as usize)
+        .map(|sheets| {
+            let lines = sheets[0].experiment.lap() as usize;
+            let missed = |lap: &[u32]| -> BTreeSet<usize> {
+                lap.iter().enumerate().filter(|&(_, &l)| capacity.levels.is_miss(l)).map(|(i, _)| i).collect()
             };
-            let each: Vec<BTreeSet<usize>> = laps.iter().map(missed).collect();
+            let laps = sheets.iter().flat_map(|sheet| sheet.latencies().chunks(lines));
+            let each: Vec<BTreeSet<usize>> = laps.map(missed).collect();
             varies |= each.iter().any(|lap| *lap != each[0]);
-            Footprint { lines: laps[0].experiment.lap() as usize, missed: each.into_iter().flatten().collect() }
+            Footprint { lines, missed: each.into_iter().flatten().collect() }
         })
         .collect();
     Ok((footprints, base, varies))

@@ -50,6 +50,8 @@ const SHARP: f64 = 0.85;
 const SMALLER_PAGES: f64 = 0.33;
 /// Share of loads that miss whatever the page: more is no chance.
 const CHANCE: f64 = 0.02;
+/// Standard deviations of a count that are no chance.
+const SIGNIFICANT: f64 = 4.0;
 /// At a distance of one and a half or two entries, one and a half or two times the footprint fits; less is chance.
 const FITS_MORE: f64 = 1.25;
 /// Longer walks watched for sets: so many entries beyond the reach.
@@ -86,13 +88,17 @@ fn extras(sheet: &Sheet) -> Vec<Vec<f64>> {
 fn typical(sheet: &Sheet) -> Vec<f64> {
     let laps = extras(sheet);
     let pages = laps.first().map_or(0, Vec::len);
-    let of_page = |page: usize| laps.iter().map(|lap| lap[page]).collect::<Vec<_>>();
-    // Of an even number the lower: a spike must not count by half.
-    (0..pages).map(|page| robust::quantile(&of_page(page), LOWER_MEDIAN).unwrap_or_default()).collect()
+    let mut of_page = Vec::with_capacity(laps.len());
+    (0..pages)
+        .map(|page| {
+            of_page.clear();
+            of_page.extend(laps.iter().map(|lap| lap[page]));
+            of_page.sort_unstable_by(f64::total_cmp);
+            // Of an even number the lower: a spike must not count by half.
+            of_page[(of_page.len() - 1) / 2]
+        })
+        .collect()
 }
-
-/// The second of four, or the first of two.
-const LOWER_MEDIAN: f64 = 0.34;
 
 /// As whole cycles that cannot be negative, for the clustering of latencies.
 fn as_latencies(extras: &[f64]) -> Vec<u32> {
@@ -202,7 +208,11 @@ impl Rise {
     /// Whether the pages walked are more than fit.
     fn overflows(&self, sheet: &Sheet) -> bool {
         match self.missed(sheet) {
-            Some(missed) => !missed.is_empty() || self.share(sheet) > CHANCE,
+            Some(missed) => {
+                let visits = (sheet.latencies().len() / 2) as f64;
+                let chance = CHANCE * visits;
+                !missed.is_empty() || self.share(sheet) * visits > chance + SIGNIFICANT * chance.sqrt()
+            }
             None => self.share(sheet) > BELIEVED,
         }
     }

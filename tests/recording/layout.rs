@@ -16,10 +16,10 @@ fn the_layout_of_blocks_belongs_to_the_version() {
     let orders = [Order::Sequential, Order::Random, Order::Scattered { granule }, Order::Paged { page, lines: 3 }];
     let prepares = [Prepare::Nothing, Prepare::FlushL2, Prepare::Fill { passes: 2 }];
     let partner = Some(Partner { path, footprint: page, stride, laps: 4, thread: 5, block: 6 });
-    describe(
-        &mut layout,
-        &(kernels, LoadPath::ALL, orders, prepares, [Walk::Resident, Walk::Straight], ElementName::ALL),
-    );
+    // Those that were there when the version was given; later ones stand behind them.
+    let paths: [LoadPath; 8] = LoadPath::ALL[..8].try_into().unwrap();
+    let elements: [ElementName; 11] = ElementName::ALL[..11].try_into().unwrap();
+    describe(&mut layout, &(kernels, paths, orders, prepares, [Walk::Resident, Walk::Straight], elements));
     describe(&mut layout, &Experiment { partner, sm: Some(1), carveout: Some(50), ..chase(4, 5) });
     describe(&mut layout, &(Lap { loads: 1, cycles: 2 }, ClockSpan { cycles: 3, nanoseconds: 4 }));
     describe(

@@ -279,7 +279,9 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
     let size = usable(second, 1, shared, 0);
     // A search begins beyond the first cache, and a footprint of one and a half times the second must fit the bank.
     if size >= CONSTANT_LIMIT {
-        truth.row(ConstantL15, "size", Expect::Unknown("a module may declare"));
+        // Among spikes the search may end before it comes so far.
+        let quiet = spec.noise.spikes.0 == 0.0;
+        truth.row(ConstantL15, "size", Expect::Unknown(if quiet { "a module may declare" } else { "" }));
     } else {
         let granule = first.sector_bytes();
         let size = (size / granule * granule) as f64;
