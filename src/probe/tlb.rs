@@ -10,7 +10,7 @@
 //! ([`crate::analysis::plateau`]). The page of a level's entries is the largest distance at which no more fits than at
 //! shorter ones; at that distance the reach is counted entry by entry.
 //!
-//! Fails where two levels overflow within a factor of one and a half, or where a level holds more than [`MOST_ENTRIES`].
+//! Fails where two levels overflow within a factor of one and a half, or where a level holds more than 8192 entries.
 
 use std::collections::BTreeSet;
 
