@@ -5,7 +5,8 @@
 //!              Experiment  (what to do: kernel, load path, footprint, stride, order, seed, SM)
 //!                  │
 //! Gpu  ◄───────  bench  ───────►  Samples  (what came back: latencies or totals, clocks)
-//! └ cuda                             │
+//! ├ cuda                             │
+//! └ sim                              │
 //!                                    ▼
 //!                                Recording  (device facts + every Experiment with its Samples)
 //!                                    │        ▲ a replay answers from here

@@ -1,5 +1,7 @@
 //! Laying out what a launch needs: SMs, chains in device memory and in the constant bank, room for the samples.
 
+use std::collections::BTreeMap;
+
 use super::Bench;
 use super::chain::{self, Arena, Placed, Plan};
 use super::prepared::{Prepared, PreparedPartner, output_bytes};
@@ -140,17 +142,18 @@ impl Bench<'_> {
             return Ok(());
         }
         self.laid_out.clear();
-        self.slots.clear();
-        // Where each chain goes, before anything is allocated.
+        // Where each chain goes, before anything is allocated. Arenas in the order of their numbers: allocated in another, they
+        // lie at other addresses, and a simulated run is no longer the same each time.
+        let mut sizes: BTreeMap<(u32, bool), u64> = BTreeMap::new();
         let mut places = Vec::with_capacity(needed.len());
         for plan in &needed {
             let arena = plan.key.arena();
-            let next = self.slots.entry(arena).or_default();
+            let next = sizes.entry(arena).or_default();
             let at = next.next_multiple_of(chain::slot_alignment(plan.span));
             *next = at + plan.span.0;
             places.push((arena, at));
         }
-        for (&(number, host), &size) in &self.slots {
+        for ((number, host), size) in sizes {
             let size = Bytes(size);
             if self.arenas.get(&(number, host)).is_some_and(|a| a.holds(size)) {
                 continue;

@@ -79,7 +79,6 @@ pub struct Bench<'g> {
     arenas: HashMap<(u32, bool), Arena>,
     /// Chains as they lie in their arenas now.
     laid_out: HashMap<ChainKey, Placed>,
-    slots: BTreeMap<(u32, bool), u64>,
     lists: Scratch,
     outputs: Scratch,
     flush: Scratch,
@@ -128,7 +127,6 @@ impl<'g> Bench<'g> {
             jobs: DevicePtr(0),
             arenas: HashMap::new(),
             laid_out: HashMap::new(),
-            slots: BTreeMap::new(),
             lists: Scratch::default(),
             outputs: Scratch::default(),
             flush: Scratch::default(),
