@@ -156,13 +156,16 @@ pub enum Order {
         /// Byte offsets, all different.
         offsets: Vec<u64>,
     },
-    /// One line in every `stride`, a page, and two elements of it in a row: the first load meets the translation, the
-    /// second finds it done, at the same place of the same cache, so that their difference is what translating took.
-    /// The line is displaced by a random multiple of `granule`, the same for every footprint, by less than the largest power
-    /// of two that divides the stride.
+    /// `lines` lines in every `stride`, a page, and two elements of each in a row: the first load meets the translation, the
+    /// second finds it done, at the same place of the same cache, so that their difference is what translating took. Of
+    /// further lines of the page the first load finds it done too: what it takes longer than the second is the data's.
+    /// Lines are displaced by random multiples of `granule`, the same for every footprint, by less than the largest power of
+    /// two that divides the stride.
     Pages {
         /// Displacements are multiples of this, a line; it must divide the stride.
         granule: Bytes,
+        /// Lines of each page.
+        lines: u32,
         /// In a random cycle, not in ascending order.
         shuffled: bool,
     },
@@ -298,7 +301,7 @@ impl Experiment {
         match &self.order {
             Order::Paged { page, lines } => (self.footprint.0 / page.0.max(1)).saturating_mul(u64::from(*lines)),
             Order::Listed { offsets } => offsets.len() as u64,
-            Order::Pages { .. } => 2 * (self.footprint / self.stride),
+            Order::Pages { lines, .. } => (self.footprint / self.stride).saturating_mul(2 * u64::from(*lines)),
             Order::Lanes { .. } => 1,
             _ => self.footprint / self.stride,
         }
@@ -338,10 +341,13 @@ impl Experiment {
         {
             return Some(format!("granule {granule} does not divide stride {}", self.stride));
         }
-        if let Order::Pages { granule, .. } = self.order
-            && (granule < element * 2 || !self.stride.0.is_multiple_of(granule.0))
+        if let Order::Pages { granule, lines, .. } = self.order
+            && (granule < element * 2
+                || !self.stride.0.is_multiple_of(granule.0)
+                || lines == 0
+                || u64::from(lines) > pages_span(self.stride) / granule.0)
         {
-            return Some(format!("granule {granule} does not divide stride {} into pairs", self.stride));
+            return Some(format!("stride {} has no {lines} lines at multiples of {granule} for pairs", self.stride));
         }
         if let Order::Listed { offsets } = &self.order {
             let outside = |o: &&u64| **o > self.footprint.0.saturating_sub(element.0) || !o.is_multiple_of(element.0);
@@ -386,6 +392,15 @@ impl Experiment {
             .map(|offset| format!("offset {offset} is no {width} element of a footprint of {}", self.footprint))
     }
 }
+
+/// Bytes of each stride in which [`Order::Pages`] places its lines. They cross no boundary of a page, whose size is a power of
+/// two: at one and a half pages they stay within half of one.
+pub fn pages_span(stride: Bytes) -> u64 {
+    (1u64 << stride.0.trailing_zeros()).min(LARGE_PAGE.0)
+}
+
+/// Alignment of every long chain, so that no line is displaced by more: the driver's large page.
+const LARGE_PAGE: Bytes = Bytes::mib(2);
 
 /// Lanes of a warp: 32 on every NVIDIA GPU so far.
 pub const WARP: usize = 32;

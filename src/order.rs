@@ -6,8 +6,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::experiment::{Experiment, Order};
-use crate::units::Bytes;
+use crate::experiment::{Experiment, Order, pages_span};
 
 /// Byte offsets of one lap, in the order of the visit; the first load is the one at the first offset.
 pub fn offsets(experiment: &Experiment) -> Vec<u64> {
@@ -29,16 +28,19 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             offsets
         }
         Order::Listed { offsets } | Order::Lanes { offsets, .. } => offsets.clone(),
-        Order::Pages { granule, shuffled } => {
-            // Not across any boundary of a page, whose size is a power of two: at one and a half pages, within half of one.
-            let places = (1u64 << stride.trailing_zeros()).min(LARGE_PAGE.0) / granule.0;
-            let mut offsets: Vec<u64> = (0..lap / 2)
-                .map(|i| i * stride + if places > 1 { rng.random_range(0..places) * granule.0 } else { 0 })
+        Order::Pages { granule, lines, shuffled } => {
+            let places = (pages_span(experiment.stride) / granule.0) as usize;
+            let mut pages: Vec<Vec<u64>> = (0..experiment.footprint / experiment.stride)
+                .map(|page| {
+                    let chosen = rand::seq::index::sample(&mut rng, places, *lines as usize);
+                    chosen.into_iter().map(|place| page * stride + place as u64 * granule.0).collect()
+                })
                 .collect();
             if *shuffled {
-                shuffle(&mut offsets, &mut rng);
+                shuffle(&mut pages, &mut rng);
             }
-            offsets.into_iter().flat_map(|offset| [offset, offset + experiment.path.element().0]).collect()
+            let element = experiment.path.element().0;
+            pages.into_iter().flatten().flat_map(|line| [line, line + element]).collect()
         }
         Order::Paged { page, lines } => {
             let (page, lines) = (*page, *lines);
@@ -59,11 +61,8 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
     }
 }
 
-/// Alignment of every long chain, so that no line is displaced by more: the driver's large page.
-const LARGE_PAGE: Bytes = Bytes::mib(2);
-
 /// Fisher and Yates. A random order of visit, closed into a ring, is a uniformly drawn single cycle.
-fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
+fn shuffle<T>(values: &mut [T], rng: &mut ChaCha8Rng) {
     for i in (1..values.len()).rev() {
         values.swap(i, rng.random_range(0..=i));
     }
@@ -73,6 +72,7 @@ fn shuffle(values: &mut [u64], rng: &mut ChaCha8Rng) {
 mod tests {
     use super::*;
     use crate::experiment::{Kernel, LoadPath};
+    use crate::units::Bytes;
     use proptest::prelude::*;
 
     fn experiment(order: Order, lap: u64, stride: u64, seed: u64) -> Experiment {
@@ -108,6 +108,26 @@ mod tests {
                 let mut distinct = chunk.to_vec();
                 distinct.sort_unstable();
                 distinct.dedup();
+                prop_assert_eq!(distinct.len(), lines as usize);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pages_hold_their_lines_in_pairs(pages in 1u64..20, lines in 1u32..5, seed: u64, shuffled: bool) {
+            let (stride, granule) = (4096, Bytes(128));
+            let order = Order::Pages { granule, lines, shuffled };
+            let e = Experiment { footprint: Bytes(stride * pages), ..experiment(order, pages, stride, seed) };
+            let visited = offsets(&e);
+            prop_assert_eq!(visited.len() as u64, e.lap());
+            for pair in visited.chunks(2) {
+                prop_assert_eq!(pair[1] - pair[0], 8);
+                prop_assert_eq!(pair[0] % 128, 0);
+            }
+            for page in visited.chunks(2 * lines as usize) {
+                prop_assert!(page.iter().all(|o| o / stride == page[0] / stride));
+                let distinct: std::collections::BTreeSet<u64> = page.iter().map(|o| o / 128).collect();
                 prop_assert_eq!(distinct.len(), lines as usize);
             }
         }

@@ -211,6 +211,14 @@ pub struct Element {
     /// Cycles that a miss costs above a hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub miss_penalty: Option<Finding>,
+    /// Cycles that a load takes longer by way of the L1 than past it, if the L1 does not have its line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub miss_overhead: Option<Finding>,
+    /// Latency by what a load meets: a list of `path` (`cg` or `ca`), `data` (`l1`, `l2`, `memory`), `translation` (`hit`, or
+    /// the last level that misses), `cycles` (the median; from `low` to `high` are nine tenths), `loads`, and `pattern`, its
+    /// number in table 3 of Mei et al., null where it is not among those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spectrum: Option<Finding>,
     /// Other elements in the same physical cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_with: Option<Finding>,
@@ -230,6 +238,10 @@ pub struct Element {
     /// `probabilities` by the order of filling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Finding>,
+    /// The same cache where a kernel asks for all the shared memory there is: `size` (bytes), `sets`, `ways`, `index`,
+    /// `replacement` and `misses` (by footprint, as in `staircase`); null what is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_configuration: Option<Finding>,
     /// Parts of a shared cache that SMs are nearer to or farther from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<Finding>,
@@ -280,15 +292,18 @@ impl Element {
             ("line_size", &self.line_size),
             ("fetch_granularity", &self.fetch_granularity),
             ("miss_penalty", &self.miss_penalty),
+            ("miss_overhead", &self.miss_overhead),
             ("shared_with", &self.shared_with),
             ("instances_per_sm", &self.instances_per_sm),
             ("sets", &self.sets),
             ("ways", &self.ways),
             ("index", &self.index),
             ("replacement", &self.replacement),
+            ("least_configuration", &self.least_configuration),
             ("reach", &self.reach),
             ("entries", &self.entries),
             ("page_size", &self.page_size),
+            ("spectrum", &self.spectrum),
             ("partitions", &self.partitions),
             ("near_latency", &self.near_latency),
             ("far_latency", &self.far_latency),

@@ -3,6 +3,7 @@
 
 mod sim;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
@@ -22,7 +23,11 @@ const ANSWERED: f64 = 0.95;
 /// Machines that discovery once got wrong.
 const REGRESSIONS: &str = include_str!("random_machines.regressions");
 
+/// `STRATA_SEEDS` names some machines by their seeds, with commas, to look at those alone.
 fn seeds() -> Vec<u64> {
+    if let Ok(named) = std::env::var("STRATA_SEEDS") {
+        return named.split(',').map(|seed| seed.trim().parse().expect("seeds are numbers")).collect();
+    }
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
     let known =
         REGRESSIONS.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_whitespace().next()?.parse().ok());
@@ -38,6 +43,8 @@ struct Tally {
     asked: u32,
     answered: u32,
     unanswered: Vec<String>,
+    /// Seconds by element: what to look at when the test becomes slow.
+    seconds: BTreeMap<&'static str, f64>,
 }
 
 fn one(seed: u64) -> Tally {
@@ -45,6 +52,9 @@ fn one(seed: u64) -> Tally {
     let outcome = sim::discovery(&drawn.machine, Effort::Quick, seed);
     let rows = sim::truth::rows(&drawn.machine, &outcome.seen);
     let mut tally = Tally::default();
+    for stage in &outcome.stages {
+        *tally.seconds.entry(stage.name).or_default() += (stage.measuring + stage.inferring).as_secs_f64();
+    }
     let hostile = matches!(drawn.noise, Noise::Hostile(_));
     for (row, verdict) in judge(&outcome.topology, &rows) {
         let name = format!("machine {seed} ({:?}), {}.{}", drawn.noise, row.element, row.attribute);
@@ -97,6 +107,9 @@ fn what_is_stated_is_right_and_most_is_stated() {
         sum.covered += tally.covered;
         sum.asked += tally.asked;
         sum.answered += tally.answered;
+        for (name, seconds) in tally.seconds {
+            *sum.seconds.entry(name).or_default() += seconds;
+        }
     }
     let share = |part: u32, whole: u32| f64::from(part) / f64::from(whole.max(1));
     println!(
@@ -107,6 +120,8 @@ fn what_is_stated_is_right_and_most_is_stated() {
         sum.answered,
         sum.asked
     );
+    let seconds: Vec<String> = sum.seconds.iter().map(|(name, seconds)| format!("{name} {seconds:.0} s")).collect();
+    println!("on one core each: {}", seconds.join(", "));
     sum.unanswered.sort_unstable();
     if std::env::var_os("UNANSWERED").is_some() {
         println!("unanswered:\n{}", sum.unanswered.join("\n"));

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use gpu_strata::gpu::sim::machine::{self, Machine};
 use gpu_strata::probe::Effort;
 use gpu_strata::topology::Finding;
-use sim::expect::{Verdict, judge};
+use sim::expect::{Verdict, judge, pattern, pattern_name};
 
 /// Machines of every run: without a cache for global loads, with one of its own for each path, with one for all.
 const ALWAYS: [&str; 3] = ["840m", "k20c", "p6000"];
@@ -35,6 +35,14 @@ fn number(value: f64) -> String {
 fn found(finding: &Finding) -> String {
     let value = match finding.number() {
         Some(value) => number(value),
+        None if is_spectrum(finding) => {
+            let rows = finding.value.as_array().map_or(&[][..], Vec::as_slice);
+            let shown = rows.iter().map(|row| {
+                let cycles = row["cycles"].as_f64().unwrap_or(f64::NAN);
+                pattern(&pattern_name(row), cycles, cycles)
+            });
+            return shown.collect::<Vec<_>>().join(", ");
+        }
         None if finding.is_known() => finding.value.to_string().replace('"', ""),
         None => return "unknown".into(),
     };
@@ -44,6 +52,10 @@ fn found(finding: &Finding) -> String {
         }
         _ => value,
     }
+}
+
+fn is_spectrum(finding: &Finding) -> bool {
+    finding.value.get(0).is_some_and(|row| row.get("translation").is_some())
 }
 
 /// One machine's section, and the rows that are not as they should be.

@@ -162,8 +162,9 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         Order::Scattered { granule } => ("scattered", Some(granule.0), None, None),
         Order::Paged { page, lines } => ("paged", None, Some(page.0), Some(*lines)),
         Order::Listed { .. } => ("listed", None, None, None),
-        Order::Pages { granule, shuffled: false } => ("pages", Some(granule.0), None, None),
-        Order::Pages { granule, shuffled: true } => ("pages_shuffled", Some(granule.0), None, None),
+        Order::Pages { granule, lines, shuffled } => {
+            (if *shuffled { "pages_shuffled" } else { "pages" }, Some(granule.0), None, Some(*lines))
+        }
         Order::Lanes { .. } => ("lanes", None, None, None),
     };
     let walk = match e.walk {

@@ -38,6 +38,16 @@ pub struct Setting {
     pub sms: u32,
 }
 
+/// Footprint that every first-level cache of data holds, and the largest line known.
+const SMALL: (Bytes, Bytes) = (Bytes::kib(4), Bytes(128));
+
+impl Setting {
+    /// Of a footprint that the first cache on the path holds, on one SM.
+    pub const fn small(path: LoadPath) -> Self {
+        Setting { path, footprint: SMALL.0, stride: SMALL.1, shared: false, allocations: 1, sms: 1 }
+    }
+}
+
 /// A latency: the mean over SMs and allocations of each one's median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {

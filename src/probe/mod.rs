@@ -18,6 +18,8 @@ pub mod levels;
 pub mod line;
 mod notebook;
 pub mod partitions;
+mod replacement;
+mod spectrum;
 pub mod spikes;
 mod structure;
 pub mod tlb;

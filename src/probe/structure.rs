@@ -1,37 +1,29 @@
-//! What is inside a cache: its sets, their ways, which address goes where, and who gives way.
+//! What is inside a cache: its sets, their ways, and which address goes where.
 //!
 //! Footprints grow line by line beyond the usable capacity, each walked in several laps; which lines begin to miss together
-//! is one set ([`crate::analysis::overflow`]). Then lines of one set are visited in random orders, from an empty cache,
-//! and policies are rejected by the first visit that they do not explain ([`crate::analysis::replacement`]; Mei et al.,
-//! section 4.2, tell policies by whether misses repeat with the lap). Where the same order gives different misses, chance is
-//! at work, and the line that gives way is counted by the place in which it came.
+//! is one set ([`crate::analysis::overflow`]). Who gives way is [`super::replacement`].
 //!
-//! Assumes that the cache is empty, or refilled by the visits before, when a kernel starts; visits that find a line where
-//! none can be are thrown away. Fails where loads are slow at random (a single line cannot be told), and where lines that
-//! were hit never give way: both are said.
+//! Fails where loads are slow at random (a single line cannot be told), and where lines that were hit never give way: both
+//! are said.
 
 use std::collections::BTreeSet;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
 use super::capacity::{Capacity, Search};
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Notebook};
 use crate::analysis::overflow::{Footprint, Index, Sets, Unclear};
-use crate::analysis::replacement::Deterministic;
-use crate::experiment::{Experiment, Kernel, Order, Walk};
+use crate::experiment::{Experiment, Kernel};
 use crate::topology::Finding;
 use crate::units::Bytes;
 
 /// Most footprints beyond the capacity: enough for 128 sets and as many lines as unequal ones differ by.
 const MOST_STEPS: u64 = 136;
-/// Footprints of which the first show whether sets show at all.
-const FIRST_STEPS: u64 = 24;
-/// Loads that revealing the sets of one cache may time, so that a large cache with many sets is not walked for minutes and a
-/// recording stays small: enough for 64 sets of 6 ways (Fermi's L1 of 48 KiB) in [`MORE_LAPS`].
-const MOST_LOADS: u64 = 1_000_000;
+/// Footprints of which the first show whether sets show at all: with a hashed index lines recover within a few.
+const FIRST_STEPS: u64 = 8;
+/// Loads that revealing the sets of one cache may time by effort, so that a large cache with many sets is not walked for
+/// minutes and a recording stays small: the second is enough for 64 sets of 6 ways (Fermi's L1 of 48 KiB) in [`MORE_LAPS`].
+const MOST_LOADS: (u64, u64, u64) = (250_000, 1_000_000, 4_000_000);
 /// Fewer footprints than this in [`MORE_LAPS`] are not worth the time: the laps that there are must do.
 const FEWEST_STEPS: u64 = 32;
 /// Laps watched of each footprint: policies that draw or take turns do not miss on every line in each.
@@ -40,32 +32,24 @@ const LAPS: u32 = 3;
 const MORE_LAPS: u32 = 36;
 /// Laps before the first that is watched.
 const WARM_LAPS: u32 = 2;
-/// Random orders in which the lines of one set are visited.
-const TRAILS: u64 = 8;
-/// Most visits of one order.
-const MOST_VISITS: usize = 1024;
-/// Victims counted where chance decides: a probability is then known to 0.02 at 95 % (1.96 · √(0.25 / 2500)).
-const VICTIMS: usize = 4000;
-/// Launches in which they are counted.
-const MOST_LAUNCHES: usize = 400;
-/// Standard deviations by which χ² must exceed its mean before victims count as weighted rather than uniform.
-const WEIGHTED: f64 = 4.0;
-
 /// What was revealed.
 #[derive(Clone, Debug)]
 pub struct Structure {
-    sets: Sets,
-    index: Option<Index>,
+    pub(super) sets: Sets,
+    pub(super) index: Option<Index>,
     /// Misses differ from lap to lap.
-    varies: bool,
-    base: u64,
-    line: Bytes,
-    footprint: Bytes,
+    pub(super) varies: bool,
+    /// Address of the first line.
+    pub(super) base: u64,
+    pub(super) line: Bytes,
+    /// Largest footprint walked.
+    pub(super) footprint: Bytes,
 }
 
 /// Footprints of about so many lines that may be walked in so many laps.
-fn affordable(lines: u64, laps: u32) -> u64 {
-    MOST_LOADS / (lines.max(1) * u64::from(laps))
+fn affordable(notebook: &Notebook, lines: u64, laps: u32) -> u64 {
+    let (quick, standard, thorough) = MOST_LOADS;
+    notebook.effort().choose(quick, standard, thorough) / (lines.max(1) * u64::from(laps))
 }
 
 /// The lines of each footprint from the capacity on that missed in some of `laps`, where they began, and whether the laps
@@ -80,7 +64,7 @@ fn overflow(
 ) -> Result<(Vec<Footprint>, u64, bool), Gap> {
     let fits = capacity.by_allocation.first().copied().unwrap_or(capacity.usable) / line;
     let thrash = capacity.thrash.map_or(fits + MOST_STEPS, |t| t / line);
-    let affordable = affordable(fits, laps);
+    let affordable = affordable(notebook, fits, laps);
     let steps =
         (thrash.saturating_sub(fits) + 1).min(most).min(affordable).min((search.limit / line).saturating_sub(fits));
     let chase = |lines: u64, lap: u32| Experiment {
@@ -127,7 +111,7 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
         if !varies && Sets::reveal(&footprints).is_ok() {
             (footprints, base, varies) = overflow(notebook, search, capacity, line, LAPS, MOST_STEPS)?;
         }
-        if varies && affordable(footprints[0].lines as u64, MORE_LAPS) >= FEWEST_STEPS {
+        if varies && affordable(notebook, footprints[0].lines as u64, MORE_LAPS) >= FEWEST_STEPS {
             (footprints, base, _) = overflow(notebook, search, capacity, line, MORE_LAPS, MOST_STEPS)?;
         }
         let fits = footprints[0].lines;
@@ -190,6 +174,15 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding {
             .range(least as f64, most as f64)
             .note(format!("of {seen}, {others} of which seem to have others, up to {most}"));
     }
+    if !sets.complete && most > least {
+        return Finding::unknown(format!(
+            "sets differ, and not all were seen: {} have {} lines",
+            ways.len(),
+            ways.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+        ))
+        .unit("lines")
+        .at_least(least as f64);
+    }
     let value = if most == least { json!(most) } else { json!(ways) };
     Finding::measured(value, method).unit("lines").range(least as f64, most as f64).note(format!("of {seen}"))
 }
@@ -231,160 +224,4 @@ impl Structure {
             )),
         }
     }
-}
-
-/// Visits to the lines of one set, as byte offsets: the k-th visit of a line goes to its k-th element, in its first sector.
-fn place(lines: &[usize], line: Bytes, element: Bytes, visits: &[usize]) -> Vec<u64> {
-    let mut visited = vec![0u64; lines.len()];
-    visits
-        .iter()
-        .map(|&v| {
-            let offset = lines[v] as u64 * line.0 + visited[v] * element.0;
-            visited[v] += 1;
-            offset
-        })
-        .collect()
-}
-
-fn listed(search: &Search, structure: &Structure, offsets: Vec<u64>, repeat: u32) -> Experiment {
-    let element = search.path.element();
-    Experiment {
-        timed_loads: offsets.len() as u32,
-        order: Order::Listed { offsets },
-        warm_laps: 0,
-        walk: Walk::Straight,
-        carveout: Some(search.carveout),
-        repeat,
-        ..Experiment::chase(Kernel::PerLoad, search.path, structure.footprint, element)
-    }
-}
-
-/// As the finding `replacement`.
-///
-/// # Errors
-///
-/// An unknown, if no candidate explains what the set does, or several do.
-pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) -> Result<Finding, Gap> {
-    let structure = structure(notebook, search, capacity)?;
-    let element = search.path.element();
-    let lines = &structure.sets.members[0];
-    let ways = lines.len() - 1;
-    // A second visit to another sector of a line would be a miss of its own.
-    let visits_a_line = ((search.sector / element) as usize).min(MOST_VISITS / lines.len().max(1));
-    if visits_a_line < 2 {
-        return Gap::unknown("a sector holds one element, so that no line can be visited twice in a chain");
-    }
-    let orders: Vec<Vec<usize>> = (0..TRAILS)
-        .map(|trail| {
-            let mut visits: Vec<usize> = (0..lines.len()).flat_map(|v| std::iter::repeat_n(v, visits_a_line)).collect();
-            visits.shuffle(&mut ChaCha8Rng::seed_from_u64(notebook.seed(trail)));
-            visits
-        })
-        .collect();
-    let wanted: Vec<Experiment> = orders
-        .iter()
-        .flat_map(|visits| {
-            let offsets = place(lines, structure.line, element, visits);
-            (0..2).map(move |repeat| (offsets.clone(), repeat))
-        })
-        .map(|(offsets, repeat)| listed(search, &structure, offsets, repeat))
-        .collect();
-    let sheets = notebook.read(&wanted)?;
-    if sheets.iter().any(|s| s.samples().base != structure.base) && !matches!(structure.index, Some(Index::Bits(_))) {
-        return Gap::unknown(
-            "the visits began at another address than the footprints, so that their sets are not known",
-        );
-    }
-    let hits = |sheet: &Sheet| -> Vec<bool> {
-        sheet.latencies().iter().map(|&latency| !capacity.levels.is_miss(latency)).collect()
-    };
-    let seen: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
-    for (pair, visits) in seen.chunks(2).zip(&orders) {
-        let mut new = BTreeSet::new();
-        if pair.iter().any(|hits| visits.iter().zip(hits).any(|(v, hit)| new.insert(v) && *hit)) {
-            return Gap::unknown("lines are there before they are loaded: the cache is not empty when a kernel starts");
-        }
-    }
-    if seen.chunks(2).any(|pair| pair[0] != pair[1]) || structure.varies && ways == 1 {
-        return victims(notebook, search, capacity, &structure);
-    }
-    let explains = |policy: &Deterministic| {
-        policy.fits(ways)
-            && orders.iter().zip(seen.chunks(2)).all(|(visits, pair)| policy.hits(ways, visits) == pair[0])
-    };
-    let left: Vec<Deterministic> = Deterministic::ALL.into_iter().filter(explains).collect();
-    let visits: usize = orders.iter().map(Vec::len).sum();
-    match left.as_slice() {
-        [policy] => Ok(Finding::measured(policy.name(), "random orders of visit to the lines of one set, from empty")
-            .note(format!("the only candidate that explains each of {visits} visits; {}", rejected(&left)))),
-        [] => Gap::unknown(format!(
-            "the same visits give the same misses, but neither lru nor fifo, plru or bit_plru explains {visits} visits to a \
-             set of {ways} lines"
-        )),
-        several => {
-            let names: Vec<&str> = several.iter().map(|p| p.name()).collect();
-            Gap::unknown(format!("{} explain {visits} visits to a set of {ways} alike", names.join(" and ")))
-        }
-    }
-}
-
-fn rejected(left: &[Deterministic]) -> String {
-    let names: Vec<&str> = Deterministic::ALL.iter().filter(|p| !left.contains(p)).map(|p| p.name()).collect();
-    format!("rejected: {}", names.join(", "))
-}
-
-/// Where chance decides: fill a set, bring one line more, and look for the one that has gone.
-fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure: &Structure) -> Result<Finding, Gap> {
-    let ways = structure.sets.members[0].len() - 1;
-    if structure.sets.ways().iter().any(|&w| w != ways) {
-        return Ok(Finding::measured("random", "the same visits to one set, repeated, give different misses")
-            .note("sets differ in ways, so that victims are not counted by place"));
-    }
-    let element = search.path.element();
-    let each = 2 * ways + 1;
-    let sets = structure.sets.members.len().min(MOST_VISITS / each).max(1);
-    // All sets are filled, then overfilled, then looked through: in each the same happens as if it were alone.
-    let mut offsets = Vec::new();
-    for phase in [0..ways, ways..ways + 1, 0..ways] {
-        let second = u64::from(offsets.len() > sets * ways) * element.0;
-        for lines in &structure.sets.members[..sets] {
-            offsets.extend(phase.clone().map(|v| lines[v] as u64 * structure.line.0 + second));
-        }
-    }
-    let launches = VICTIMS.div_ceil(sets).min(MOST_LAUNCHES);
-    let wanted: Vec<Experiment> = (0..launches).map(|n| listed(search, structure, offsets.clone(), n as u32)).collect();
-    let mut gone = vec![0usize; ways];
-    let mut stayed = 0;
-    for sheet in notebook.read(&wanted)? {
-        let looks = &sheet.latencies()[sets * (ways + 1)..];
-        for look in looks.chunks_exact(ways) {
-            match look.iter().position(|&latency| capacity.levels.is_miss(latency)) {
-                Some(place) => gone[place] += 1,
-                None => stayed += 1,
-            }
-        }
-    }
-    let counted: usize = gone.iter().sum();
-    if stayed * 10 > counted {
-        return Gap::unknown(format!(
-            "victims are drawn, but in {stayed} of {} cases none of the {ways} lines had gone",
-            stayed + counted
-        ));
-    }
-    let share = |n: usize| n as f64 / counted as f64;
-    let expected = 1.0 / ways as f64;
-    let square: f64 = gone.iter().map(|&n| (share(n) - expected).powi(2) / expected).sum::<f64>() * counted as f64;
-    let freedom = (ways - 1) as f64;
-    let method =
-        format!("{counted} sets filled and overfilled: place, in the order of filling, of the line that had gone");
-    let uniform = square <= freedom + WEIGHTED * (2.0 * freedom).sqrt();
-    let error = 1.96 * (0.25 / counted as f64).sqrt();
-    Ok(if uniform {
-        Finding::measured("random", method)
-            .note(format!("every place alike (χ² {square:.1} of {freedom} degrees of freedom)"))
-    } else {
-        let odds: Vec<f64> = gone.iter().map(|&n| (share(n) * 1e4).round() / 1e4).collect();
-        Finding::measured(json!({ "policy": "weighted", "probabilities": odds }), method)
-            .note(format!("each to ±{error:.3} at 95 %; χ² of equal ones {square:.0} of {freedom} degrees of freedom"))
-    })
 }

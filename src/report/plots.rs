@@ -76,8 +76,8 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lin
 /// Latencies by what answered a load and how its address was translated.
 fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
     let bar = |row: &Value| {
-        let (data, translation) = (word(row.get("data")?)?, word(row.get("translation")?)?);
-        let label = format!("{}: {data}, {translation}", word(row.get("pattern")?)?);
+        let (path, data) = (word(row.get("path")?)?, word(row.get("data")?)?);
+        let label = format!("{path}: {data}, {}", word(row.get("translation")?)?);
         Some(Bar { label, value: row.get("cycles")?.as_f64()? })
     };
     let (bars, left_out) = readable(rows, bar)?;
@@ -90,7 +90,7 @@ fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
             Measure::Number.show(low),
             Measure::Number.show(high)
         ),
-        labels: "pattern: data, translation".into(),
+        labels: "path: data, translation".into(),
         axis: Axis { label: "cycles".into(), measure: Measure::Number, log2: false },
         bars,
     })
@@ -225,8 +225,8 @@ mod tests {
             "{stairs}"
         );
         assert!(stairs.contains("class=\"mark\"") && stairs.contains("usable 2 KiB"), "{stairs}");
-        let spectrum = json!([{"pattern": 1, "data": "l2", "translation": "hit", "cycles": 371.0, "loads": 40}]);
-        assert!(drawn("spectrum", spectrum).unwrap().contains(">1: l2, hit</text>"));
+        let spectrum = json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": 371.0, "loads": 40}]);
+        assert!(drawn("spectrum", spectrum).unwrap().contains(">cg: l2, hit</text>"));
         let banks = json!([
             {"width": 4, "stride": 1, "cycles": 23.0, "ways": 1}, {"width": 4, "stride": 2, "cycles": 25.0, "ways": 2},
             {"width": 8, "stride": 1, "cycles": 25.0, "ways": 2, "mode": 8}, {"width": 8, "stride": 2, "cycles": 29.0}
@@ -257,7 +257,7 @@ mod tests {
         }
         assert!(drawn("size", json!([[1024, 0.5]])).is_none(), "not a curve");
         assert!(drawn("staircase", json!([[1024, 1e300]])).is_none());
-        assert!(drawn("spectrum", json!([{"pattern": 1, "data": "l2", "translation": "hit", "cycles": -1}])).is_none());
+        assert!(drawn("spectrum", json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": -1}])).is_none());
     }
 
     #[test]

@@ -15,7 +15,11 @@ fn orders() -> impl Strategy<Value = Order> {
         prop::collection::vec(any::<u64>(), 0..40).prop_map(|offsets| Order::Listed { offsets }),
         (prop::collection::vec(any::<u64>(), 0..40), prop::option::of(bytes()))
             .prop_map(|(offsets, bank_width)| Order::Lanes { offsets, bank_width }),
-        (bytes(), any::<bool>()).prop_map(|(granule, shuffled)| Order::Pages { granule, shuffled }),
+        (bytes(), any::<u32>(), any::<bool>()).prop_map(|(granule, lines, shuffled)| Order::Pages {
+            granule,
+            lines,
+            shuffled
+        }),
     ]
 }
 

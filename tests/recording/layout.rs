@@ -41,7 +41,7 @@ fn the_layout_of_blocks_belongs_to_the_version() {
 fn later_variants_stand_behind_earlier_ones() {
     let first = |value: Vec<u8>| value[0];
     let listed = Order::Listed { offsets: vec![4] };
-    let pages = Order::Pages { granule: Bytes(128), shuffled: true };
+    let pages = Order::Pages { granule: Bytes(128), lines: 2, shuffled: true };
     let lanes = Order::Lanes { offsets: vec![4], bank_width: None };
     assert_eq!([&listed, &pages, &lanes].map(|order| first(postcard::to_stdvec(order).unwrap())), [4, 5, 6]);
     assert_eq!(first(postcard::to_stdvec(&Kernel::Warp).unwrap()), 5);

@@ -219,7 +219,7 @@ fn text(rng: &mut ChaCha8Rng) -> (String, Noise) {
     let second = if rng.random_range(0..4) == 0 { 96 << 10..=128 << 10 } else { 12 << 10..=32 << 10 };
     cache(&mut caches, rng, "c15", &Shape { bytes: second, ways: 1..=16, lines: &[64, 128, 256], ..constant });
     let l2 = Shape {
-        bytes: 512 << 10..=3 << 20,
+        bytes: 512 << 10..=2 << 20,
         ways: 4..=32,
         lines: DATA_LINES,
         sectored: true,

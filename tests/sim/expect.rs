@@ -1,5 +1,7 @@
 //! What a finding must be, and whether it is.
 
+use std::collections::BTreeMap;
+
 use gpu_strata::topology::{ElementName, Finding, Topology};
 use serde_json::{Value, json};
 
@@ -18,6 +20,10 @@ pub enum Expect {
     Unknown(&'static str),
     /// This object, or these numbers, each no further off than the second.
     Like(Value, f64),
+    /// An object of which these are among the parts, each no further off than the second, or null.
+    Parts(Value, f64),
+    /// A latency spectrum, each of whose patterns (path, data and translation) takes this long, from the first to the second.
+    Patterns(BTreeMap<String, (f64, f64)>),
     /// That, or unknown for a reason: whether it shows depends on the draw.
     IfStated(Box<Expect>),
 }
@@ -55,7 +61,11 @@ impl Expect {
             Expect::Within(low, high) => format!("{low} to {high}"),
             Expect::Names(names) => json!(names).to_string().replace('"', ""),
             Expect::Unknown(part) => format!("unknown ({part})"),
-            Expect::Like(value, _) => value.to_string().replace('"', ""),
+            Expect::Like(value, _) | Expect::Parts(value, _) => value.to_string().replace('"', ""),
+            Expect::Patterns(patterns) => {
+                let all: Vec<String> = patterns.iter().map(|(name, (low, high))| pattern(name, *low, *high)).collect();
+                all.join(", ")
+            }
             Expect::IfStated(expect) => expect.shown(),
         }
     }
@@ -87,6 +97,25 @@ impl Expect {
             Expect::Is(value) if *value == finding.value => Verdict::Right,
             Expect::Like(value, off) if alike(value, &finding.value, *off) => Verdict::Right,
             Expect::Like(value, _) => wrong(format!("{}, not {value}", finding.value)),
+            Expect::Parts(parts, off) => {
+                let part = |(key, a): (&String, &Value)| {
+                    finding.value.get(key).is_some_and(|b| b.is_null() || alike(a, b, *off))
+                };
+                let right = parts.as_object().is_some_and(|parts| parts.iter().all(part));
+                if right { Verdict::Right } else { wrong(format!("{}, not {parts}", finding.value)) }
+            }
+            Expect::Patterns(patterns) => {
+                let rows = finding.value.as_array().map_or(&[][..], Vec::as_slice);
+                let off: Vec<String> = rows
+                    .iter()
+                    .filter_map(|row| {
+                        let (name, cycles) = (pattern_name(row), row["cycles"].as_f64().unwrap_or(f64::NAN));
+                        let right = patterns.get(&name).is_some_and(|(low, high)| (*low..=*high).contains(&cycles));
+                        (!right).then(|| format!("{name}: {cycles}, not {:?}", patterns.get(&name)))
+                    })
+                    .collect();
+                if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
+            }
             Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Verdict::Right,
             Expect::Within(low, high) if finding.number().is_some_and(|n| (*low..=*high).contains(&n)) => {
                 Verdict::Right
@@ -108,6 +137,21 @@ impl Expect {
                 _ => wrong(format!("{}, not {}", finding.value, other.shown())),
             },
         }
+    }
+}
+
+/// A pattern by what it meets: `cg: l2, hit`.
+pub fn pattern_name(row: &Value) -> String {
+    let word = |key: &str| row[key].as_str().unwrap_or("?").to_owned();
+    format!("{}: {}, {}", word("path"), word("data"), word("translation"))
+}
+
+/// A pattern with its latency, for people.
+pub fn pattern(name: &str, low: f64, high: f64) -> String {
+    if high - low <= 3.0 {
+        format!("{name} {:.0}", low.midpoint(high))
+    } else {
+        format!("{name} {low:.0} to {high:.0}")
     }
 }
 

@@ -10,7 +10,7 @@ pub mod truth;
 use std::sync::Arc;
 
 use gpu_strata::bench::Bench;
-use gpu_strata::discover::{Question, discover};
+use gpu_strata::discover::{Question, Stage, discover};
 use gpu_strata::experiment::Experiment;
 use gpu_strata::gpu::Gpu;
 use gpu_strata::gpu::sim::Sim;
@@ -45,6 +45,7 @@ impl<S: Source, R: FnMut(&Experiment) -> Option<Failure>> Source for Watched<S, 
 pub struct Outcome {
     pub topology: Topology,
     pub seen: Vec<(Experiment, Result<Samples, Failure>)>,
+    pub stages: Vec<Stage>,
 }
 
 /// Discovery on a machine.
@@ -67,7 +68,8 @@ pub fn refusing(
     let question = Question { only: only.to_vec(), effort, seed };
     let found = discover(&mut watched, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };
-    Outcome { topology: report::assemble(facts, run, found, None), seen: watched.seen }
+    let stages = found.stages.clone();
+    Outcome { topology: report::assemble(facts, run, found, None), seen: watched.seen, stages }
 }
 
 /// An attribute of an element by its name in `Element::findings`.

@@ -227,6 +227,8 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     l2(&mut truth, seen);
     beyond::partitions(&mut truth);
     beyond::translation(&mut truth);
+    beyond::spectrum(&mut truth);
+    least_configuration(&mut truth);
     truth.rows
 }
 
@@ -361,6 +363,30 @@ fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, shared: u64
         row("index", index, shows && equal && sets > 1);
     }
     row("replacement", policy, false);
+}
+
+/// What a miss of the L1 adds, and the L1 beside all the shared memory that there is.
+fn least_configuration(truth: &mut Truth) {
+    let spec = &truth.machine.spec;
+    let Some(l1) = first(truth.machine, Some(&spec.path.global_ca)) else { return };
+    let past = &spec.path.global_cg;
+    let (_, off) = truth.noise();
+    let (behind, most, cache) =
+        (l1.behind as f64 - past.cycles[0].get() as f64, spec.shared.per_multiprocessor.0, l1.cache);
+    truth.row(L1, "miss_overhead", Expect::IfStated(Box::new(Expect::Near(behind, off))));
+    let shape = shape(cache, 1, most);
+    let ways = shape.ways[0];
+    let mut parts = json!({ "sets": shape.ways.len(), "ways": ways, "size": cache.line.get() * shape.ways.len() as u64 * u64::from(ways) });
+    if let Replacement::Weighted(odds) = &shape.replacement {
+        let total: f64 = odds.iter().map(|&o| f64::from(o)).sum();
+        let odds: Vec<f64> = odds.iter().map(|&o| f64::from(o) / total).collect();
+        parts["replacement"] = json!({ "policy": "weighted", "probabilities": odds });
+    }
+    let plain = shape.ways.iter().all(|&w| w == ways) && matches!(shape.index, Index::Modulo | Index::Bits(_));
+    if !plain || truth.machine.spec.noise.spikes.0 > 0.0 || shape.replacement == Replacement::Unhit {
+        return;
+    }
+    truth.row(L1, "least_configuration", Expect::IfStated(Box::new(Expect::Parts(parts, ODDS))));
 }
 
 fn l2(truth: &mut Truth, seen: &Seen) {

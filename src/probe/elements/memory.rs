@@ -10,14 +10,7 @@ use crate::units::Bytes;
 
 pub(super) fn shared(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
-    let setting = Setting {
-        path: LoadPath::Shared,
-        footprint: Bytes::kib(4),
-        stride: APART,
-        shared: false,
-        allocations: 1,
-        sms: u32::MAX,
-    };
+    let setting = Setting { sms: u32::MAX, ..Setting::small(LoadPath::Shared) };
     let block = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block);
     Element {
         size: notebook.attribute(|| {

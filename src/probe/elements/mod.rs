@@ -1,14 +1,15 @@
-//! What is asked of each element: the table that ties attributes to probes. The data caches of an SM are here; constants
-//! and memories have files of their own.
+//! What is asked of each element: the table that ties attributes to probes. The data caches of an SM are here; the L1 as
+//! global loads see it, constants and memories have files of their own.
 
 mod constant;
+mod l1;
 mod memory;
 
 use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet, fetch, structure, tlb};
+use super::{Gap, Notebook, Sheet, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use crate::samples::Failure;
@@ -27,7 +28,7 @@ const APART: Bytes = Bytes(128);
 /// Everything that is asked of one element.
 pub fn element(name: ElementName, notebook: &Notebook) -> Element {
     match name {
-        ElementName::L1 => l1(notebook),
+        ElementName::L1 => l1::l1(notebook),
         ElementName::Texture => data_cache(notebook, LoadPath::Texture),
         ElementName::ReadOnly => data_cache(notebook, LoadPath::GlobalNc),
         ElementName::ConstantL1 => constant::l1(notebook),
@@ -38,7 +39,10 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::L2 => memory::l2(notebook),
         ElementName::Dram => memory::dram(notebook),
         ElementName::Host => memory::host(notebook),
-        ElementName::TlbL1 => tlb::element(notebook, 0),
+        ElementName::TlbL1 => {
+            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::lines(notebook)?));
+            Element { spectrum, ..tlb::element(notebook, 0) }
+        }
         ElementName::TlbL2 => tlb::element(notebook, 1),
         ElementName::TlbL3 => tlb::element(notebook, 2),
     }
@@ -111,16 +115,11 @@ fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
     Ok(Seen { path, usable: capacity.usable, stride: capacity.line.unwrap_or(sector), levels: capacity.levels })
 }
 
-fn l1(notebook: &Notebook) -> Element {
-    let cached = notebook.attribute(|| cached(notebook, LoadPath::GlobalCa));
-    Element { cached, ..data_cache(notebook, LoadPath::GlobalCa) }
-}
-
 fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     let capacity = || capacity_of(notebook, path);
     let mut size = notebook.attribute(|| Ok(capacity()?.size(&search_of(notebook, path)?)));
     if path == LoadPath::GlobalCa
-        && let Some(note) = carveout_note(notebook)
+        && let Some(note) = l1::carveout_note(notebook)
     {
         size = size.map(|f| if f.is_known() { f.note(note) } else { f });
     }
@@ -151,7 +150,7 @@ fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Ga
         index: notebook.attribute(|| Ok(structure()?.index())),
         replacement: notebook.attribute(|| {
             let (search, capacity) = cache()?;
-            structure::replacement(notebook, &search, &capacity)
+            replacement::replacement(notebook, &search, &capacity)
         }),
         ..Element::default()
     }
@@ -175,14 +174,7 @@ fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding, Gap> {
 }
 
 fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
-    let setting = Setting {
-        path,
-        footprint: Bytes::kib(4),
-        stride: APART,
-        shared: false,
-        allocations: notebook.effort().choose(1, 3, 5),
-        sms: u32::MAX,
-    };
+    let setting = Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
     let infer = || {
         if cached_before_l2(notebook, path)?.is_none() {
             return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
@@ -190,22 +182,6 @@ fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
         latency::measure(notebook, &setting)
     };
     latency::findings(notebook, infer, &format!("whole-lap chase by {path}, 2n against n loads, every SM at once"))
-}
-
-/// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.
-fn carveout_note(notebook: &Notebook) -> Option<String> {
-    let least = search_of(notebook, LoadPath::GlobalCa).ok()?;
-    let more = Search { carveout: 50, allocations: 1, ..least };
-    match (capacity::rough(notebook, &least), capacity::rough(notebook, &more)) {
-        (Ok(a), Ok(b)) if b.low < a.low => {
-            Some(format!("with the least shared memory; asking for 50 % shared memory moves the knee to {}", b.low))
-        }
-        (Ok(_), Ok(b)) => Some(format!(
-            "asking for 50 % shared memory leaves the knee at {}: the carveout is fixed or the hint ignored",
-            b.low
-        )),
-        _ => None,
-    }
 }
 
 /// Paths whose caches may be one, with their elements.

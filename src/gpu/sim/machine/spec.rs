@@ -328,6 +328,10 @@ pub struct Tlb {
     pub replacement: Replacement,
     /// Cycles that a miss adds.
     pub penalty: Delay,
+    /// Cycles that a miss adds besides where the load's line is not in the caches of the device: its page's entry in the table
+    /// is not either, then (Mei et al., table 3: pattern 5 takes longer than patterns 3 and 4 explain).
+    #[serde(default)]
+    pub uncached: Extra,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,

@@ -100,6 +100,15 @@ struct Private {
     tlbs: Vec<Option<Cache>>,
 }
 
+/// Cycles that translating an address adds.
+#[derive(Clone, Copy, Default)]
+struct Translation {
+    /// Whatever the data does.
+    cycles: u64,
+    /// Besides, if the data is not in the caches of the device.
+    uncached: u64,
+}
+
 /// All caches of a machine.
 pub struct Hierarchy {
     kinds: Vec<Kind>,
@@ -287,10 +296,12 @@ impl Hierarchy {
     }
 
     fn walk(&mut self, route: &Route, by: Requester, address: u64, now: u64, at_home: bool) -> u64 {
-        let mut waited = 0;
+        let (mut waited, mut uncached) = (0, 0);
         for (i, level) in route.levels.iter().enumerate() {
             if i == route.translated {
-                waited += self.translate(by.sm, address);
+                let translation = self.translate(by.sm, address);
+                waited += translation.cycles;
+                uncached = translation.uncached;
             }
             let (hit, wait, far) = self.ask(level.cache, by, address, now + waited, at_home);
             waited += wait;
@@ -299,6 +310,7 @@ impl Hierarchy {
             }
         }
         let far = self.far_memory(by.sm, address);
+        let waited = waited + uncached;
         route.memory + far + waited + self.channels.wait(now + waited, address)
     }
 
@@ -339,11 +351,11 @@ impl Hierarchy {
         }
     }
 
-    /// Cycles that translating an address adds.
-    fn translate(&mut self, sm: u32, address: u64) -> u64 {
-        let mut added = 0;
+    /// What translating an address adds.
+    fn translate(&mut self, sm: u32, address: u64) -> Translation {
+        let mut added = Translation::default();
         for i in 0..self.tlbs.len() {
-            let penalty = self.tlbs[i].penalty.get();
+            let (penalty, uncached) = (self.tlbs[i].penalty.get(), self.tlbs[i].uncached.get());
             let hit = match &mut self.device_tlbs[i] {
                 Some(tlb) => tlb.load(address),
                 None => self.private(sm).tlbs[i].as_mut().is_none_or(|tlb| tlb.load(address)),
@@ -351,7 +363,8 @@ impl Hierarchy {
             if hit {
                 break;
             }
-            added += penalty;
+            added.cycles += penalty;
+            added.uncached += uncached;
         }
         added
     }
@@ -362,7 +375,7 @@ impl Hierarchy {
         let mut waited = 0;
         for (i, level) in route.levels.iter().enumerate() {
             if i == route.translated {
-                waited += self.translate(by.sm, address);
+                waited += self.translate(by.sm, address).cycles;
             }
             let kind = &self.kinds[level.cache];
             if kind.scope == Scope::Device {
