@@ -214,6 +214,9 @@ pub struct Element {
     /// Cycles that a load takes longer by way of the L1 than past it, if the L1 does not have its line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub miss_overhead: Option<Finding>,
+    /// Pieces in which the driver maps device memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapping_granularity: Option<Finding>,
     /// Latency by what a load meets: a list of `path` (`cg` or `ca`), `data` (`l1`, `l2`, `memory`), `translation` (`hit`, or
     /// the last level that misses), `cycles` (the median; from `low` to `high` are nine tenths), `loads`, and `pattern`, its
     /// number in table 3 of Mei et al., null where it is not among those.
@@ -303,6 +306,7 @@ impl Element {
             ("reach", &self.reach),
             ("entries", &self.entries),
             ("page_size", &self.page_size),
+            ("mapping_granularity", &self.mapping_granularity),
             ("spectrum", &self.spectrum),
             ("partitions", &self.partitions),
             ("near_latency", &self.near_latency),

@@ -211,6 +211,7 @@ fn facts_are_the_drivers() {
         assert_eq!((facts.clock_khz, facts.memory_clock_khz, facts.memory_bus_bits), (1_980_000, 3_201_000, 6144));
         assert_eq!((facts.ecc, facts.integrated, facts.watchdog), (Some(true), false, false));
         assert_eq!((facts.virtual_memory, facts.max_linear_texture), (Some(true), Some(1 << 28)));
+        assert_eq!(facts.mapping_granularity, Some(2 << 20));
     });
 }
 
@@ -455,14 +456,15 @@ fn a_device_without_a_carveout() {
 }
 
 #[test]
-fn a_driver_without_a_choice_of_banks() {
-    let partial = |child| with_driver(child, &library(Some("no-bank-config")), "none");
-    in_child("a_driver_without_a_choice_of_banks", partial, || {
+fn a_driver_without_optional_calls() {
+    let partial = |child| with_driver(child, &library(Some("no-optional-calls")), "none");
+    in_child("a_driver_without_optional_calls", partial, || {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
         let error = failure(gpu.set_attribute(function, FunctionAttribute::BankWidth(Some(Bytes(8)))));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["this driver does not have cuFuncSetSharedMemConfig"]);
+        assert_eq!(gpu.facts().mapping_granularity, None);
         gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
     });
 }

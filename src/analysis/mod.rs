@@ -22,3 +22,4 @@ pub mod replacement;
 pub mod robust;
 pub mod search;
 mod split;
+pub mod turns;

@@ -72,6 +72,8 @@ pub struct DeviceFacts {
     pub virtual_memory: Option<bool>,
     /// Widest linear texture, in texels.
     pub max_linear_texture: Option<u64>,
+    /// Smallest piece of device memory that the driver maps, in bytes.
+    pub mapping_granularity: Option<u64>,
 }
 
 /// A device as `strata devices` lists it.

@@ -34,6 +34,9 @@ const STEEP: f64 = 0.40;
 /// Where each set has one way, misses do not end beyond the line but halve with each doubling of the chunk: two steps
 /// to a share in this range.
 const HALVED: (f64, f64) = (0.38, 0.62);
+/// Of one and a half times the lines of a cache of one way two thirds share their set with another and miss; more is no such
+/// cache.
+const ONE_WAY: f64 = 0.75;
 /// Before such steps each doubling must keep at least this share of the misses.
 const LEVEL: f64 = 0.85;
 /// Fewest draws of the random places.
@@ -160,7 +163,7 @@ pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
             .is_some_and(|next| next.high() <= HALVED.1 * shares[i].mean && next.mean >= HALVED.0 * shares[i].mean)
     };
     let level = |i: usize| shares[i + 1].low() >= LEVEL * shares[i].mean;
-    let one_way = |i: usize| halves(i) && halves(i + 1) && (0..i).all(level);
+    let one_way = |i: usize| halves(i) && halves(i + 1) && (0..i).all(level) && shares[i].mean <= ONE_WAY;
     let drop = (0..shares.len()).find(|&i| falls(i) || one_way(i));
     let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
         let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
@@ -199,6 +202,8 @@ mod tests {
         assert!(decide(&chunks, &[0.9, 0.9, 0.6, 0.3, 0.0]).is_err());
         assert_eq!(decide(&chunks, &[0.92, 0.77, 1.0, 0.14, 0.0]), Ok(Bytes(128)));
         assert!(decide(&chunks, &[0.9, 0.2, 0.9, 0.2, 0.0]).is_err());
+        // Not one way, of which a third would stay: sectors that are fetched one by one.
+        assert!(decide(&chunks, &[0.88, 0.45, 0.23, 0.01, 0.0]).is_err());
         // One way a set.
         assert_eq!(decide(&chunks, &[0.66, 0.66, 0.33, 0.17, 0.08]), Ok(Bytes(64)));
         assert!(decide(&chunks, &[0.01, 0.0, 0.0, 0.0, 0.0]).is_err());

@@ -22,7 +22,7 @@ const FOOTPRINT: Bytes = Bytes(2 * MIB);
 const PIECE: Bytes = Bytes(8 * KIB);
 /// A line of an L2.
 const LINE: Bytes = Bytes(128);
-/// Laps of which the median counts.
+/// Laps of which the fastest counts: what delays a load only ever adds to it.
 const LAPS: u32 = 3;
 /// SMs whose times correlate by more than this are on one side; of `n` partitions those on different ones by -1/(n - 1).
 const SAME: f64 = 0.5;
@@ -63,15 +63,15 @@ fn chases(notebook: &Notebook) -> Vec<Experiment> {
     (0..sms).map(|sm| Experiment { timed_loads, sm: Some(sm), ..chase.clone() }).collect()
 }
 
-/// Of each line the median over laps, and how far single laps are from it, in the mean.
+/// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
 fn typical(sheet: &Sheet) -> (Vec<f64>, f64) {
     let lap = sheet.experiment.lap() as usize;
     let laps: Vec<&[u32]> = sheet.latencies().chunks_exact(lap).collect();
     let of_line = |line: usize| laps.iter().map(|l| f64::from(l[line])).collect::<Vec<f64>>();
-    let medians: Vec<f64> = (0..lap).map(|line| robust::median(&of_line(line)).unwrap_or_default()).collect();
+    let fastest: Vec<f64> = (0..lap).map(|line| of_line(line).into_iter().fold(f64::MAX, f64::min)).collect();
     let noise = (0..lap).map(|line| robust::median_absolute_deviation(&of_line(line)).unwrap_or_default());
     let noise = noise.sum::<f64>() / lap.max(1) as f64;
-    (medians, noise)
+    (fastest, noise)
 }
 
 /// Takes the mean of each line and of each SM off.
@@ -176,7 +176,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
         let structure = robust::median(&differences).unwrap_or_default();
         let all: Vec<f64> = rows.concat();
         let sms = rows.len();
-        // The medians still vary by about half of what single laps do; a clock reading is good to a cycle.
+        // A clock reading is good to a cycle.
         if sms < 2 || structure <= STRUCTURED * robust::mean(&noise).max(1.0) {
             let group = vec![0; sms];
             return Ok(Partitions {

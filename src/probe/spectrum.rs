@@ -17,6 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
 use super::latency::{self, Setting};
+use super::levels::HitMiss;
 use super::{Gap, Notebook, tlb};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk, pages_span};
@@ -28,8 +29,8 @@ const APART: Bytes = Bytes(256);
 /// An element of the chain by `ld.global`.
 const ELEMENT: u64 = LoadPath::GlobalCa.element().0;
 /// Lines of each page.
-const LINES: usize = 4;
-/// So much of the L2 there must be for each page: four lines of at most 256 B, and half as much again to spare.
+const LINES: usize = 5;
+/// So much of the L2 there must be for each page: mostly four lines of at most 256 B, and half as much again to spare.
 const L2_ROOM: Bytes = Bytes(1536);
 /// Most pages of a chain: with ten visits to each, the recording of a chain stays below 100 KB.
 const MOST_PAGES: u64 = 4096;
@@ -44,6 +45,17 @@ const LEFT_HALVES: u64 = 3;
 const HELD_THIRDS: u64 = 3;
 /// Fewer loads than this are no pattern.
 const FEWEST: usize = 8;
+/// Nor are those of which fewer than this share found the L1 as designed: an L1 may keep what was hit, or drop what is new.
+const AS_DESIGNED: f64 = 0.5;
+
+/// What must be known of an L1 that caches global loads.
+#[derive(Clone, Copy, Debug)]
+pub struct L1 {
+    /// Lines that it holds.
+    pub lines: u64,
+    /// Its hits and misses.
+    pub levels: HitMiss,
+}
 
 /// What has the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,7 +165,8 @@ fn visits(known: Known, lacks: &mut Vec<String>) -> Vec<Visit> {
         for first in (0..(pages / group).min(MOST_GROUPS)).map(|g| g * group) {
             let pages = first..first + group;
             let one = |data| Some((data, 1));
-            pages.clone().for_each(|page| visit(page, 0, None, None));
+            // A line that no cache has, so that it is translated by any path.
+            pages.clone().for_each(|page| visit(page, 4, missed(Data::Memory), if_left(missed(Data::Memory))));
             pages.clone().for_each(|page| visit(page, 2, one(Data::Memory), if_left(one(Data::Memory))));
             pages.clone().for_each(|page| visit(page, 1, one(Data::L2), if_left(one(Data::L2))));
             let held = HELD_THIRDS * 3 * group <= lines;
@@ -230,16 +243,16 @@ fn pattern((data, missed): Meets, levels: usize) -> Option<u32> {
     }
 }
 
-/// As the finding `spectrum`. `l1_lines` are the lines of the L1, if global loads are cached there.
+/// As the finding `spectrum`. `l1` is the L1, if global loads are cached there.
 ///
 /// # Errors
 ///
 /// An unknown, if translation is not known, or a failure.
-pub fn spectrum(notebook: &Notebook, l1_lines: Option<u64>) -> Result<Finding, Gap> {
-    let trip = trip(notebook, l1_lines)?;
+pub fn spectrum(notebook: &Notebook, l1: Option<L1>) -> Result<Finding, Gap> {
+    let mut trip = trip(notebook, l1.map(|l1| l1.lines))?;
     let offsets = offsets(&trip, notebook.seed(22));
     let paths: &[LoadPath] =
-        if l1_lines.is_some() { &[LoadPath::GlobalCg, LoadPath::GlobalCa] } else { &[LoadPath::GlobalCg] };
+        if l1.is_some() { &[LoadPath::GlobalCg, LoadPath::GlobalCa] } else { &[LoadPath::GlobalCg] };
     let footprint = Bytes(offsets.iter().max().map_or(0, |o| o + ELEMENT));
     let wanted: Vec<Experiment> = paths
         .iter()
@@ -258,14 +271,31 @@ pub fn spectrum(notebook: &Notebook, l1_lines: Option<u64>) -> Result<Finding, G
     let mut rows = Vec::new();
     for (&path, sheet) in paths.iter().zip(&sheets) {
         let overhead = latency::overhead(notebook, &Setting::small(path))?;
-        let mut patterns: BTreeMap<Meets, Vec<f64>> = BTreeMap::new();
+        let through = l1.filter(|_| path == LoadPath::GlobalCa);
+        let mut patterns: BTreeMap<Meets, (Vec<f64>, usize)> = BTreeMap::new();
+        let mut translated = None;
         for (visit, &latency) in trip.visits.iter().zip(sheet.latencies()) {
-            let meets = if path == LoadPath::GlobalCa { visit.through } else { visit.past };
-            if let Some(meets) = meets {
-                patterns.entry(meets).or_default().push(f64::from(latency) - overhead);
+            // What the L1 has need not be translated, so the next visit to the page may be the first that is.
+            let was_translated = translated == Some(visit.page);
+            if through.is_none_or(|l1| l1.levels.is_miss(latency)) {
+                translated = Some(visit.page);
+            } else if !was_translated {
+                translated = None;
+            }
+            let meets = if through.is_some() { visit.through } else { visit.past };
+            if let Some(meets) = meets.filter(|m| m.1 > 0 || m.0 == Data::L1 || was_translated) {
+                let (values, others) = patterns.entry(meets).or_default();
+                let otherwise = through.is_some_and(|l1| l1.levels.is_miss(latency) == (meets.0 == Data::L1));
+                if otherwise { *others += 1 } else { values.push(f64::from(latency) - overhead) }
             }
         }
-        for (meets, values) in patterns.into_iter().filter(|(_, values)| values.len() >= FEWEST) {
+        for (meets, (values, others)) in patterns {
+            let all = values.len() + others;
+            if values.len() < FEWEST || (values.len() as f64) < AS_DESIGNED * all as f64 {
+                let place = if meets.0 == Data::L1 { "in" } else { "not in" };
+                trip.lacks.push(format!("lines that are by design {place} the L1: {others} of {all} are otherwise"));
+                continue;
+            }
             let at = |q| (robust::quantile(&values, q).unwrap_or_default() * 10.0).round() / 10.0;
             let translation = if meets.1 == 0 { "hit".to_owned() } else { format!("l{} miss", meets.1) };
             rows.push(json!({

@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::capacity::{Capacity, Search};
-use super::{Gap, Notebook};
+use super::{Gap, Notebook, Sheet};
 use crate::analysis::overflow::{Footprint, Index, Sets, Unclear};
+use crate::analysis::turns::Turns;
 use crate::experiment::{Experiment, Kernel};
 use crate::topology::Finding;
 use crate::units::Bytes;
@@ -30,6 +31,8 @@ const FEWEST_STEPS: u64 = 32;
 const LAPS: u32 = 3;
 /// Laps watched where those differ.
 const MORE_LAPS: u32 = 36;
+/// Lines beyond the capacity of which all laps are watched where sets do not show: several blocks of any size known.
+const EXCESS: u64 = 16;
 /// Laps before the first that is watched.
 const WARM_LAPS: u32 = 2;
 /// What was revealed.
@@ -87,16 +90,34 @@ fn overflow(
         .chunks(each as usize)
         .map(|sheets| {
             let lines = sheets[0].experiment.lap() as usize;
-            let missed = |lap: &[u32]| -> BTreeSet<usize> {
-                lap.iter().enumerate().filter(|&(_, &l)| capacity.levels.is_miss(l)).map(|(i, _)| i).collect()
-            };
-            let laps = sheets.iter().flat_map(|sheet| sheet.latencies().chunks(lines));
-            let each: Vec<BTreeSet<usize>> = laps.map(missed).collect();
+            let each: Vec<BTreeSet<usize>> = sheets.iter().flat_map(|sheet| missed(capacity, sheet)).collect();
             varies |= each.iter().any(|lap| *lap != each[0]);
             Footprint { lines, missed: each.into_iter().flatten().collect() }
         })
         .collect();
     Ok((footprints, base, varies))
+}
+
+/// The lines that missed in each lap.
+fn missed(capacity: &Capacity, sheet: &Sheet) -> Vec<BTreeSet<usize>> {
+    let of_lap = |lap: &[u32]| -> BTreeSet<usize> {
+        lap.iter().enumerate().filter(|&(_, &l)| capacity.levels.is_miss(l)).map(|(i, _)| i).collect()
+    };
+    sheet.latencies().chunks_exact(sheet.experiment.lap() as usize).map(of_lap).collect()
+}
+
+/// What gives way beyond the capacity where no fixed sets show, in words.
+fn turns(notebook: &Notebook, search: &Search, capacity: &Capacity, line: Bytes, fits: u64) -> Result<String, Gap> {
+    let lines = fits + EXCESS;
+    let laps = affordable(notebook, lines, 1).min(u64::from(MORE_LAPS));
+    let sheets = notebook.read(&[Experiment {
+        warm_laps: WARM_LAPS,
+        timed_loads: (laps * lines) as u32,
+        carveout: Some(search.carveout),
+        ..Experiment::chase(Kernel::PerLoad, search.path, line * lines, line)
+    }])?;
+    let found = Turns::of(&missed(capacity, &sheets[0]), lines as usize, sheets[0].samples().base / line.0);
+    Ok(found.map_or(String::new(), |turns| format!("; of {lines} lines {turns}")))
 }
 
 /// The sets of a cache.
@@ -115,8 +136,16 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
             (footprints, base, _) = overflow(notebook, search, capacity, line, MORE_LAPS, MOST_STEPS)?;
         }
         let fits = footprints[0].lines;
-        let sets =
-            Sets::reveal(&footprints).map_err(|unclear| Gap::Unknown(why_unclear(&unclear, fits)))?;
+        let sets = match Sets::reveal(&footprints) {
+            Ok(sets) => sets,
+            Err(unclear) => {
+                let more = match unclear {
+                    Unclear::Recovers { .. } => turns(notebook, search, capacity, line, fits as u64)?,
+                    _ => String::new(),
+                };
+                return Gap::unknown(why_unclear(&unclear, fits) + &more);
+            }
+        };
         let index = sets.index(base, line.0);
         if varies && index.is_none() {
             return Gap::unknown(format!(

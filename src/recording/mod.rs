@@ -3,14 +3,14 @@
 //! [`Writer`] appends to a file while the device is measured, [`Recording`] reads it back and answers experiments by
 //! their content, as the device did. Nothing here knows how a device is driven or what is inferred from a sample.
 //!
-//! # Format, version 1
+//! # Format, version 2
 //!
 //! All numbers of the framing are unsigned and little-endian. The file begins with a preamble of 16 bytes:
 //!
 //! | bytes | meaning |
 //! |---|---|
 //! | 0–7 | magic, `89 53 54 52 0D 0A 1A 0A`: `\x89STR\r\n\x1A\n`; as PNG's, it shows a transfer in text mode |
-//! | 8–9 | version of the format, 1 |
+//! | 8–9 | version of the format, 2 |
 //! | 10–15 | zero |
 //!
 //! Blocks follow until the end of the file, without gaps:
@@ -75,7 +75,7 @@ use crate::topology::RunInfo;
 
 /// The version of the format that is written and read here. Raised when anything in a block changes its layout, which
 /// includes the structures of other modules that blocks are made of.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Most bytes of one block, uncompressed: 32 MiB holds ten million latencies, seconds of one launch.
 pub const MAX_BLOCK: usize = 32 << 20;

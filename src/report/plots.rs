@@ -12,7 +12,9 @@ use crate::topology::{Element, ElementName};
 use crate::units::Bytes;
 
 /// Attributes that are curves or maps: pictures and programs show them, a line of text cannot.
-pub(super) const PICTURED: [&str; 4] = ["staircase", "spectrum", "bank_curve", "sm_map"];
+pub(super) const PICTURED: [&str; 4] = ["staircase", SPECTRUM, "bank_curve", "sm_map"];
+/// The one of them that is short enough for a text.
+pub(super) const SPECTRUM: &str = "spectrum";
 
 /// A picture of a finding, and its numbers.
 pub(super) struct Plot {
@@ -36,7 +38,7 @@ fn draw(name: ElementName, attribute: &'static str, value: &Value, size: Option<
     let rows = value.as_array()?;
     let (picture, numbers) = match attribute {
         "staircase" => staircase(name, rows, size).map(|p| (p.picture(), p.numbers()))?,
-        "spectrum" => spectrum(name, rows).map(|p| (p.picture(), p.numbers()))?,
+        SPECTRUM => spectrum(name, rows).map(|p| (p.picture(), p.numbers()))?,
         "bank_curve" => bank_curve(name, rows).map(|p| (p.picture(), p.numbers()))?,
         "sm_map" => sm_map(name, rows).map(|p| (p.picture(), p.numbers()))?,
         _ => return None,

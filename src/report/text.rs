@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::plots::PICTURED;
+use super::plots::{PICTURED, SPECTRUM};
 use super::small::trimmed;
 use super::words::{self, COLUMNS, Detail, FROM_DRIVER, printable};
 use crate::topology::Topology;
@@ -44,8 +44,8 @@ fn details(topology: &Topology) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, element) in &topology.elements {
         for (attribute, finding) in words::attributes(element) {
-            // Curves are for programs and pictures.
-            if !finding.is_known() || PICTURED.contains(&attribute) {
+            // Curves are for programs and pictures, but for a short table.
+            if !finding.is_known() || PICTURED.contains(&attribute) && attribute != SPECTRUM {
                 continue;
             }
             lines.push(format!("{} {}: {}", name.key(), attribute, Detail::of(finding)));

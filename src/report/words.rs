@@ -170,15 +170,27 @@ pub(super) struct Detail {
     pub note: Option<String>,
 }
 
-/// One item of a list in words; an object as its keys and values.
+/// One item of a list in words; an object as its keys and values, a pattern of a spectrum by what it meets.
 fn item(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Object(fields) => {
-            fields.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
+        serde_json::Value::Object(fields) => pattern(value).unwrap_or_else(|| parts(fields)),
+        serde_json::Value::Null => "unknown".to_owned(),
+        serde_json::Value::Array(list) if list.first().is_some_and(serde_json::Value::is_array) => {
+            format!("{} points", list.len())
         }
         other => other.to_string(),
     }
+}
+
+fn parts(fields: &serde_json::Map<String, serde_json::Value>) -> String {
+    fields.iter().map(|(key, value)| format!("{key} {}", item(value))).collect::<Vec<_>>().join(", ")
+}
+
+fn pattern(value: &serde_json::Value) -> Option<String> {
+    let word = |key: &str| value.get(key)?.as_str();
+    let cycles = value.get("cycles")?.as_f64()?;
+    Some(format!("{}: {}, {} {cycles:.0}", word("path")?, word("data")?, word("translation")?))
 }
 
 impl Detail {
@@ -235,6 +247,7 @@ fn value(finding: &Finding) -> String {
             let objects = list.iter().any(serde_json::Value::is_object);
             list.iter().map(item).collect::<Vec<_>>().join(if objects { "; " } else { ", " })
         }
+        (serde_json::Value::Object(fields), _) => parts(fields),
         (other, _) => other.to_string(),
     };
     match (finding.low, finding.high) {

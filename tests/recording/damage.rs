@@ -77,7 +77,7 @@ fn other_files_are_recognized() {
     let mut later = small().0;
     later[8..10].copy_from_slice(&258u16.to_le_bytes());
     let text = message(read(&later));
-    assert!(text.contains("format version 258 and this program reads version 1"), "{text}");
+    assert!(text.contains("format version 258 and this program reads version 2"), "{text}");
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn text(rng: &mut ChaCha8Rng) -> (String, Noise) {
     let (mhz, step) = (rng.random_range(700..2000), pick(rng, &[32, 1000]));
     let mut caches = String::new();
     let l1 = Shape {
-        bytes: 8 << 10..=192 << 10,
+        bytes: 8 << 10..=128 << 10,
         ways: 1..=64,
         lines: DATA_LINES,
         sectored: true,

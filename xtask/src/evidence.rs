@@ -2,11 +2,13 @@
 //!
 //! Without a file it prints the experiments as JSON, for `strata measure`; with a recording of them it prints the tables.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use gpu_strata::analysis::robust;
+use gpu_strata::analysis::turns::Turns;
 use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
 use gpu_strata::recording::Recording;
 use gpu_strata::samples::Samples;
@@ -31,6 +33,8 @@ fn questions() -> Vec<Question> {
         Question { title: "One load and a whole lap", experiments: overhead(), answer: overhead_table },
         Question { title: "One SM alone and all at once", experiments: alone(), answer: alone_table },
         Question { title: "L1 knee, one SM alone and all at once", experiments: knee(), answer: knee_table },
+        Question { title: "L1 beyond its capacity, lap by lap", experiments: beyond(), answer: beyond_table },
+        Question { title: "L1 at longer strides", experiments: strides(), answer: strides_table },
         Question { title: "Lines that were hit survive a scan", experiments: protected(), answer: protected_table },
         Question { title: "L2: the same lines cold and warm", experiments: halves(), answer: halves_table },
     ]
@@ -145,6 +149,59 @@ fn knee_table(all: &[(Experiment, Samples)]) -> String {
     for ((e, a), (_, b)) in alone.iter().zip(together) {
         let count = |s: &Samples| s.latencies.iter().filter(|&&l| l > L1_MISS).count();
         let _ = writeln!(out, "| {} | {} | {} |", e.footprint, count(a), count(b));
+    }
+    out
+}
+
+/// Lines of the L1, in bytes.
+const L1_LINE: Bytes = Bytes(128);
+/// Laps watched of each footprint.
+const WATCHED: u64 = 36;
+
+fn beyond() -> Vec<Experiment> {
+    let sizes = (240..262).step_by(2).map(Bytes::kib);
+    sizes
+        .map(|footprint| Experiment {
+            warm_laps: 4,
+            timed_loads: (WATCHED * (footprint / L1_LINE)) as u32,
+            sm: Some(0),
+            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, footprint, L1_LINE)
+        })
+        .collect()
+}
+
+fn beyond_table(all: &[(Experiment, Samples)]) -> String {
+    let mut out = "| footprint | of its lines |\n|---|---|\n".to_owned();
+    for (e, samples) in all {
+        let lines = e.lap() as usize;
+        let missed = |lap: &[u32]| -> BTreeSet<usize> { (0..lines).filter(|&i| lap[i] > L1_MISS).collect() };
+        let laps: Vec<BTreeSet<usize>> = samples.latencies.chunks_exact(lines).map(missed).collect();
+        let turns = Turns::of(&laps, lines, samples.base / L1_LINE.0);
+        let _ = writeln!(out, "| {} | {} |", e.footprint, turns.map_or("none miss".into(), |t| t.to_string()));
+    }
+    out
+}
+
+/// Lines walked at strides of two lines and more: a bit of the address that chose one of several parts would let half as many
+/// of them fit.
+fn strides() -> Vec<Experiment> {
+    let lines = [960, 1900];
+    let strides = (1..=6).map(|k| L1_LINE * (1 << k));
+    strides
+        .flat_map(|stride| lines.map(move |n| (stride, n)))
+        .map(|(stride, n)| Experiment {
+            warm_laps: 4,
+            timed_loads: 3 * n as u32,
+            sm: Some(0),
+            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, stride * n, stride)
+        })
+        .collect()
+}
+
+fn strides_table(all: &[(Experiment, Samples)]) -> String {
+    let mut out = "| stride | lines | share that misses |\n|---|---|---|\n".to_owned();
+    for (e, samples) in all {
+        let _ = writeln!(out, "| {} | {} | {:.3} |", e.stride, e.lap(), share_missing(samples, L1_MISS));
     }
     out
 }

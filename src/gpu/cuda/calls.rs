@@ -34,6 +34,27 @@ pub(super) const LAUNCH_END: *mut c_void = ptr::null_mut();
 pub(super) const LAUNCH_BUFFER_POINTER: *mut c_void = ptr::without_provenance_mut(1);
 pub(super) const LAUNCH_BUFFER_SIZE: *mut c_void = ptr::without_provenance_mut(2);
 
+/// A `CUmemAllocationProp`: what memory is to be made.
+#[repr(C)]
+pub(super) struct AllocationProperties {
+    /// A `CUmemAllocationType`.
+    pub kind: c_int,
+    /// Handles by which it may be shared: none.
+    pub handles: c_int,
+    /// A `CUmemLocation`: its kind and number.
+    pub location: [c_int; 2],
+    /// For handles of Windows.
+    pub attributes: *mut c_void,
+    /// Compression, remote access, usage and what is reserved.
+    pub flags: [u8; 8],
+}
+
+/// `CU_MEM_ALLOCATION_TYPE_PINNED` and `CU_MEM_LOCATION_TYPE_DEVICE`.
+pub(super) const PINNED: c_int = 1;
+pub(super) const ON_DEVICE: c_int = 1;
+/// `CU_MEM_ALLOC_GRANULARITY_MINIMUM`.
+pub(super) const MINIMUM: u32 = 0;
+
 macro_rules! calls {
     ($($need:ident $name:ident = $first:literal $(or $other:literal)? ($($argument:ident: $type:ty),*);)*) => {
         /// The driver's calls, by address. Those that not every driver since CUDA 9.0 has may be absent.
@@ -110,6 +131,9 @@ calls! {
     needed ctx_synchronize = "cuCtxSynchronize" ();
 
     needed mem_get_info = "cuMemGetInfo_v2" (free: *mut usize, total: *mut usize);
+    // Since CUDA 10.2.
+    optional mem_get_allocation_granularity = "cuMemGetAllocationGranularity"
+        (bytes: *mut usize, properties: *const AllocationProperties, option: u32);
     needed mem_alloc = "cuMemAlloc_v2" (address: *mut u64, bytes: usize);
     needed mem_free = "cuMemFree_v2" (address: u64);
     needed mem_host_alloc = "cuMemHostAlloc" (host: *mut *mut c_void, bytes: usize, flags: u32);

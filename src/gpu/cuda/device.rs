@@ -1,9 +1,10 @@
 //! The devices that the driver sees, and what it says of them.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
 
 use super::attributes::Attribute;
-use super::calls::Device;
+use super::calls::{AllocationProperties, Device, MINIMUM, ON_DEVICE, PINNED};
 use super::cores;
 use super::error;
 use super::library::Driver;
@@ -91,6 +92,7 @@ pub(super) fn facts(driver: &Driver, device: Device, listed: &Listed) -> Result<
         watchdog: flag(Attribute::KERNEL_EXEC_TIMEOUT).unwrap_or(false),
         virtual_memory: flag(Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
         max_linear_texture: max_linear_texture(driver, device),
+        mapping_granularity: mapping_granularity(driver, listed.ordinal),
     })
 }
 
@@ -102,6 +104,21 @@ fn max_linear_texture(driver: &Driver, device: Device) -> Option<u64> {
         return Some(texels as u64);
     }
     attribute(driver, device, Attribute::MAXIMUM_TEXTURE1D_LINEAR_WIDTH).ok().and_then(|n| u64::try_from(n).ok())
+}
+
+/// In what pieces a driver with virtual-memory calls maps device memory.
+fn mapping_granularity(driver: &Driver, ordinal: u32) -> Option<u64> {
+    let properties = AllocationProperties {
+        kind: PINNED,
+        handles: 0,
+        location: [ON_DEVICE, ordinal as c_int],
+        attributes: ptr::null_mut(),
+        flags: [0; 8],
+    };
+    let mut bytes = 0;
+    // SAFETY: both pointers are valid, `properties` for the read of a `CUmemAllocationProp`, `bytes` for the write.
+    unsafe { driver.mem_get_allocation_granularity(&mut bytes, &properties, MINIMUM) }.ok()?;
+    Some(bytes as u64)
 }
 
 fn attribute(driver: &Driver, device: Device, attribute: Attribute) -> Result<c_int> {

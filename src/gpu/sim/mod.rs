@@ -216,6 +216,7 @@ fn facts(machine: &Machine) -> DeviceFacts {
         memory_bus_bits: number(device.memory_bus_bits.get()),
         ecc: None,
         virtual_memory: Some(false),
+        mapping_granularity: None,
         max_linear_texture: Some(1 << 27),
         ..DeviceFacts::default()
     }

@@ -1,10 +1,12 @@
 //! The L1 as global loads see it: what it costs where it misses, and what is left of it beside shared memory.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
-use super::super::{Gap, Notebook, replacement, structure};
+use super::super::{Gap, Notebook, replacement, spectrum, structure};
 use super::{cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
@@ -23,13 +25,13 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     Element { cached, miss_overhead, least_configuration, ..data_cache(notebook, LoadPath::GlobalCa) }
 }
 
-/// Lines of the L1, if global loads are cached there.
-pub(super) fn lines(notebook: &Notebook) -> Result<Option<u64>, Gap> {
+/// What the spectrum needs of the L1, if global loads are cached there.
+pub(super) fn for_spectrum(notebook: &Notebook) -> Result<Option<spectrum::L1>, Gap> {
     if cached_before_l2(notebook, LoadPath::GlobalCa)?.is_none() {
         return Ok(None);
     }
     let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
-    Ok(Some(capacity.usable / capacity.line?))
+    Ok(Some(spectrum::L1 { lines: capacity.usable / capacity.line.clone()?, levels: capacity.levels }))
 }
 
 /// What a load that misses the L1 takes longer than one that passes it by: the same chain in the same order by both paths.
@@ -82,13 +84,15 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding, Gap> {
     let capacity = capacity::capacity(notebook, &least)?;
     let structure = structure::structure(notebook, &least, &capacity);
     let replacement = replacement::replacement(notebook, &least, &capacity);
-    let mut reasons = Vec::new();
-    let mut value = |name: &str, finding: Result<Finding, Gap>| -> Result<Value, Gap> {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut value = |name: &'static str, finding: Result<Finding, Gap>| -> Result<Value, Gap> {
         let finding = match finding {
             Err(Gap::Missing) => return Err(Gap::Missing),
             finding => finding.unwrap_or_else(Gap::finding),
         };
-        reasons.extend(finding.reason.map(|reason| format!("{name} unknown: {reason}")));
+        if let Some(reason) = finding.reason {
+            reasons.entry(reason).or_default().push(name);
+        }
         Ok(finding.value)
     };
     let parts = json!({
@@ -101,7 +105,8 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding, Gap> {
     });
     let method = format!("size and structure as of the whole, with {MOST_SHARED} % shared memory asked for");
     let finding = Finding::measured(parts, method);
-    Ok(if reasons.is_empty() { finding } else { finding.note(reasons.join("; ")) })
+    let of = |(reason, names): (String, Vec<&str>)| format!("no {}: {reason}", names.join(", "));
+    Ok(reasons.into_iter().map(of).fold(finding, Finding::note))
 }
 
 /// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.

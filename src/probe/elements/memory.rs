@@ -102,12 +102,25 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
             let penalty = dram.measured.cycles - hit.cycles;
             Ok(Finding::derived((penalty.0 * 10.0).round() / 10.0, "DRAM latency less L2 latency").unit("cycles"))
         }),
+        sets: unknown_inside(notebook),
+        ways: unknown_inside(notebook),
+        replacement: unknown_inside(notebook),
         partitions: notebook.attribute(|| Ok(partitions::partitions(notebook)?.count())),
         near_latency: notebook.attribute(|| Ok(partitions::partitions(notebook)?.near())),
         far_latency: notebook.attribute(|| partitions::partitions(notebook)?.far()),
         sm_map: notebook.attribute(|| Ok(partitions::partitions(notebook)?.map())),
         ..Element::default()
     }
+}
+
+/// Why nothing is said of what is inside an L2.
+fn unknown_inside(notebook: &Notebook) -> Option<Finding> {
+    notebook.attribute(|| {
+        Gap::unknown(
+            "an L2 is indexed by physical addresses, of which a program knows those within a page, 2 MiB: which lines share a set \
+             beyond that cannot be told from where the driver put the pages",
+        )
+    })
 }
 
 pub(super) fn dram(notebook: &Notebook) -> Element {

@@ -40,8 +40,9 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::Dram => memory::dram(notebook),
         ElementName::Host => memory::host(notebook),
         ElementName::TlbL1 => {
-            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::lines(notebook)?));
-            Element { spectrum, ..tlb::element(notebook, 0) }
+            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::for_spectrum(notebook)?));
+            let mapping_granularity = notebook.attribute(|| mapping_granularity(notebook));
+            Element { spectrum, mapping_granularity, ..tlb::element(notebook, 0) }
         }
         ElementName::TlbL2 => tlb::element(notebook, 1),
         ElementName::TlbL3 => tlb::element(notebook, 2),
@@ -138,6 +139,13 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     }
 }
 
+fn mapping_granularity(notebook: &Notebook) -> Result<Finding, Gap> {
+    match notebook.facts().mapping_granularity {
+        Some(bytes) => Ok(Finding::from_driver(bytes, "cuMemGetAllocationGranularity, the least").unit("B")),
+        None => Gap::unknown("this driver does not have the virtual-memory calls, which would say it"),
+    }
+}
+
 /// What is inside a cache: sets, ways, index, replacement.
 fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Gap>) -> Element {
     let structure = || {
@@ -174,10 +182,21 @@ fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding, Gap> {
 }
 
 fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
-    let setting = Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
     let infer = || {
         if cached_before_l2(notebook, path)?.is_none() {
             return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
+        }
+        let mut setting =
+            Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
+        // Well inside: where the index is hashed, the first conflict may come early.
+        match capacity_of(notebook, path) {
+            Ok(capacity) => {
+                let smallest = capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable);
+                let half = Bytes(smallest.0 / 2).round_down(setting.stride).max(setting.stride);
+                setting.footprint = setting.footprint.min(half);
+            }
+            Err(Gap::Missing) => return Err(Gap::Missing),
+            Err(_) => {}
         }
         latency::measure(notebook, &setting)
     };

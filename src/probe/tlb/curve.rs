@@ -26,6 +26,8 @@ const LINE: Bytes = Bytes(128);
 const LAPS: u32 = 5;
 /// The same of walks longer than this, which take long and average over many pages.
 pub(super) const FEW_LAPS: (u64, u32) = (512, 2);
+/// Of walks longer than this one lap is enough: only their means are used.
+const ONE_LAP: u64 = 4096;
 /// Pages of which two laps fit the window of a chase by `.cg`.
 const ONE_WINDOW: u64 = 2048;
 /// Most pages of one walk: their lines, of 128 B, must stay in the L2 with room to spare.
@@ -54,7 +56,11 @@ pub(super) fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: b
 }
 
 fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuffled: bool) -> Experiment {
-    let laps = if pages > FEW_LAPS.0 { FEW_LAPS.1 } else { LAPS };
+    let laps = match pages {
+        n if n > ONE_LAP => 1,
+        n if n > FEW_LAPS.0 => FEW_LAPS.1,
+        _ => LAPS,
+    };
     let order = Order::Pages { granule: LINE, lines, shuffled };
     let chase =
         Experiment { order, ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, distance * pages, distance) };

@@ -52,6 +52,24 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
     })
 }
 
+/// `cuMemGetAllocationGranularity`
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuMemGetAllocationGranularity"))]
+pub unsafe extern "C" fn cuMemGetAllocationGranularity(
+    bytes: *mut usize,
+    properties: *const c_void,
+    option: u32,
+) -> Code {
+    // SAFETY: by the contract of `cuda.h`: pinned memory, no handles, on a device, of that number.
+    let words = unsafe { properties.cast::<[u32; 4]>().read() };
+    if words[..3] != [1, 0, 1] || words[3] > 1 || option != 0 {
+        return INVALID_VALUE;
+    }
+    // SAFETY: as above.
+    unsafe { bytes.write(2 << 20) };
+    0
+}
+
 /// `cuMemAlloc`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Code {

@@ -138,8 +138,8 @@ pub extern "C" fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, valu
 }
 
 /// `cuFuncSetSharedMemConfig`: the default, banks of four or of eight bytes.
-#[cfg_attr(not(feature = "no-bank-config"), unsafe(no_mangle))]
-#[cfg_attr(feature = "no-bank-config", unsafe(export_name = "fake_cuda_hides_cuFuncSetSharedMemConfig"))]
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuFuncSetSharedMemConfig"))]
 pub extern "C" fn cuFuncSetSharedMemConfig(function: *mut c_void, configuration: i32) -> Code {
     in_context(|model| {
         model.functions.get(&function.addr()).ok_or(INVALID_HANDLE)?;
