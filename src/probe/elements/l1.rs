@@ -42,8 +42,8 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding, Gap> {
     }
     let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
     let stride = capacity.line?;
-    // In one large page, so that translation costs neither.
-    let footprint = Bytes::mib(2);
+    // In one large page, so that translation costs neither, and well inside the L2.
+    let footprint = Bytes::mib(2).min(Bytes(notebook.facts().l2_size / 2).round_down(stride));
     if footprint.0 < 2 * capacity.highest.0 {
         return Gap::unknown(format!("a chain of {footprint} does not leave an L1 of {}", capacity.highest));
     }

@@ -30,7 +30,7 @@ const HELD_BEFORE: f64 = 1.5;
 /// Longer walks watched for sets: so many entries beyond the reach.
 const MOST_STEPS: u64 = 160;
 /// Visits timed of all of these together, so that a recording stays small.
-const MOST_VISITS: u64 = 120_000;
+const MOST_VISITS: u64 = 170_000;
 
 /// What is known of one level.
 #[derive(Clone, Debug)]
