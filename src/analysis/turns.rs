@@ -83,7 +83,7 @@ mod tests {
             let size = 1usize << shift;
             let lines = blocks * size;
             let number = |line: usize| ((first + line as u64) >> shift) as usize;
-            let lap = |n: usize| (0..lines).filter(|&line| (number(line) + n) % (period + 1) == 0).collect::<BTreeSet<_>>();
+            let lap = |n: usize| (0..lines).filter(|&line| (number(line) + n).is_multiple_of(period + 1)).collect::<BTreeSet<_>>();
             let laps: Vec<_> = (0..20).map(lap).collect();
             let turns = Turns::of(&laps, lines, first).unwrap();
             prop_assert_eq!(turns.block, size);

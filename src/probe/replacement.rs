@@ -29,8 +29,8 @@ use crate::units::Bytes;
 const TRAILS: u64 = 8;
 /// Most visits of one order.
 const MOST_VISITS: usize = 1024;
-/// Victims counted where chance decides: a probability is then known to 0.02 at 95 % (1.96 · √(0.25 / 2500)).
-const VICTIMS: usize = 4000;
+/// Victims counted where chance decides: a probability of a half is then known to 0.011 at 95 % (1.96 · √(0.25 / 8000)).
+const VICTIMS: usize = 8000;
 /// Launches in which they are counted.
 const MOST_LAUNCHES: usize = 400;
 /// Standard deviations by which χ² must exceed its mean before victims count as weighted rather than uniform.
@@ -119,7 +119,7 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
     let mut how = "random orders of visit to the lines of one set, from empty".to_owned();
     if seen.chunks(2).any(|pair| pair[0] != pair[1]) || structure.varies && ways == 1 {
         match victims(notebook, search, capacity, &structure)? {
-            Victims::Drawn(finding) => return Ok(finding),
+            Victims::Drawn(finding) => return Ok(*finding),
             Victims::Always(share) => {
                 let sheets = repeated(0..VOTERS)?;
                 let votes: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
@@ -165,7 +165,7 @@ fn rejected(left: &[Deterministic]) -> String {
 /// Who gives way.
 enum Victims {
     /// Different lines, as this finding says.
-    Drawn(Finding),
+    Drawn(Box<Finding>),
     /// The same line in this share of the cases.
     Always(f64),
 }
@@ -174,10 +174,10 @@ enum Victims {
 fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure: &Structure) -> Result<Victims, Gap> {
     let ways = structure.sets.members[0].len() - 1;
     if structure.sets.ways().iter().any(|&w| w != ways) {
-        return Ok(Victims::Drawn(
+        return Ok(Victims::Drawn(Box::new(
             Finding::measured("random", "the same visits to one set, repeated, give different misses")
                 .note("sets differ in ways, so that victims are not counted by place"),
-        ));
+        )));
     }
     let element = search.path.element();
     let each = 2 * ways + 1;
@@ -222,12 +222,12 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
         format!("{counted} sets filled and overfilled: place, in the order of filling, of the line that had gone");
     let uniform = square <= freedom + WEIGHTED * (2.0 * freedom).sqrt();
     let error = 1.96 * (0.25 / counted as f64).sqrt();
-    Ok(Victims::Drawn(if uniform {
+    Ok(Victims::Drawn(Box::new(if uniform {
         Finding::measured("random", method)
             .note(format!("every place alike (χ² {square:.1} of {freedom} degrees of freedom)"))
     } else {
         let odds: Vec<f64> = gone.iter().map(|&n| (share(n) * 1e4).round() / 1e4).collect();
         Finding::measured(json!({ "policy": "weighted", "probabilities": odds }), method)
             .note(format!("each to ±{error:.3} at 95 %; χ² of equal ones {square:.0} of {freedom} degrees of freedom"))
-    }))
+    })))
 }

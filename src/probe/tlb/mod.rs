@@ -1,6 +1,6 @@
 //! Address translation: levels of TLBs, what they reach, how much one entry maps, what a miss costs.
 //!
-//! Footprints grow up to what the device has free ([`curve`]); where visits to pages become dearer, a level has overflowed. The
+//! Footprints grow up to what the device has free (`curve`); where visits to pages become dearer, a level has overflowed. The
 //! page of a level's entries is the largest distance at which no more fits than at shorter ones; at that distance the reach is
 //! counted entry by entry.
 //!

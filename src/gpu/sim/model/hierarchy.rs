@@ -226,7 +226,8 @@ impl Hierarchy {
     fn private(&mut self, sm: u32) -> &mut Private {
         let place = &mut self.sms[sm as usize];
         if place.is_none() {
-            let seed = part(self.seed, 92, u64::from(sm));
+            // Made anew when shared memory takes another share: draws go on, they do not begin again.
+            let seed = part(part(self.seed, 92, u64::from(sm)), 94, self.epoch);
             let carveout = self.carveout;
             *place = Some(Box::new(Private {
                 epoch: self.epoch,
