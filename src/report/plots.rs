@@ -79,7 +79,7 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lin
 fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
     let bar = |row: &Value| {
         let (path, data) = (word(row.get("path")?)?, word(row.get("data")?)?);
-        let label = format!("{path}: {data}, {}", word(row.get("translation")?)?);
+        let label = format!("{path}: {data}, TLB {}", word(row.get("translation")?)?);
         Some(Bar { label, value: row.get("cycles")?.as_f64()? })
     };
     let (bars, left_out) = readable(rows, bar)?;
@@ -228,7 +228,7 @@ mod tests {
         );
         assert!(stairs.contains("class=\"mark\"") && stairs.contains("usable 2 KiB"), "{stairs}");
         let spectrum = json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": 371.0, "loads": 40}]);
-        assert!(drawn("spectrum", spectrum).unwrap().contains(">cg: l2, hit</text>"));
+        assert!(drawn("spectrum", spectrum).unwrap().contains(">cg: l2, TLB hit</text>"));
         let banks = json!([
             {"width": 4, "stride": 1, "cycles": 23.0, "ways": 1}, {"width": 4, "stride": 2, "cycles": 25.0, "ways": 2},
             {"width": 8, "stride": 1, "cycles": 25.0, "ways": 2, "mode": 8}, {"width": 8, "stride": 2, "cycles": 29.0}
@@ -264,9 +264,12 @@ mod tests {
 
     #[test]
     fn words_of_a_recording_are_escaped() {
-        let row = json!([{"pattern": 1, "data": "<script>&\"", "translation": "]]>", "cycles": 1}]);
+        let row = json!([{"path": "cg", "data": "<script>&\"", "translation": "]]>", "cycles": 1}]);
         let picture = drawn("spectrum", row).unwrap();
-        assert!(picture.contains("1: &lt;script&gt;&amp;&quot;, ]]&gt;") && !picture.contains("<script"), "{picture}");
+        assert!(
+            picture.contains("cg: &lt;script&gt;&amp;&quot;, TLB ]]&gt;") && !picture.contains("<script"),
+            "{picture}"
+        );
     }
 
     #[test]

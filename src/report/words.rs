@@ -190,7 +190,7 @@ fn parts(fields: &serde_json::Map<String, serde_json::Value>) -> String {
 fn pattern(value: &serde_json::Value) -> Option<String> {
     let word = |key: &str| value.get(key)?.as_str();
     let cycles = value.get("cycles")?.as_f64()?;
-    Some(format!("{}: {}, {} {cycles:.0}", word("path")?, word("data")?, word("translation")?))
+    Some(format!("{}: {}, TLB {} {cycles:.0}", word("path")?, word("data")?, word("translation")?))
 }
 
 impl Detail {

@@ -75,7 +75,7 @@ fn read(bytes: &[u8]) -> Result<Recording, Error> {
 
 /// A preamble, and blocks that are framed as they should be whatever they hold.
 fn framed(blocks: &[&[u8]]) -> Vec<u8> {
-    let mut file = b"\x89STR\r\n\x1A\n\x01\0\0\0\0\0\0\0".to_vec();
+    let mut file = b"\x89STR\r\n\x1A\n\x02\0\0\0\0\0\0\0".to_vec();
     for block in blocks {
         let packed = zstd::bulk::compress(block, 3).unwrap();
         file.extend(frame(packed.len() as u32, block.len() as u32, &packed));
