@@ -40,6 +40,11 @@ pub enum Unclear {
         /// How many that missed before are hit.
         hit: usize,
     },
+    /// A line that was there before begins to miss by itself, which no set of a line too many explains.
+    Alone {
+        /// Lines of the footprint.
+        lines: usize,
+    },
     /// Nothing more misses than the new lines themselves.
     OnlyNew,
 }
@@ -68,6 +73,9 @@ impl Sets {
             let new: Vec<usize> = footprint.missed.difference(&known).copied().collect();
             known.extend(&new);
             if new.iter().any(|&line| line < before) {
+                if new.len() < 2 {
+                    return Err(Unclear::Alone { lines: footprint.lines });
+                }
                 members.push(new);
             }
             before = footprint.lines;
@@ -202,6 +210,8 @@ mod tests {
             Footprint { lines: 12, missed: missed(&[10, 11]) },
         ];
         assert_eq!(Sets::reveal(&newest), Err(Unclear::OnlyNew));
+        let alone = [Footprint { lines: 10, missed: missed(&[]) }, Footprint { lines: 11, missed: missed(&[0]) }];
+        assert_eq!(Sets::reveal(&alone), Err(Unclear::Alone { lines: 11 }));
     }
 
     proptest! {

@@ -59,7 +59,7 @@ impl fmt::Display for Turns {
         } else {
             write!(f, "{least} to {most}")?
         }
-        write!(f, " miss in a lap, {} in {} laps together", self.together, self.laps)?;
+        write!(f, " miss in a lap, {} different ones over {} laps", self.together, self.laps)?;
         if self.block > 1 {
             write!(f, ", {} neighbours as one", self.block)?;
         }
@@ -100,7 +100,7 @@ mod tests {
             .collect();
         let turns = Turns::of(&laps, 10, 0).unwrap();
         assert_eq!((turns.block, turns.period, turns.a_lap, turns.together), (1, None, (1, 2), 6));
-        assert_eq!(turns.to_string(), "1 to 2 miss in a lap, 6 in 4 laps together");
+        assert_eq!(turns.to_string(), "1 to 2 miss in a lap, 6 different ones over 4 laps");
         assert_eq!(Turns::of(&vec![BTreeSet::new(); 3], 10, 0), None);
     }
 }

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Kernel};
 use crate::gpu::DeviceFacts;
 use crate::samples::{Failure, Samples};
 use crate::topology::Finding;
@@ -200,8 +200,13 @@ impl Notebook {
             .collect())
     }
 
-    /// Adds what came back.
+    /// Adds what came back. Samples of which there are not as many as were asked for, as a recording of another's making may
+    /// hold, are a failure.
     pub fn add(&mut self, number: u32, experiment: Experiment, answer: Answer) {
+        let answer = answer.and_then(|samples| match lacks(&samples, &experiment) {
+            Some(what) => Err(Failure::failed(what)),
+            None => Ok(samples),
+        });
         self.answers.insert(experiment, (number, Rc::new(answer)));
     }
 
@@ -270,13 +275,29 @@ impl Sheet {
     }
 }
 
+/// What is missing of what the experiment asks for, if anything is.
+fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
+    let (found, wanted, what) = match experiment.kernel {
+        Kernel::Clock => (samples.clocks.len().min(1), 1, "clock readings"),
+        Kernel::Lap | Kernel::Warp => (samples.laps.len(), 2 * experiment.rounds as usize, "times of laps"),
+        Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Disturb => {
+            (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
+        }
+    };
+    (found != wanted).then(|| format!("the samples hold {found} {what}, not {wanted}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Kernel, LoadPath};
+    use crate::experiment::LoadPath;
 
     fn chase(repeat: u32) -> Experiment {
-        Experiment { repeat, ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(1024), Bytes(32)) }
+        Experiment {
+            repeat,
+            timed_loads: 1,
+            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(1024), Bytes(32))
+        }
     }
 
     #[test]
@@ -287,6 +308,9 @@ mod tests {
         assert_eq!(notebook.take_missing(), [chase(0), chase(1)]);
         notebook.add(7, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
         notebook.add(8, chase(1), Err(Failure::failed("broken")));
+        notebook.add(9, chase(2), Ok(Samples::default()));
+        let short = Gap::Failed("the samples hold 0 latencies, not 1".into());
+        assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), short);
         assert_eq!(notebook.read(&wanted).unwrap_err(), Gap::Failed("broken".into()));
         let finding = notebook
             .attribute(|| {

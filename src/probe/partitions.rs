@@ -6,7 +6,7 @@
 //! each line it is: SMs of one partition agree in all lines, those of different ones in none.
 //!
 //! Assumes that lines are spread over the partitions by address, and that no line's home moves. It would be refuted by SMs
-//! whose correlation with others is neither high nor low, which is then said instead of a number.
+//! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
 
 use serde_json::json;
 
@@ -32,7 +32,9 @@ const APART: f64 = 0.3;
 const STRUCTURED: f64 = 3.0;
 /// Within a partition, SMs are in groups of their own if the distance between groups is this many times that within.
 const GROUPED: f64 = 2.0;
-/// Fewest and most groups that one partition is split into: none has more GPCs.
+/// SMs of a partition at least: one alone agrees with itself.
+const FEWEST: usize = 2;
+/// Most groups that one partition is split into: none has more GPCs.
 const MOST_GROUPS: usize = 8;
 
 /// What is known of the partitions.
@@ -189,8 +191,13 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
                 correlations: None,
             });
         }
+        let unclear = |why: String| Gap::unknown(format!("SMs differ in how long they take to which line, but {why}"));
+        if sms < 2 * FEWEST {
+            return unclear(format!("{sms} are too few to say whether they fall into partitions"));
+        }
         let of_sm = parts(sms, |a, b| correlation(&centred[a], &centred[b]) > SAME);
         let count = of_sm.iter().max().map_or(0, |m| m + 1);
+        let alone = (0..count).any(|part| of_sm.iter().filter(|&&p| p == part).count() < FEWEST);
         let (mut within, mut across) = (1.0f64, -1.0f64);
         for a in 0..sms {
             for b in 0..a {
@@ -198,10 +205,9 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
                 if of_sm[a] == of_sm[b] { within = within.min(r) } else { across = across.max(r) }
             }
         }
-        if count < 2 || within - across < APART {
-            return Gap::unknown(format!(
-                "SMs differ in how long they take to which line, but do not fall into partitions (correlations from {within:.2} \
-                 within groups to {across:.2} across)"
+        if count < 2 || alone || within - across < APART {
+            return unclear(format!(
+                "do not fall into partitions of several (correlations from {within:.2} within groups to {across:.2} across)"
             ));
         }
         // A line is at home in the partition whose SMs reach it soonest.
@@ -222,6 +228,14 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
                 if homes[line] == of_sm[sm] { near.push(time) } else { far.push(time) }
             }
         }
+        let (near, far) = (spread(&near), spread(&far));
+        if near.2 >= far.1 {
+            return unclear(format!(
+                "near and far lines overlap ({:.0} to {:.0} and {:.0} to {:.0} cycles): SMs at different distances from the same \
+                 cache would show the same",
+                near.1, near.2, far.1, far.2
+            ));
+        }
         let mut group = vec![0; sms];
         let mut group_counts = Vec::new();
         for part in 0..count {
@@ -238,8 +252,8 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
             group,
             groups: group_counts,
             count,
-            near: spread(&near),
-            far: Some(spread(&far)),
+            near,
+            far: Some(far),
             correlations: Some((within, across)),
         })
     })

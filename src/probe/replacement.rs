@@ -37,7 +37,7 @@ const MOST_LAUNCHES: usize = 400;
 const WEIGHTED: f64 = 4.0;
 /// Share of the victims in one place from which on nothing is drawn: the rest are loads that were slow by chance.
 const ALWAYS: f64 = 0.9;
-/// Repetitions that vote on each visit, an odd number: with one load in a hundred slow, one vote in ten million is wrong.
+/// Repetitions that vote on each visit, an odd number: with one load in a hundred slow, three votes in ten million are wrong.
 const VOTERS: u32 = 7;
 
 /// Visits to the lines of one set, as byte offsets: the k-th visit of a line goes to its k-th element, in its first sector.
@@ -100,7 +100,9 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
         notebook.read(&wanted)
     };
     let sheets = repeated(0..2)?;
-    if sheets.iter().any(|s| s.samples().base != structure.base) && !matches!(structure.index, Some(Index::Bits(_))) {
+    if sheets.iter().any(|s| s.samples().base != structure.base)
+        && !matches!(&structure.index, Some(Index::Bits(bits)) if in_a_row(bits))
+    {
         return Gap::unknown(
             "the visits began at another address than the footprints, so that their sets are not known",
         );
@@ -117,7 +119,10 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
     }
     let mut decided: Vec<Vec<bool>> = seen.iter().step_by(2).cloned().collect();
     let mut how = "random orders of visit to the lines of one set, from empty".to_owned();
-    if seen.chunks(2).any(|pair| pair[0] != pair[1]) || structure.varies && ways == 1 {
+    if seen.chunks(2).any(|pair| pair[0] != pair[1]) {
+        if ways == 1 {
+            return Gap::unknown("the same visits give different misses, but of one way there is nothing to draw");
+        }
         match victims(notebook, search, capacity, &structure)? {
             Victims::Drawn(finding) => return Ok(*finding),
             Victims::Always(share) => {
@@ -139,10 +144,10 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
     let visits: usize = orders.iter().map(Vec::len).sum();
     match left.as_slice() {
         [policy] => Ok(Finding::measured(policy.name(), how)
-            .note(format!("the only candidate that explains each of {visits} visits; {}", rejected(&left)))),
+            .note(format!("the only candidate that explains each of {visits} visits; {}", rejected(ways, &left)))),
         [] => Gap::unknown(format!(
-            "the same visits give the same misses, but neither lru nor fifo, plru or bit_plru explains {visits} visits to a \
-             set of {ways} lines"
+            "the same visits give the same misses, but no candidate explains {visits} visits to a set of {ways} lines ({})",
+            rejected(ways, &left)
         )),
         several => {
             let names: Vec<&str> = several.iter().map(|p| p.name()).collect();
@@ -157,9 +162,20 @@ fn vote(repetitions: &[Vec<bool>]) -> Vec<bool> {
     (0..visits).map(|v| repetitions.iter().filter(|hits| hits[v]).count() * 2 > repetitions.len()).collect()
 }
 
-fn rejected(left: &[Deterministic]) -> String {
-    let names: Vec<&str> = Deterministic::ALL.iter().filter(|p| !left.contains(p)).map(|p| p.name()).collect();
-    format!("rejected: {}", names.join(", "))
+/// The candidates that are not left, and those that there cannot be.
+fn rejected(ways: usize, left: &[Deterministic]) -> String {
+    let names = |fit: bool| {
+        let all = Deterministic::ALL.iter().filter(|p| !left.contains(p) && p.fits(ways) == fit);
+        all.map(|p| p.name()).collect::<Vec<_>>().join(", ")
+    };
+    let untried = names(false);
+    let cannot = if untried.is_empty() { String::new() } else { format!("; {untried}: not of {ways} ways") };
+    format!("rejected: {}{cannot}", names(true))
+}
+
+/// Whether a base that is displaced by whole lines leaves lines of one set in one set.
+fn in_a_row(bits: &[u32]) -> bool {
+    bits.windows(2).all(|pair| pair[1] == pair[0] + 1)
 }
 
 /// Who gives way.

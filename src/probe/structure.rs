@@ -40,8 +40,6 @@ const WARM_LAPS: u32 = 2;
 pub struct Structure {
     pub(super) sets: Sets,
     pub(super) index: Option<Index>,
-    /// Misses differ from lap to lap.
-    pub(super) varies: bool,
     /// Address of the first line.
     pub(super) base: u64,
     pub(super) line: Bytes,
@@ -75,7 +73,8 @@ fn overflow(
         carveout: Some(search.carveout),
         ..Experiment::chase(Kernel::PerLoad, search.path, line * lines, line)
     };
-    // A few laps in a row by an experiment each; many by one, with a lap that is not watched after each that is.
+    // A few laps in a row by an experiment each; many by one. Of a footprint beyond the window that holds the times a lap is put
+    // together from windows of several laps, with laps between them that are not watched.
     let each = if laps > LAPS { 1 } else { laps };
     let watched = |lines: u64, lap: u32| Experiment { timed_loads: laps / each * lines as u32, ..chase(lines, lap) };
     let wanted: Vec<Experiment> =
@@ -132,7 +131,9 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
         if !varies && Sets::reveal(&footprints).is_ok() {
             (footprints, base, varies) = overflow(notebook, search, capacity, line, LAPS, MOST_STEPS)?;
         }
+        let mut laps = LAPS;
         if varies && affordable(notebook, footprints[0].lines as u64, MORE_LAPS) >= FEWEST_STEPS {
+            laps = MORE_LAPS;
             (footprints, base, _) = overflow(notebook, search, capacity, line, MORE_LAPS, MOST_STEPS)?;
         }
         let fits = footprints[0].lines;
@@ -149,12 +150,12 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
         let index = sets.index(base, line.0);
         if varies && index.is_none() {
             return Gap::unknown(format!(
-                "victims change from lap to lap, and the lines that missed in {MORE_LAPS} laps follow no index function: \
+                "victims change from lap to lap, and the lines that missed in {laps} laps follow no index function: \
                  they need not be all of a set"
             ));
         }
         let footprint = line * footprints.last().map_or(0, |f| f.lines as u64);
-        Ok(Structure { sets, index, varies, base, line, footprint })
+        Ok(Structure { sets, index, base, line, footprint })
     })
 }
 
@@ -165,8 +166,11 @@ pub fn why_unclear(unclear: &Unclear, fits: usize) -> String {
             "lines miss although all {fits} fit: loads are slow at random, so that a single one cannot be told from a miss"
         ),
         Unclear::Recovers { lines, hit } => format!(
-            "of {lines} lines {hit} are hit that missed when there were fewer: a line too many does not make the lines of a \
+            "at {lines} lines, {hit} are hit that missed at a smaller footprint: a line too many does not make the lines of a \
              fixed set miss, so that sets do not show"
+        ),
+        Unclear::Alone { lines } => format!(
+            "of {lines} lines one that was hit begins to miss by itself, which no line too many in a set explains"
         ),
         Unclear::OnlyNew => format!(
             "beyond {fits} lines nothing misses but the new lines: those that were hit keep their place, so that sets do not \
@@ -201,7 +205,7 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding {
         return Finding::measured(middle, method)
             .unit("lines")
             .range(least as f64, most as f64)
-            .note(format!("of {seen}, {others} of which seem to have others, up to {most}"));
+            .note(format!("of {seen}, of which {others} seem to have others, from {least} to {most}"));
     }
     if !sets.complete && most > least {
         return Finding::unknown(format!(

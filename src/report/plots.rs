@@ -28,7 +28,7 @@ pub(super) struct Plot {
 
 /// The pictures of an element.
 pub(super) fn of(name: ElementName, element: &Element) -> Vec<Plot> {
-    let size = element.size.as_ref().and_then(|f| f.number());
+    let size = element.size.as_ref().or(element.reach.as_ref()).and_then(|f| f.number());
     let findings = element.findings();
     findings.into_iter().filter_map(|(attribute, finding)| draw(name, attribute, &finding.value, size)).collect()
 }

@@ -43,8 +43,8 @@ pub(super) const COLUMNS: [Column; 8] = [
 /// Said of a curve or map that no picture could be made of.
 pub(super) const NO_PICTURE: &str = "cannot be drawn; the JSON format has it";
 /// What the signs in the table mean.
-pub(super) const LEGEND: &str =
-    "? is unknown, > a lower bound, - does not apply, † the driver's word; everything else is measured.";
+pub(super) const LEGEND: &str = "? is unknown, > a lower bound, - does not apply, † the driver's word; everything else is measured. The size of a TLB is \
+     what it translates.";
 
 /// The lines of the head; the first says whether a model was measured.
 pub(super) fn head(topology: &Topology) -> Vec<String> {
@@ -248,6 +248,7 @@ fn value(finding: &Finding) -> String {
             list.iter().map(item).collect::<Vec<_>>().join(if objects { "; " } else { ", " })
         }
         (serde_json::Value::Object(fields), _) => parts(fields),
+        (serde_json::Value::String(text), _) => text.clone(),
         (other, _) => other.to_string(),
     };
     match (finding.low, finding.high) {

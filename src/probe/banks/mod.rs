@@ -14,6 +14,7 @@ use super::{Effort, Gap, Notebook, Sheet};
 use crate::analysis::bank_map::BankMap;
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, WARP};
+use crate::samples::Lap;
 use crate::units::Bytes;
 
 /// Loads of the shorter measurement: enough that a cycle of the clock is 1.6 % of a cycle a load.
@@ -128,7 +129,8 @@ fn curve_of(notebook: &Notebook, width: Bytes, asked: Option<Bytes>) -> Result<C
 /// Cycles a load of each round.
 fn rounds(sheet: &Sheet) -> Vec<f64> {
     let pairs = sheet.samples().laps.chunks_exact(2);
-    pairs.map(|p| (p[1].cycles as f64 - p[0].cycles as f64) / f64::from((p[1].loads - p[0].loads).max(1))).collect()
+    let loads = |p: &[Lap]| p[1].loads.saturating_sub(p[0].loads).max(1);
+    pairs.map(|p| (p[1].cycles as f64 - p[0].cycles as f64) / f64::from(loads(p))).collect()
 }
 
 /// Where a load counts as slower than one without a conflict.

@@ -40,7 +40,7 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::Dram => memory::dram(notebook),
         ElementName::Host => memory::host(notebook),
         ElementName::TlbL1 => {
-            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::for_spectrum(notebook)?));
+            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::for_spectrum(notebook)));
             let mapping_granularity = notebook.attribute(|| mapping_granularity(notebook));
             Element { spectrum, mapping_granularity, ..tlb::element(notebook, 0) }
         }

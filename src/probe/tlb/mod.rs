@@ -17,7 +17,7 @@ use crate::topology::{Element, Finding};
 use crate::units::Bytes;
 use curve::{BELIEVED, Curve, FEW_LAPS, Rise, curve, limit, point, walk};
 
-/// Most entries of a level: four times those of the largest known (2048 on an H200).
+/// Most entries of a level: four times those of the largest known (about 2048 on an H200).
 const MOST_ENTRIES: u64 = 8192;
 /// Share that misses of one page too many where all entries are one set.
 const SHARP: f64 = 0.85;
@@ -44,7 +44,7 @@ struct Level {
     entries: u64,
     /// Address of the first page.
     base: u64,
-    /// Pages of the walks from the reach on, and the share of visits that miss.
+    /// Footprints of the walks from the reach on, in bytes, and the share of visits that miss.
     curve: Vec<(u64, f64)>,
     /// What a visit costs where every page misses, less one where none does, and how far off that may be.
     every_miss: Option<(f64, f64)>,
@@ -104,9 +104,14 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             reach(2 * i + 1) >= FITS_MORE * here || distances.len() > 2 * i + 2 && reach(2 * i + 2) >= FITS_MORE * here
         });
         let Some(index) = page else {
-            return Gap::unknown(format!(
-                "pages of {shortest} to {longest} fit over the same footprint, as if none were apart"
-            ));
+            let why = if counts.iter().any(|c| !c.1) {
+                format!(
+                    "of pages {shortest} to {longest} apart as many fit as there is memory for, or more than were tried"
+                )
+            } else {
+                format!("pages {shortest} to {longest} apart fit over the same footprint, as if none were apart")
+            };
+            return Gap::unknown(why);
         };
         // So few pages that the level before may hold them all say nothing of this one.
         let before = if number == 0 { 0 } else { level(notebook, number - 1)?.entries };
@@ -153,7 +158,8 @@ impl Level {
         let unseen =
             if self.rise.classes.is_some() || sharp { 0.0 } else { (BELIEVED * self.entries as f64).floor() * step };
         // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says.
-        let highest = if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base + reach.0)) };
+        let highest =
+            if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
         Finding::measured(reach.0, METHOD)
             .unit("B")
             .range(reach.0 as f64 - unseen, highest as f64)

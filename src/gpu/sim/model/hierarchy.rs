@@ -122,7 +122,7 @@ pub struct Hierarchy {
     noise: Noise,
     seed: u64,
     epoch: u64,
-    /// Shared memory that each SM has set aside, and since which launch.
+    /// Shared memory that each SM has set aside.
     carveout: u64,
     /// Partition of each SM, of every kind that has partitions.
     sm_partitions: Vec<u32>,
@@ -254,7 +254,7 @@ impl Hierarchy {
         if private.epoch != self.epoch {
             private.epoch = self.epoch;
             private.caches.iter_mut().flatten().for_each(|instance| instance.cache.clear());
-            // Translations outlive a launch; ports do not wait for one that is over.
+            // Translations outlive a launch, unless shared memory takes another share; ports do not wait for one that is over.
         }
         private
     }
