@@ -306,8 +306,17 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
 
 /// Sets beyond which a search does not go to the end.
 const MANY_SETS: usize = 100;
-/// A probability of a victim may be off by this.
+/// A probability of a victim may be off by this at least.
 const ODDS: f64 = 0.02;
+/// Launches in which victims are counted, one of each set.
+const LAUNCHES: f64 = 400.0;
+/// Standard deviations that chance may explain among the thousands of probabilities that a run of the tests judges.
+const CHANCE: f64 = 4.0;
+
+/// How far off a probability may be of a cache with so many sets: few sets give few victims.
+fn odds_off(sets: usize) -> f64 {
+    ODDS.max(CHANCE * (0.25 / (LAUNCHES * sets as f64)).sqrt())
+}
 
 /// What is inside a cache. Where the index is hashed, chance decides or sets are many, it need not show.
 fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, shared: u64) {
@@ -347,7 +356,7 @@ fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, shared: u64
     };
     let drawn = odds.is_some() || shape.replacement == Replacement::Random;
     let policy = match (&shape.replacement, odds) {
-        (_, Some(odds)) => Expect::Like(json!({ "policy": "weighted", "probabilities": odds }), ODDS),
+        (_, Some(odds)) => Expect::Like(json!({ "policy": "weighted", "probabilities": odds }), odds_off(sets)),
         (Replacement::Lru, _) => Expect::Is(json!("lru")),
         (Replacement::Fifo, _) => Expect::Is(json!("fifo")),
         (Replacement::Plru, _) => Expect::Is(json!("plru")),
@@ -386,7 +395,7 @@ fn least_configuration(truth: &mut Truth) {
     if !plain || truth.machine.spec.noise.spikes.0 > 0.0 || shape.replacement == Replacement::Unhit {
         return;
     }
-    truth.row(L1, "least_configuration", Expect::IfStated(Box::new(Expect::Parts(parts, ODDS))));
+    truth.row(L1, "least_configuration", Expect::IfStated(Box::new(Expect::Parts(parts, odds_off(shape.ways.len())))));
 }
 
 fn l2(truth: &mut Truth, seen: &Seen) {
