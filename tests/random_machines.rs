@@ -12,7 +12,7 @@ use sim::any::{self, Noise};
 use sim::expect::{Verdict, judge};
 
 /// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.
-const CASES: u64 = 20;
+const CASES: u64 = 12;
 /// Share of the intervals that must cover the truth.
 const COVERED: f64 = 0.93;
 /// An interval that misses the truth misses it by no more than so many times its width.
