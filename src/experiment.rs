@@ -399,8 +399,8 @@ pub fn pages_span(stride: Bytes) -> u64 {
     (1u64 << stride.0.trailing_zeros()).min(LARGE_PAGE.0)
 }
 
-/// Alignment of every long chain, so that no line is displaced by more: the driver's large page.
-const LARGE_PAGE: Bytes = Bytes::mib(2);
+/// The driver's large page: long chains begin at a multiple of it.
+pub const LARGE_PAGE: Bytes = Bytes::mib(2);
 
 /// Lanes of a warp: 32 on every NVIDIA GPU so far.
 pub const WARP: usize = 32;

@@ -3,10 +3,13 @@
 //! A pure function of the experiment and its seed, so that the bench can build the chain and an inference can say which
 //! address a sample belongs to without any of it being recorded.
 
+use std::collections::HashMap;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::experiment::{Experiment, Order, pages_span};
+use crate::units::Bytes;
 
 /// Byte offsets of one lap, in the order of the visit; the first load is the one at the first offset.
 pub fn offsets(experiment: &Experiment) -> Vec<u64> {
@@ -61,6 +64,20 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
     }
 }
 
+/// Byte offsets of visits to lines that begin at these offsets, in this order, for an order that lists them: an element can be
+/// visited once, so the k-th visit of a line goes to its k-th element. A line must have so many elements in its first sector.
+pub fn revisits(lines: impl Iterator<Item = u64>, element: Bytes) -> Vec<u64> {
+    let mut visited: HashMap<u64, u64> = HashMap::new();
+    lines
+        .map(|line| {
+            let before = visited.entry(line).or_default();
+            let offset = line + *before * element.0;
+            *before += 1;
+            offset
+        })
+        .collect()
+}
+
 /// Fisher and Yates. A random order of visit, closed into a ring, is a uniformly drawn single cycle.
 fn shuffle<T>(values: &mut [T], rng: &mut ChaCha8Rng) {
     for i in (1..values.len()).rev() {
@@ -72,7 +89,6 @@ fn shuffle<T>(values: &mut [T], rng: &mut ChaCha8Rng) {
 mod tests {
     use super::*;
     use crate::experiment::{Kernel, LoadPath};
-    use crate::units::Bytes;
     use proptest::prelude::*;
 
     fn experiment(order: Order, lap: u64, stride: u64, seed: u64) -> Experiment {
@@ -131,6 +147,11 @@ mod tests {
                 prop_assert_eq!(distinct.len(), lines as usize);
             }
         }
+    }
+
+    #[test]
+    fn each_visit_of_a_line_has_an_element_of_its_own() {
+        assert_eq!(revisits([0, 256, 0, 0, 256].into_iter(), Bytes(8)), [0, 256, 8, 16, 264]);
     }
 
     #[test]

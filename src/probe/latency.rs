@@ -88,16 +88,20 @@ fn laps(notebook: &Notebook, setting: &Setting) -> Vec<Experiment> {
     experiments
 }
 
-/// Cycles a load, from the pairs of measurements of one experiment.
-pub(super) fn cycles_a_load(sheet: &Sheet) -> Option<f64> {
-    let differences: Vec<f64> = sheet
+/// Cycles a load of each round, from its pair of measurements.
+pub(super) fn rounds(sheet: &Sheet) -> Vec<f64> {
+    sheet
         .samples()
         .laps
         .chunks_exact(2)
         .filter(|pair| pair[1].loads > pair[0].loads)
         .map(|pair| (pair[1].cycles as f64 - pair[0].cycles as f64) / f64::from(pair[1].loads - pair[0].loads))
-        .collect();
-    robust::median(&differences)
+        .collect()
+}
+
+/// Cycles a load: the median of the rounds.
+pub(super) fn cycles_a_load(sheet: &Sheet) -> Option<f64> {
+    robust::median(&rounds(sheet))
 }
 
 /// The latency in this setting.

@@ -22,8 +22,8 @@ use super::{Gap, Notebook, Sheet};
 use crate::analysis::overflow::Index;
 use crate::analysis::replacement::Deterministic;
 use crate::experiment::{Experiment, Kernel, Order, Walk};
+use crate::order;
 use crate::topology::Finding;
-use crate::units::Bytes;
 
 /// Random orders in which the lines of one set are visited.
 const TRAILS: u64 = 8;
@@ -39,19 +39,6 @@ const WEIGHTED: f64 = 4.0;
 const ALWAYS: f64 = 0.9;
 /// Repetitions that vote on each visit, an odd number: with one load in a hundred slow, three votes in ten million are wrong.
 const VOTERS: u32 = 7;
-
-/// Visits to the lines of one set, as byte offsets: the k-th visit of a line goes to its k-th element, in its first sector.
-fn place(lines: &[usize], line: Bytes, element: Bytes, visits: &[usize]) -> Vec<u64> {
-    let mut visited = vec![0u64; lines.len()];
-    visits
-        .iter()
-        .map(|&v| {
-            let offset = lines[v] as u64 * line.0 + visited[v] * element.0;
-            visited[v] += 1;
-            offset
-        })
-        .collect()
-}
 
 fn listed(search: &Search, structure: &Structure, offsets: Vec<u64>, repeat: u32) -> Experiment {
     let element = search.path.element();
@@ -77,9 +64,15 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
     let lines = &structure.sets.members[0];
     let ways = lines.len() - 1;
     // A second visit to another sector of a line would be a miss of its own.
-    let visits_a_line = ((search.sector / element) as usize).min(MOST_VISITS / lines.len().max(1));
-    if visits_a_line < 2 {
+    let elements = (search.sector / element) as usize;
+    if elements < 2 {
         return Gap::unknown("a sector holds one element, so that no line can be visited twice in a chain");
+    }
+    let visits_a_line = elements.min(MOST_VISITS / lines.len());
+    if visits_a_line < 2 {
+        return Gap::unknown(format!(
+            "a set of {ways} lines is too large to be visited at random, line by line, twice"
+        ));
     }
     let orders: Vec<Vec<usize>> = (0..TRAILS)
         .map(|trail| {
@@ -92,7 +85,7 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
         let wanted: Vec<Experiment> = orders
             .iter()
             .flat_map(|visits| {
-                let offsets = place(lines, structure.line, element, visits);
+                let offsets = order::revisits(visits.iter().map(|&v| lines[v] as u64 * structure.line.0), element);
                 repeats.clone().map(move |repeat| (offsets.clone(), repeat))
             })
             .map(|(offsets, repeat)| listed(search, &structure, offsets, repeat))
@@ -228,7 +221,7 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     }
     let share = |n: usize| n as f64 / counted as f64;
     let most = share(gone.iter().copied().max().unwrap_or(0));
-    if ways > 1 && most >= ALWAYS {
+    if most >= ALWAYS {
         return Ok(Victims::Always(most));
     }
     let expected = 1.0 / ways as f64;

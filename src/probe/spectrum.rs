@@ -21,13 +21,14 @@ use super::levels::HitMiss;
 use super::{Gap, Notebook, tlb};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk, pages_span};
+use crate::order;
 use crate::topology::Finding;
 use crate::units::Bytes;
 
 /// Lines of one page are so far apart: no cache is known whose lines are longer.
 const APART: Bytes = Bytes(256);
 /// An element of the chain by `ld.global`.
-const ELEMENT: u64 = LoadPath::GlobalCa.element().0;
+const ELEMENT: Bytes = LoadPath::GlobalCa.element();
 /// Lines of each page.
 const LINES: usize = 5;
 /// So much of the L2 there must be for each page: mostly four lines of at most 256 B, and half as much again to spare.
@@ -215,23 +216,15 @@ fn trip(notebook: &Notebook, l1_lines: Option<u64>) -> Result<Trip, Gap> {
     Ok(Trip { visits, distance, levels: known.levels(), lacks })
 }
 
-/// Byte offsets of the visits: the k-th visit of a line goes to its k-th element, in its first sector.
+/// Byte offsets of the visits: lines at random places of their pages.
 fn offsets(trip: &Trip, seed: u64) -> Vec<u64> {
     let places = (pages_span(trip.distance) / APART.0) as usize;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let pages = trip.visits.iter().map(|v| v.page).max().map_or(0, |page| page as usize + 1);
     let of_page: Vec<Vec<usize>> =
         (0..pages).map(|_| rand::seq::index::sample(&mut rng, places, LINES).into_vec()).collect();
-    let mut visited: BTreeMap<(u64, usize), u64> = BTreeMap::new();
-    trip.visits
-        .iter()
-        .map(|v| {
-            let before = visited.entry((v.page, v.line)).or_default();
-            let element = *before;
-            *before += 1;
-            v.page * trip.distance.0 + of_page[v.page as usize][v.line] as u64 * APART.0 + element * ELEMENT
-        })
-        .collect()
+    let start = |v: &Visit| v.page * trip.distance.0 + of_page[v.page as usize][v.line] as u64 * APART.0;
+    order::revisits(trip.visits.iter().map(start), ELEMENT)
 }
 
 /// Number of the pattern in Mei et al., table 3, of which the data cache is the last that may have the data.
@@ -263,7 +256,7 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Gap>) -> Result<Find
     let offsets = offsets(&trip, notebook.seed(22));
     let paths: &[LoadPath] =
         if l1.is_some() { &[LoadPath::GlobalCg, LoadPath::GlobalCa] } else { &[LoadPath::GlobalCg] };
-    let footprint = Bytes(offsets.iter().max().map_or(0, |o| o + ELEMENT));
+    let footprint = Bytes(offsets.iter().max().map_or(0, |o| o + ELEMENT.0));
     let wanted: Vec<Experiment> = paths
         .iter()
         .map(|&path| Experiment {
@@ -274,7 +267,7 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Gap>) -> Result<Find
             prepare: Prepare::FlushL2,
             alone: true,
             sm: Some(0),
-            ..Experiment::chase(Kernel::PerLoad, path, footprint, Bytes(ELEMENT))
+            ..Experiment::chase(Kernel::PerLoad, path, footprint, ELEMENT)
         })
         .collect();
     let sheets = notebook.read(&wanted)?;

@@ -53,6 +53,16 @@ fn affordable(notebook: &Notebook, lines: u64, laps: u32) -> u64 {
     notebook.effort().choose(quick, standard, thorough) / (lines.max(1) * u64::from(laps))
 }
 
+/// A walk over so many lines, of which so many laps are watched.
+fn watch(search: &Search, line: Bytes, lines: u64, warm_laps: u32, laps: u32) -> Experiment {
+    Experiment {
+        warm_laps,
+        timed_loads: laps * lines as u32,
+        carveout: Some(search.carveout),
+        ..Experiment::chase(Kernel::PerLoad, search.path, line * lines, line)
+    }
+}
+
 /// The lines of each footprint from the capacity on that missed in some of `laps`, where they began, and whether the laps
 /// differ.
 fn overflow(
@@ -68,17 +78,11 @@ fn overflow(
     let affordable = affordable(notebook, fits, laps);
     let steps =
         (thrash.saturating_sub(fits) + 1).min(most).min(affordable).min((search.limit / line).saturating_sub(fits));
-    let chase = |lines: u64, lap: u32| Experiment {
-        warm_laps: WARM_LAPS + lap,
-        carveout: Some(search.carveout),
-        ..Experiment::chase(Kernel::PerLoad, search.path, line * lines, line)
-    };
     // A few laps in a row by an experiment each; many by one. Of a footprint beyond the window that holds the times a lap is put
     // together from windows of several laps, with laps between them that are not watched.
     let each = if laps > LAPS { 1 } else { laps };
-    let watched = |lines: u64, lap: u32| Experiment { timed_loads: laps / each * lines as u32, ..chase(lines, lap) };
-    let wanted: Vec<Experiment> =
-        (fits..=fits + steps).flat_map(|lines| (0..each).map(move |lap| watched(lines, lap))).collect();
+    let watched = |lines: u64| (0..each).map(move |lap| watch(search, line, lines, WARM_LAPS + lap, laps / each));
+    let wanted: Vec<Experiment> = (fits..=fits + steps).flat_map(watched).collect();
     let sheets = notebook.read(&wanted)?;
     let base = sheets[0].samples().base;
     if sheets.iter().any(|s| s.samples().base != base) {
@@ -108,13 +112,8 @@ fn missed(capacity: &Capacity, sheet: &Sheet) -> Vec<BTreeSet<usize>> {
 /// What gives way beyond the capacity where no fixed sets show, in words.
 fn turns(notebook: &Notebook, search: &Search, capacity: &Capacity, line: Bytes, fits: u64) -> Result<String, Gap> {
     let lines = fits + EXCESS;
-    let laps = affordable(notebook, lines, 1).min(u64::from(MORE_LAPS));
-    let sheets = notebook.read(&[Experiment {
-        warm_laps: WARM_LAPS,
-        timed_loads: (laps * lines) as u32,
-        carveout: Some(search.carveout),
-        ..Experiment::chase(Kernel::PerLoad, search.path, line * lines, line)
-    }])?;
+    let laps = affordable(notebook, lines, 1).min(u64::from(MORE_LAPS)) as u32;
+    let sheets = notebook.read(&[watch(search, line, lines, WARM_LAPS, laps)])?;
     let found = Turns::of(&missed(capacity, &sheets[0]), lines as usize, sheets[0].samples().base / line.0);
     Ok(found.map_or(String::new(), |turns| format!("; of {lines} lines {turns}")))
 }

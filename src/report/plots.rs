@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::svg::{Axis, Bar, Bars, Lines, Mark, Measure, Numbers, Picture, Series, Tile, TileGroup, TileRow, Tiles};
+use super::words;
 use crate::topology::{Element, ElementName};
 use crate::units::Bytes;
 
@@ -77,11 +78,7 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lin
 
 /// Latencies by what answered a load and how its address was translated.
 fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
-    let bar = |row: &Value| {
-        let (path, data) = (word(row.get("path")?)?, word(row.get("data")?)?);
-        let label = format!("{path}: {data}, TLB {}", word(row.get("translation")?)?);
-        Some(Bar { label, value: row.get("cycles")?.as_f64()? })
-    };
+    let bar = |row: &Value| Some(Bar { label: words::met(row)?, value: row.get("cycles")?.as_f64()? });
     let (bars, left_out) = readable(rows, bar)?;
     let (low, high) = span(bars.iter().map(|b| b.value));
     Some(Bars {
@@ -188,11 +185,6 @@ fn readable<T>(rows: &[Value], read: impl Fn(&Value) -> Option<T>) -> Option<(Ve
         n => format!("; {n} of {} rows could not be read", rows.len()),
     };
     (!read.is_empty()).then_some((read, words))
-}
-
-/// A text or a whole number as a word.
-fn word(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|n| n.to_string()))
 }
 
 /// Least and greatest.

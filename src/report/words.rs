@@ -188,9 +188,14 @@ fn parts(fields: &serde_json::Map<String, serde_json::Value>) -> String {
 }
 
 fn pattern(value: &serde_json::Value) -> Option<String> {
-    let word = |key: &str| value.get(key)?.as_str();
     let cycles = value.get("cycles")?.as_f64()?;
-    Some(format!("{}: {}, TLB {} {cycles:.0}", word("path")?, word("data")?, word("translation")?))
+    Some(format!("{} {cycles:.0}", met(value)?))
+}
+
+/// What the loads of a pattern of a spectrum meet.
+pub(super) fn met(row: &serde_json::Value) -> Option<String> {
+    let word = |key: &str| row.get(key)?.as_str();
+    Some(format!("{}: {}, TLB {}", word("path")?, word("data")?, word("translation")?))
 }
 
 impl Detail {

@@ -9,12 +9,11 @@ mod findings;
 
 pub use findings::{bank_width, banks, broadcast, conflict_cycles, curve, modes, padding};
 
-use super::latency::cycles_a_load;
+use super::latency::{cycles_a_load, rounds};
 use super::{Effort, Gap, Notebook, Sheet};
 use crate::analysis::bank_map::BankMap;
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, WARP};
-use crate::samples::Lap;
 use crate::units::Bytes;
 
 /// Loads of the shorter measurement: enough that a cycle of the clock is 1.6 % of a cycle a load.
@@ -124,13 +123,6 @@ fn curve_of(notebook: &Notebook, width: Bytes, asked: Option<Bytes>) -> Result<C
             strides.iter().zip(&sheets).map(|(&stride, sheet)| Ok(Point { stride, cycles: cycles(sheet)? })).collect();
         Ok(Curve { width, points: points?, noise: robust::quantile(&spreads, 0.9).unwrap_or(0.0) })
     })
-}
-
-/// Cycles a load of each round.
-fn rounds(sheet: &Sheet) -> Vec<f64> {
-    let pairs = sheet.samples().laps.chunks_exact(2);
-    let loads = |p: &[Lap]| p[1].loads.saturating_sub(p[0].loads).max(1);
-    pairs.map(|p| (p[1].cycles as f64 - p[0].cycles as f64) / f64::from(loads(p))).collect()
 }
 
 /// Where a load counts as slower than one without a conflict.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
 use super::super::{Gap, Notebook, replacement, spectrum, structure};
-use super::{cached, cached_before_l2, capacity_of, data_cache, search_of};
+use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use crate::topology::{Element, Finding};
@@ -37,9 +37,7 @@ pub(super) fn for_spectrum(notebook: &Notebook) -> Result<Option<spectrum::L1>, 
 /// What a load that misses the L1 takes longer than one that passes it by: the same chain in the same order by both paths.
 /// Mei et al., section 4.2, find 6 to 16 cycles on Fermi.
 fn miss_overhead(notebook: &Notebook) -> Result<Finding, Gap> {
-    if cached_before_l2(notebook, LoadPath::GlobalCa)?.is_none() {
-        return Gap::unknown("global loads are not cached before the L2 on this device");
-    }
+    before_l2(notebook, LoadPath::GlobalCa)?;
     let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
     let stride = capacity.line?;
     // In one large page, so that translation costs neither, and well inside the L2.

@@ -81,12 +81,16 @@ fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
     })
 }
 
+/// The levels of a path that is cached before the L2; an unknown for one that is not.
+fn before_l2(notebook: &Notebook, path: LoadPath) -> Result<HitMiss, Gap> {
+    let not = || Gap::Unknown(format!("{path} is not cached before the L2 on this device"));
+    cached_before_l2(notebook, path)?.ok_or_else(not)
+}
+
 /// The sector of a first-level cache: what a cold load that misses it brings in.
 fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
     notebook.once(&format!("sector {}", path.name()), || {
-        let Some(levels) = cached_before_l2(notebook, path)? else {
-            return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
-        };
+        let levels = before_l2(notebook, path)?;
         fetch::granularity(notebook, path, path.element(), false, levels.threshold, Bytes(fetch::FOOTPRINT.0 / 2))
     })
 }
@@ -183,9 +187,7 @@ fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding, Gap> {
 
 fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
     let infer = || {
-        if cached_before_l2(notebook, path)?.is_none() {
-            return Gap::unknown(format!("{path} is not cached before the L2 on this device"));
-        }
+        before_l2(notebook, path)?;
         let mut setting =
             Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
         // Well inside: where the index is hashed, the first conflict may come early.

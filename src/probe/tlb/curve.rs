@@ -11,14 +11,12 @@ use std::collections::BTreeSet;
 
 use crate::analysis::plateau::{self, Point};
 use crate::analysis::robust;
-use crate::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use crate::experiment::{Experiment, Kernel, LARGE_PAGE, LoadPath, Order, Walk};
 use crate::probe::levels::HitMiss;
 use crate::probe::{Gap, Notebook, Sheet};
-use crate::units::{Bytes, KIB, MIB};
+use crate::units::{Bytes, KIB};
 
-/// Distance of the pages visited while levels are looked for: the driver's large page.
-const LARGE_PAGE: Bytes = Bytes(2 * MIB);
-/// The same where large pages turn out to be more than one entry: the smallest page of GPUs since Pascal but for 4 KiB.
+/// Distance of the pages visited where large pages, at which levels are looked for first, turn out to be more than one entry: the smallest page of GPUs since Pascal but for 4 KiB.
 const SMALL_PAGE: Bytes = Bytes(64 * KIB);
 /// Visited lines are so far apart: the largest line of an L2 known.
 const LINE: Bytes = Bytes(128);

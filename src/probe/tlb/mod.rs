@@ -128,8 +128,9 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
         let chases: Vec<Experiment> = (entries..=most).map(|n| walk(notebook, distance, n, false)).collect();
         let sheets = notebook.read(&chases)?;
-        let curve = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
-        let missing: Vec<Point> = sheets.iter().skip(1).filter(|s| rise.share(s) > SHARP).map(point).collect();
+        let curve: Vec<(u64, f64)> = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
+        let beyond = sheets.iter().zip(&curve).skip(1);
+        let missing: Vec<Point> = beyond.filter(|(_, (_, share))| *share > SHARP).map(|(s, _)| point(s)).collect();
         let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
             .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
         let footprints: Option<Vec<Footprint>> = sheets
