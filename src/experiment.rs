@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::pattern::Pattern;
 use crate::units::Bytes;
 
 /// How a load reaches memory: the instruction, and so the caches on its way.
@@ -109,6 +110,9 @@ pub enum Kernel {
     /// All lanes of a warp load, each its own element again and again ([`Order::Lanes`]): the time of `timed_loads` and of
     /// twice as many loads, `rounds` times (Mei et al., section 3.1). `stride` is the width of one lane's access.
     Warp,
+    /// Threads at work by [`Order::Pattern`]: the time of the whole, `rounds` times in a launch, of which the first finds the
+    /// caches of the SM empty. For pairs of loads, the time of each load.
+    Pattern,
 }
 
 impl Kernel {
@@ -121,6 +125,7 @@ impl Kernel {
             Kernel::PerTwoLoads => "per_two_loads",
             Kernel::Disturb => "disturb",
             Kernel::Warp => "warp",
+            Kernel::Pattern => "pattern",
         }
     }
 
@@ -176,6 +181,8 @@ pub enum Order {
         /// Width of a bank that is asked for, where a device can be asked; its own choice when absent.
         bank_width: Option<Bytes>,
     },
+    /// What each thread does is not a walk along a chain ([`Kernel::Pattern`] only).
+    Pattern(Pattern),
 }
 
 /// How the timed loads continue when the window that holds their times is full.
@@ -296,6 +303,19 @@ impl Experiment {
         }
     }
 
+    /// Threads at work by a pattern, whose loads take this path, with nothing else on the device.
+    pub fn pattern(pattern: Pattern, path: LoadPath, rounds: u32) -> Self {
+        Experiment {
+            order: Order::Pattern(pattern),
+            warm_laps: 0,
+            timed_loads: pattern.operations(),
+            rounds,
+            alone: true,
+            carveout: None,
+            ..Experiment::chase(Kernel::Pattern, path, pattern.footprint(), Bytes(1))
+        }
+    }
+
     /// Elements in one lap.
     pub fn lap(&self) -> u64 {
         match &self.order {
@@ -303,6 +323,7 @@ impl Experiment {
             Order::Listed { offsets } => offsets.len() as u64,
             Order::Pages { lines, .. } => (self.footprint / self.stride).saturating_mul(2 * u64::from(*lines)),
             Order::Lanes { .. } => 1,
+            Order::Pattern(pattern) => u64::from(pattern.operations()),
             _ => self.footprint / self.stride,
         }
     }
@@ -311,6 +332,12 @@ impl Experiment {
     pub fn defect(&self) -> Option<String> {
         if self.kernel == Kernel::Clock {
             return None;
+        }
+        if let Order::Pattern(pattern) = self.order {
+            return self.pattern_defect(pattern);
+        }
+        if self.kernel == Kernel::Pattern {
+            return Some("threads at work need a pattern".into());
         }
         if let Order::Lanes { offsets, bank_width } = &self.order {
             return self.lanes_defect(offsets, *bank_width);
@@ -367,6 +394,30 @@ impl Experiment {
         None
     }
 
+    /// [`Experiment::defect`] of threads at work by a pattern.
+    fn pattern_defect(&self, pattern: Pattern) -> Option<String> {
+        use LoadPath::{Constant, GlobalCa, GlobalCg, GlobalNc, Shared, Texture};
+        let paths: &[LoadPath] = match pattern {
+            Pattern::Pairs { .. } => &[Shared, Texture, Constant, GlobalCa, GlobalCg],
+            Pattern::Reads { .. } => &[GlobalCa, GlobalCg, GlobalNc],
+            Pattern::Constants { .. } | Pattern::Operands { .. } => &[Constant],
+            Pattern::Array { .. } => &[Texture],
+            Pattern::Barriers { .. } | Pattern::Sums { .. } | Pattern::Histogram { .. } | Pattern::Intensity { .. } => {
+                &[GlobalCa]
+            }
+        };
+        if self.kernel != Kernel::Pattern {
+            return Some("a pattern is no chain that could be chased".into());
+        }
+        if !paths.contains(&self.path) {
+            return Some(format!("this pattern has no loads by {}", self.path));
+        }
+        if !(1..=MOST_ROUNDS).contains(&self.rounds) {
+            return Some(format!("{} rounds: a launch has 1 to {MOST_ROUNDS}", self.rounds));
+        }
+        pattern.defect()
+    }
+
     /// [`Experiment::defect`] of loads by all lanes of a warp.
     fn lanes_defect(&self, offsets: &[u64], bank_width: Option<Bytes>) -> Option<String> {
         let width = self.stride;
@@ -401,6 +452,9 @@ pub fn pages_span(stride: Bytes) -> u64 {
 
 /// The driver's large page: long chains begin at a multiple of it.
 pub const LARGE_PAGE: Bytes = Bytes::mib(2);
+
+/// Most rounds of a pattern in one launch.
+const MOST_ROUNDS: u32 = 64;
 
 /// Lanes of a warp: 32 on every NVIDIA GPU so far.
 pub const WARP: usize = 32;

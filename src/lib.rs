@@ -26,13 +26,17 @@
 //! `tests/flow.rs` fails when an import runs against the picture. The library never prints.
 
 pub mod analysis;
+pub mod asking;
 pub mod bench;
+pub mod characterization;
+pub mod characterize;
 pub mod discover;
 pub mod experiment;
 pub mod export;
 pub mod gpu;
 pub mod kernels;
 pub mod order;
+pub mod pattern;
 pub mod probe;
 pub mod recording;
 pub mod report;

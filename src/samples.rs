@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The time of a number of loads in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lap {
-    /// Dependent loads between the clock reads.
+    /// Dependent loads between the clock reads; of a pattern, what each thread does so many times.
     pub loads: u32,
     /// Cycles between the clock reads.
     pub cycles: u64,
@@ -18,6 +18,30 @@ pub struct ClockSpan {
     pub cycles: u64,
     /// Nanoseconds of `%globaltimer` between them.
     pub nanoseconds: u64,
+}
+
+/// What a compiler made of a kernel whose program is the experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramFacts {
+    /// 32-bit registers of a thread, as the driver says.
+    pub registers: u32,
+    /// Local memory of a thread in bytes, as the driver says.
+    pub local_bytes: u32,
+    /// Microseconds that the compiler took; the first time, where the text is compiled once.
+    pub compile_us: u64,
+    /// What the machine code between the clock reads holds, where its format can be read.
+    pub code: Option<CodeFacts>,
+}
+
+/// What the machine code between the clock reads of a kernel holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeFacts {
+    /// Bytes of machine code.
+    pub bytes: u32,
+    /// Loads from local memory.
+    pub local_loads: u32,
+    /// Stores to local memory.
+    pub local_stores: u32,
 }
 
 /// The samples of one experiment. Which of the lists is filled follows from its kernel.
@@ -33,6 +57,8 @@ pub struct Samples {
     pub sm: u32,
     /// Device address of the chain's first byte (0 for memory that has none).
     pub base: u64,
+    /// What the compiler made of the kernel, where that is part of the question.
+    pub program: Option<ProgramFacts>,
 }
 
 /// Why an experiment has no samples.

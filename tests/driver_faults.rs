@@ -175,11 +175,11 @@ fn a_healthy_driver_does_all_that_the_seam_asks() {
         // The driver sees how many parameters there are.
         says(&failure(gpu.launch(function, ONE_BLOCK, &[1])), &["cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE"]);
 
-        let texture = gpu.texture(memory, Bytes(4096)).unwrap();
+        let texture = gpu.texture(memory, Bytes(4096), Bytes(4)).unwrap();
         gpu.destroy_texture(texture).unwrap();
         says(&failure(gpu.destroy_texture(texture)), &["not of this device"]);
         says(&failure(gpu.destroy_texture(Texture(0))), &["not of this device"]);
-        says(&failure(gpu.texture(memory, Bytes::mib(2048))), &["at most 268435456 texels"]);
+        says(&failure(gpu.texture(memory, Bytes::mib(2048), Bytes(4))), &["at most 268435456 texels"]);
 
         gpu.free(memory).unwrap();
         gpu.free(pinned).unwrap();

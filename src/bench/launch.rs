@@ -20,6 +20,9 @@ const FILL_THREADS: u32 = 1024;
 impl Bench<'_> {
     /// Why this device cannot run the experiment, if it cannot.
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
+        if experiment.kernel == Kernel::Pattern {
+            return Some(Failure::unsupported("not there yet"));
+        }
         let facts = self.gpu.facts();
         if let Some(sm) = experiment.sm
             && sm as usize >= self.sms.len()

@@ -55,14 +55,16 @@ impl Bench<'_> {
             let placed =
                 self.laid_out.get(&plans[i].key).copied().filter(|_| in_memory(experiment.path, experiment.kernel));
             let texture = match (experiment.path, placed) {
-                (LoadPath::Texture, Some(p)) => Some(self.gpu.texture(p.base, p.span)?),
+                (LoadPath::Texture, Some(p)) => Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?),
                 _ => None,
             };
             let partner = match (&experiment.partner, &partner_plans[i]) {
                 (Some(partner), Some(plan)) => {
                     let placed = self.laid_out.get(&plan.key).copied();
                     let (origin, texture) = match (partner.path, placed) {
-                        (LoadPath::Texture, Some(p)) => (0, Some(self.gpu.texture(p.base, p.span)?)),
+                        (LoadPath::Texture, Some(p)) => {
+                            (0, Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?))
+                        }
                         (LoadPath::Constant, _) if experiment.path == LoadPath::Constant => {
                             (experiment.footprint.round_up(PARTNER_CONSTANTS).0, None)
                         }

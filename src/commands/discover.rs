@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gpu_strata::discover::{Progress, Question, discover};
+use gpu_strata::asking::Progress;
+use gpu_strata::discover::{Question, discover};
 use gpu_strata::gpu::{Mig, OtherProcesses, Telemetry};
 use gpu_strata::recording::Header;
 use gpu_strata::report;
@@ -54,7 +55,7 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
 
     let telemetry_end = session.telemetry();
     let mut warnings = run.warnings.clone();
-    warnings.extend(found.warnings.iter().cloned());
+    warnings.extend(found.clock.warnings.iter().cloned());
     warnings.extend(throttled(&telemetry_end));
     let stopped = interrupted.load(Ordering::Relaxed);
     if stopped {
@@ -62,7 +63,7 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
     }
     let run = RunInfo {
         duration_s: (session.elapsed_s() * 1e3).round() / 1e3,
-        measured_clock_mhz: found.clock_mhz,
+        measured_clock_mhz: found.clock.mhz,
         telemetry_end,
         warnings,
         ..run
@@ -78,7 +79,7 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
         }));
     }
     if arguments.timings {
-        eprint!("{}", report::timings(opened, &timings, &found, started.elapsed()));
+        eprint!("{}", report::timings(opened, &timings, &found.stages, started.elapsed()));
     }
     if !arguments.quiet {
         output::warn(&run.warnings);
@@ -147,6 +148,5 @@ fn progress_bar(quiet: bool) -> ProgressBar {
 fn show(bar: &ProgressBar, progress: &Progress) {
     bar.set_length(progress.total as u64);
     bar.set_position(progress.done as u64);
-    let name = progress.element.map_or("clock", |e| e.title());
-    bar.set_message(format!("{name}: {} experiments", progress.batch));
+    bar.set_message(format!("{}: {} experiments", progress.title, progress.batch));
 }

@@ -166,6 +166,7 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
             (if *shuffled { "pages_shuffled" } else { "pages" }, Some(granule.0), None, Some(*lines))
         }
         Order::Lanes { .. } => ("lanes", None, None, None),
+        Order::Pattern(_) => ("pattern", None, None, None),
     };
     let walk = match e.walk {
         Walk::Resident => "resident",

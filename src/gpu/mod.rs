@@ -34,6 +34,15 @@ pub struct Function(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Texture(pub u64);
 
+/// What a compiler gave a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// 32-bit registers of a thread.
+    pub registers: u32,
+    /// Local memory of a thread: what the text declares, and what was spilled.
+    pub local: Bytes,
+}
+
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -145,6 +154,16 @@ pub trait Gpu {
     /// Compiles PTX text and loads it.
     fn load(&mut self, ptx: &str) -> Result<Module>;
 
+    /// Loads a module that is loaded already a second time, without compiling it again: its variables are others, at addresses
+    /// of their own, and zero.
+    fn load_again(&mut self, module: Module) -> Result<Module>;
+
+    /// Unloads a module. Its functions and variables may not be used again.
+    fn unload(&mut self, module: Module) -> Result<()>;
+
+    /// What the compiler gave a function; [`Error::Unsupported`] where no compiler has been at work.
+    fn resources(&mut self, function: Function) -> Result<Resources>;
+
     /// The machine code that [`Gpu::load`] made, where there is any.
     fn machine_code(&self, module: Module) -> Option<&[u8]>;
 
@@ -157,14 +176,22 @@ pub trait Gpu {
     /// Sets an attribute of a function.
     fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()>;
 
-    /// Makes a linear texture of 32-bit unsigned texels over device memory.
-    fn texture(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<Texture>;
+    /// Makes a linear texture of unsigned texels of 1 or 4 bytes over device memory.
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture>;
 
-    /// Destroys a texture object.
+    /// Makes a CUDA array of `width` times `height` unsigned texels of 4 bytes, given row by row, and a texture of two
+    /// dimensions over it, which owns it.
+    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture>;
+
+    /// Destroys a texture object, with its array if it owns one.
     fn destroy_texture(&mut self, texture: Texture) -> Result<()>;
 
     /// Queues a kernel.
     fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()>;
+
+    /// Queues a kernel all of whose blocks are on the device at the same time (a cooperative launch), so that they may wait for
+    /// each other; [`Error::Unsupported`] where that cannot be had.
+    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()>;
 
     /// Waits for everything queued; faults of earlier launches are reported here at the latest.
     fn synchronize(&mut self) -> Result<()>;

@@ -133,7 +133,7 @@ impl Program {
     /// The kernel that an experiment needs.
     pub fn of(experiment: &Experiment) -> Self {
         match (experiment.kernel, &experiment.partner) {
-            (Kernel::Clock, _) => Program::Clock,
+            (Kernel::Clock | Kernel::Pattern, _) => Program::Clock,
             (Kernel::Lap, _) => Program::Lap(experiment.path),
             (Kernel::PerTwoLoads, _) => Program::PerLoad(experiment.path, 2),
             (Kernel::Disturb, Some(partner)) => Program::Disturb(experiment.path, partner.path),

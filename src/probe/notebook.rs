@@ -9,8 +9,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::experiment::{Experiment, Kernel};
+use crate::experiment::{Experiment, Kernel, Order};
 use crate::gpu::DeviceFacts;
+use crate::pattern::Pattern;
 use crate::samples::{Failure, Samples};
 use crate::topology::Finding;
 use crate::units::{Bytes, Gigahertz};
@@ -200,6 +201,11 @@ impl Notebook {
             .collect())
     }
 
+    /// The number that an experiment has, once it has been asked.
+    pub fn number_of(&self, experiment: &Experiment) -> Option<u32> {
+        self.answers.get(experiment).map(|(number, _)| *number)
+    }
+
     /// Adds what came back. Samples of which there are not as many as were asked for, as a recording of another's making may
     /// hold, are a failure.
     pub fn add(&mut self, number: u32, experiment: Experiment, answer: Answer) {
@@ -280,6 +286,10 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
     let (found, wanted, what) = match experiment.kernel {
         Kernel::Clock => (samples.clocks.len().min(1), 1, "clock readings"),
         Kernel::Lap | Kernel::Warp => (samples.laps.len(), 2 * experiment.rounds as usize, "times of laps"),
+        Kernel::Pattern if matches!(experiment.order, Order::Pattern(Pattern::Pairs { .. })) => {
+            (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
+        }
+        Kernel::Pattern => (samples.laps.len(), experiment.rounds as usize, "times of rounds"),
         Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Disturb => {
             (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
 
 use super::{Code, Entry, Header, MAX_FACTS};
 use crate::experiment::{Experiment, Order};
-use crate::samples::{ClockSpan, Failure, Lap, Samples};
+use crate::samples::{ClockSpan, Failure, Lap, ProgramFacts, Samples};
 use crate::topology::RunInfo;
 
 /// First bytes of every recording.
@@ -54,8 +54,17 @@ pub struct WireEntry<'a> {
     experiment: Experiment,
     kernel_version: u16,
     #[serde(borrow)]
-    outcome: Result<WireSamples<'a>, Failure>,
+    outcome: Outcome<'a>,
     at_s: f64,
+}
+
+/// What came back, on disk. The first two variants are those of a [`Result`], which is what version 2 of the format has.
+#[derive(Serialize, DeserializeDerive)]
+enum Outcome<'a> {
+    #[serde(borrow)]
+    Samples(WireSamples<'a>),
+    Failure(Failure),
+    WithProgram(#[serde(borrow)] WireSamples<'a>, ProgramFacts),
 }
 
 /// [`Samples`] on disk.
@@ -71,15 +80,19 @@ struct WireSamples<'a> {
 
 impl From<&Entry> for WireEntry<'static> {
     fn from(entry: &Entry) -> Self {
+        let wire = |samples: &Samples| WireSamples {
+            latencies: Planes::pack(&samples.latencies),
+            laps: samples.laps.clone(),
+            clocks: samples.clocks.clone(),
+            sm: samples.sm,
+            base: samples.base,
+        };
         let outcome = match &entry.outcome {
-            Ok(samples) => Ok(WireSamples {
-                latencies: Planes::pack(&samples.latencies),
-                laps: samples.laps.clone(),
-                clocks: samples.clocks.clone(),
-                sm: samples.sm,
-                base: samples.base,
-            }),
-            Err(failure) => Err(failure.clone()),
+            Ok(samples) => match samples.program {
+                Some(program) => Outcome::WithProgram(wire(samples), program),
+                None => Outcome::Samples(wire(samples)),
+            },
+            Err(failure) => Outcome::Failure(failure.clone()),
         };
         WireEntry {
             number: entry.number,
@@ -95,23 +108,30 @@ impl WireEntry<'_> {
     /// Bytes that the entry takes in memory.
     pub fn held(&self) -> u64 {
         let content = match &self.outcome {
-            Ok(samples) => size(samples.latencies.len(), &samples.laps, &samples.clocks),
-            Err(failure) => failure_size(failure),
+            Outcome::Samples(samples) | Outcome::WithProgram(samples, _) => {
+                size(samples.latencies.len(), &samples.laps, &samples.clocks)
+            }
+            Outcome::Failure(failure) => failure_size(failure),
         };
         content + listed(&self.experiment) + size_of::<Entry>() as u64
     }
 
     /// The entry in memory; an error says what is wrong with the latencies.
     pub fn unpack(self) -> Result<Entry, String> {
+        let samples = |wire: WireSamples, program| -> Result<Samples, String> {
+            Ok(Samples {
+                latencies: wire.latencies.unpack()?,
+                laps: wire.laps,
+                clocks: wire.clocks,
+                sm: wire.sm,
+                base: wire.base,
+                program,
+            })
+        };
         let outcome = match self.outcome {
-            Ok(samples) => Ok(Samples {
-                latencies: samples.latencies.unpack()?,
-                laps: samples.laps,
-                clocks: samples.clocks,
-                sm: samples.sm,
-                base: samples.base,
-            }),
-            Err(failure) => Err(failure),
+            Outcome::Samples(wire) => Ok(samples(wire, None)?),
+            Outcome::WithProgram(wire, program) => Ok(samples(wire, Some(program))?),
+            Outcome::Failure(failure) => Err(failure),
         };
         Ok(Entry {
             number: self.number,

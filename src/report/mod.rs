@@ -25,7 +25,7 @@ use crate::topology::{RunInfo, SCHEMA, Topology};
 /// Puts the answer together. `replayed_from` names the recording of a replay.
 pub fn assemble(device: DeviceFacts, mut run: RunInfo, found: Discovery, replayed_from: Option<&str>) -> Topology {
     // A replay finds the warnings anew that the run found and recorded.
-    for warning in found.warnings {
+    for warning in found.clock.warnings {
         if !run.warnings.contains(&warning) {
             run.warnings.push(warning);
         }

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use comfy_table::{Table, presets};
 
 use crate::analysis::cluster;
+use crate::asking::Stage;
 use crate::bench::Timings;
-use crate::discover::Discovery;
 use crate::experiment::Experiment;
 use crate::gpu::Listed;
 use crate::samples::{Failure, Samples};
@@ -69,13 +69,13 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
 }
 
 /// Where the time of a run went.
-pub fn timings(opened: Duration, bench: &Timings, found: &Discovery, total: Duration) -> String {
+pub fn timings(opened: Duration, bench: &Timings, stages: &[Stage], total: Duration) -> String {
     let ms = |d: Duration| format!("{:>9.1} ms", d.as_secs_f64() * 1e3);
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{}  driver opened", ms(opened));
     let _ = writeln!(out, "{}  kernels compiled", ms(bench.compile));
-    for stage in &found.stages {
+    for stage in stages {
         let _ = writeln!(
             out,
             "{}  {} ({} experiments in {} batches; inference {:.1} ms)",

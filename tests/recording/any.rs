@@ -76,8 +76,9 @@ fn outcomes() -> impl Strategy<Value = Result<Samples, Failure>> {
     let laps = any::<(u32, u64)>().prop_map(|(loads, cycles)| Lap { loads, cycles });
     let clocks = any::<(u64, u64)>().prop_map(|(cycles, nanoseconds)| ClockSpan { cycles, nanoseconds });
     let lists = (prop::collection::vec(latency, 0..50), prop::collection::vec(laps, 0..5));
-    let samples = (lists, prop::collection::vec(clocks, 0..3), any::<(u32, u64)>())
-        .prop_map(|((latencies, laps), clocks, (sm, base))| Samples { latencies, laps, clocks, sm, base });
+    let samples = (lists, prop::collection::vec(clocks, 0..3), any::<(u32, u64)>()).prop_map(
+        |((latencies, laps), clocks, (sm, base))| Samples { latencies, laps, clocks, sm, base, program: None },
+    );
     prop_oneof![
         4 => samples.prop_map(Ok),
         1 => any::<String>().prop_map(|reason| Err(Failure::unsupported(reason))),

@@ -9,8 +9,9 @@ pub mod truth;
 
 use std::sync::Arc;
 
+use gpu_strata::asking::Stage;
 use gpu_strata::bench::Bench;
-use gpu_strata::discover::{Question, Stage, discover};
+use gpu_strata::discover::{Question, discover};
 use gpu_strata::experiment::Experiment;
 use gpu_strata::gpu::Gpu;
 use gpu_strata::gpu::sim::Sim;

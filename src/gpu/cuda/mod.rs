@@ -29,7 +29,8 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use super::{
-    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Listed, Module, Result, Telemetry, Texture,
+    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Listed, Module, Resources, Result,
+    Telemetry, Texture,
 };
 use crate::units::Bytes;
 
@@ -195,6 +196,26 @@ impl Gpu for Cuda {
         Ok(Module(self.modules.len() - 1))
     }
 
+    fn load_again(&mut self, _: Module) -> Result<Module> {
+        todo!()
+    }
+
+    fn unload(&mut self, _: Module) -> Result<()> {
+        todo!()
+    }
+
+    fn resources(&mut self, _: Function) -> Result<Resources> {
+        todo!()
+    }
+
+    fn array(&mut self, _: u32, _: u32, _: &[u32]) -> Result<Texture> {
+        todo!()
+    }
+
+    fn launch_together(&mut self, _: Function, _: Launch, _: &[u64]) -> Result<()> {
+        todo!()
+    }
+
     fn machine_code(&self, module: Module) -> Option<&[u8]> {
         self.modules.get(module.0)?.machine_code.as_deref()
     }
@@ -253,7 +274,7 @@ impl Gpu for Cuda {
         })
     }
 
-    fn texture(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<Texture> {
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, _texel: Bytes) -> Result<Texture> {
         let texels = bytes.0 / 4;
         if let Some(most) = self.facts.max_linear_texture.filter(|&most| texels > most) {
             return Err(unsupported(format!(

@@ -12,8 +12,8 @@ pub mod ptx;
 use std::collections::HashMap;
 
 use super::{
-    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Result,
-    Telemetry, Texture,
+    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Resources,
+    Result, Telemetry, Texture,
 };
 use crate::units::Bytes;
 use exec::{Fault, Grid, State};
@@ -309,6 +309,26 @@ impl Gpu for Sim {
         Ok(Module(self.modules.len() - 1))
     }
 
+    fn load_again(&mut self, _: Module) -> Result<Module> {
+        todo!()
+    }
+
+    fn unload(&mut self, _: Module) -> Result<()> {
+        todo!()
+    }
+
+    fn resources(&mut self, _: Function) -> Result<Resources> {
+        todo!()
+    }
+
+    fn array(&mut self, _: u32, _: u32, _: &[u32]) -> Result<Texture> {
+        todo!()
+    }
+
+    fn launch_together(&mut self, _: Function, _: Launch, _: &[u64]) -> Result<()> {
+        todo!()
+    }
+
     fn machine_code(&self, _: Module) -> Option<&[u8]> {
         None
     }
@@ -374,7 +394,7 @@ impl Gpu for Sim {
         Ok(())
     }
 
-    fn texture(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<Texture> {
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, _texel: Bytes) -> Result<Texture> {
         self.usable()?;
         self.inside("texture", memory, bytes.0)?;
         let handle = self.next_texture;

@@ -1,0 +1,83 @@
+//! What access patterns cost: the parts of `strata characterize`, and the order in which they are asked.
+//!
+//! A part is a function over the [`Notebook`], as a probe is: it names the experiments that it needs and makes of their samples
+//! figures, findings and sentences. [`points`] turns samples into points; a part's file says what its figures mean.
+
+mod points;
+mod synchronization;
+
+use std::collections::BTreeMap;
+
+use crate::asking::{Asking, ClockSeen, Progress, Stage};
+use crate::characterization::{Part, PartName, Suite};
+use crate::gpu::DeviceFacts;
+use crate::probe::{Effort, Gap, Notebook};
+use crate::source::Source;
+use crate::topology::Finding;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Parts and their parameters.
+    pub suite: Suite,
+    /// How much to measure.
+    pub effort: Effort,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Characterized {
+    /// The parts.
+    pub parts: BTreeMap<PartName, Part>,
+    /// What the clock did.
+    pub clock: ClockSeen,
+    /// Experiments read.
+    pub experiments: usize,
+    /// Time by stage: measuring and inferring.
+    pub stages: Vec<Stage>,
+}
+
+/// Asks every part until none lacks anything.
+pub fn characterize(
+    source: &mut dyn Source,
+    facts: &DeviceFacts,
+    question: &Question,
+    progress: &mut dyn FnMut(Progress),
+) -> Characterized {
+    let suite = &question.suite;
+    let wanted: Vec<PartName> =
+        PartName::ALL.into_iter().filter(|p| suite.parts.is_empty() || suite.parts.contains(p)).collect();
+    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
+    let mut asking = Asking::new(source, wanted.len(), progress);
+    let (parts, clock) = asking.with_clock(&mut notebook, |asking, notebook| {
+        wanted
+            .into_iter()
+            .map(|name| (name, asking.question(notebook, name.key(), name.title(), |n| part(name, n, suite))))
+            .collect()
+    });
+    Characterized { parts, clock, experiments: notebook.len(), stages: asking.into_stages() }
+}
+
+/// What a part answers, before its heading is put to it.
+#[derive(Debug, Default)]
+struct Answer {
+    meaning: Vec<String>,
+    findings: BTreeMap<String, Finding>,
+    figures: Vec<crate::characterization::Figure>,
+}
+
+/// One part, with the reason where it has no answer.
+fn part(name: PartName, notebook: &Notebook, suite: &Suite) -> Part {
+    let (question, infer): (&str, fn(&Notebook, &Suite) -> Result<Answer, Gap>) = match name {
+        PartName::Synchronization => (synchronization::QUESTION, synchronization::infer),
+        _ => ("", |_, _| Gap::unknown("not there yet")),
+    };
+    let (answer, unanswered) = match infer(notebook, suite) {
+        Ok(answer) => (answer, None),
+        Err(gap) => (Answer::default(), Some(gap.finding())),
+    };
+    let Answer { meaning, findings, figures } = answer;
+    Part { question: question.into(), meaning, findings, figures, unanswered }
+}

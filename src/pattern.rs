@@ -1,0 +1,378 @@
+//! What threads do to memory: the patterns whose cost `strata characterize` measures.
+//!
+//! A pattern is data, like the chases of [`crate::experiment`]: it says what every thread does, not how it is launched or what
+//! is inferred from it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Bytes;
+
+/// Who waits for whom at a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The lanes of each warp: `bar.warp.sync`.
+    Warp,
+    /// All threads of the block: `bar.sync`.
+    Block,
+    /// All threads of all blocks: a counter in global memory, between barriers of the blocks.
+    Grid,
+}
+
+/// Where an operand of arithmetic comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operand {
+    /// A number in the instruction.
+    Immediate,
+    /// A parameter of the kernel, which lies in constant memory.
+    Parameter,
+}
+
+/// The order in which a chase visits the elements of a square.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Walk2d {
+    /// Row after row.
+    Rows,
+    /// Column after column.
+    Columns,
+    /// Tiles of [`TILE`] x [`TILE`] elements, one after the other; rows in each.
+    Tiles,
+    /// At random.
+    Random,
+}
+
+/// Side of a tile, in elements: its rows are sectors of 32 B, and it is a square.
+pub const TILE: u32 = 8;
+
+/// Who counts a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counters {
+    /// All threads of all blocks, by atomics on the same counters in global memory.
+    Global,
+    /// Each block for itself, by atomics in shared memory, merged into global memory at its end.
+    Shared,
+}
+
+/// Which memory is loaded from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum From {
+    /// Shared memory.
+    Shared,
+    /// Global memory, each element once.
+    Global,
+}
+
+/// What the threads do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// One thread makes pairs of loads of a byte, each waiting for the one before: `large` from pair to pair, `small` within
+    /// it (Fuchs et al., section 3.4.1). By the experiment's path; each load is timed.
+    Pairs {
+        /// Pairs of loads.
+        pairs: u32,
+        /// From the first load of a pair to the second.
+        small: Bytes,
+        /// From pair to pair.
+        large: Bytes,
+    },
+    /// All threads write the same elements of four bytes, one after the other, and wait after every few (Fuchs et al.,
+    /// section 3.4.2).
+    Barriers {
+        /// Threads of a block.
+        threads: u32,
+        /// Blocks.
+        blocks: u32,
+        /// Elements that each writes.
+        writes: u32,
+        /// Writes before each barrier; divides `writes`.
+        between: u32,
+        /// Who waits.
+        scope: Scope,
+    },
+    /// Each thread of a block reads elements, each load waiting for the one before (Fuchs et al., section 3.4.3). By the
+    /// experiment's path.
+    Reads {
+        /// Threads of the block.
+        threads: u32,
+        /// Elements that each reads.
+        reads: u32,
+        /// From one thread's first element to the next thread's.
+        distance: Bytes,
+        /// From one element to the next; 0 reads one element again and again.
+        step: Bytes,
+        /// Width of an element: 4, 8 or 16 bytes.
+        width: Bytes,
+        /// Where the first thread's first element begins, from a boundary of a line on.
+        start: Bytes,
+    },
+    /// Each thread adds up variables of 64 bits that it draws at random, and adds the sum to others (Fuchs et al., section
+    /// 3.4.4): what does not fit in registers is spilled by the compiler.
+    Sums {
+        /// Threads of the block.
+        threads: u32,
+        /// Variables of each.
+        variables: u32,
+        /// Statements of two additions each.
+        statements: u32,
+        /// Further instructions in each pass of the loop, on registers, so that a program that does not spill is as long as
+        /// one that does.
+        padding: u32,
+    },
+    /// A warp loads words of constant memory, each load waiting for the one before.
+    Constants {
+        /// Different words that the lanes want.
+        distinct: u32,
+        /// From one of them to the next.
+        stride: Bytes,
+        /// Loads of each lane.
+        loads: u32,
+        /// By an address that a compiler can see to be the same for all lanes; `distinct` is 1.
+        uniform: bool,
+    },
+    /// A warp multiplies and adds, each operation waiting for the one before.
+    Operands {
+        /// Where two of three operands come from.
+        operand: Operand,
+        /// Operations.
+        operations: u32,
+    },
+    /// A chase of one thread over a square of elements of four bytes in a CUDA array.
+    Array {
+        /// Order of the visit.
+        walk: Walk2d,
+        /// Side of the square, in elements: a power of two.
+        side: u32,
+        /// Loads.
+        loads: u32,
+    },
+    /// How often each byte occurs (CS 179, lecture 4).
+    Histogram {
+        /// Who counts.
+        counters: Counters,
+        /// Share of the input that is one and the same byte, in per cent; the rest is uniform.
+        skew: u32,
+        /// Input of each block, in bytes.
+        bytes: u32,
+        /// Threads of a block.
+        threads: u32,
+        /// Blocks.
+        blocks: u32,
+    },
+    /// Every thread loads a word and does arithmetic with it, again and again (CS 179, lecture 4).
+    Intensity {
+        /// Multiplications with addition to each load.
+        operations: u32,
+        /// Where the words are.
+        from: From,
+        /// Loads of each thread.
+        loads: u32,
+        /// Threads of a block.
+        threads: u32,
+        /// Blocks.
+        blocks: u32,
+    },
+}
+
+/// Most threads of a block on any GPU.
+pub const MOST_THREADS: u32 = 1024;
+/// Most blocks of a pattern: more than any GPU has SMs.
+const MOST_BLOCKS: u32 = 1024;
+/// Width of an element, where a pattern leaves no choice: one word.
+pub const ELEMENT: Bytes = Bytes(4);
+/// Most that a pattern may touch: more than any of the suite does, less than any GPU has.
+const MOST_MEMORY: Bytes = Bytes::mib(512);
+/// Most loads, writes or operations of a thread: a launch must stay well under a display's watchdog.
+const MOST_OPERATIONS: u32 = 1 << 20;
+/// Most variables of a thread: their program is text.
+const MOST_VARIABLES: u32 = 2048;
+/// Most operations to a load, and most instructions of padding: they are text, too.
+const MOST_TEXT: u32 = 4096;
+/// Statements in one pass of the loop of [`Pattern::Sums`]: with two loads and a store of local memory each they take 28 KiB
+/// of machine code, of the 64 KiB at most that keep instruction caches out of the measurement.
+pub const STATEMENTS_A_PASS: u32 = 256;
+/// Constant memory of a module.
+const CONSTANT_MEMORY: Bytes = Bytes::kib(64);
+
+impl Pattern {
+    /// Threads of a block.
+    pub const fn threads(self) -> u32 {
+        match self {
+            Pattern::Pairs { .. } | Pattern::Array { .. } => 1,
+            Pattern::Constants { .. } | Pattern::Operands { .. } => 32,
+            Pattern::Barriers { threads, .. }
+            | Pattern::Reads { threads, .. }
+            | Pattern::Sums { threads, .. }
+            | Pattern::Histogram { threads, .. }
+            | Pattern::Intensity { threads, .. } => threads,
+        }
+    }
+
+    /// Blocks.
+    pub const fn blocks(self) -> u32 {
+        match self {
+            Pattern::Barriers { blocks, .. }
+            | Pattern::Histogram { blocks, .. }
+            | Pattern::Intensity { blocks, .. } => blocks,
+            _ => 1,
+        }
+    }
+
+    /// What each thread does so many times between the clock reads: loads, writes, statements, operations or bytes.
+    pub const fn operations(self) -> u32 {
+        match self {
+            Pattern::Pairs { pairs, .. } => 2 * pairs,
+            Pattern::Barriers { writes, .. } => writes,
+            Pattern::Reads { reads, .. } => reads,
+            Pattern::Sums { statements, .. } => statements,
+            Pattern::Constants { loads, .. } | Pattern::Array { loads, .. } | Pattern::Intensity { loads, .. } => loads,
+            Pattern::Operands { operations, .. } => operations,
+            Pattern::Histogram { bytes, threads, .. } => bytes / if threads == 0 { 1 } else { threads },
+        }
+    }
+
+    /// Memory from the first element to the end of the last.
+    pub fn footprint(self) -> Bytes {
+        let last = |count: u32| u64::from(count.saturating_sub(1));
+        match self {
+            Pattern::Pairs { pairs, large, .. } => Bytes(large.0.saturating_mul(u64::from(pairs))),
+            Pattern::Barriers { writes, .. } => ELEMENT * u64::from(writes),
+            Pattern::Reads { threads, reads, distance, step, width, start } => {
+                let between =
+                    distance.0.saturating_mul(last(threads)).saturating_add(step.0.saturating_mul(last(reads)));
+                Bytes(between.saturating_add(start.0).saturating_add(width.0))
+            }
+            Pattern::Sums { variables, .. } => Bytes(8) * u64::from(variables),
+            Pattern::Constants { distinct, stride, .. } => {
+                Bytes(stride.0.saturating_mul(last(distinct)).saturating_add(4))
+            }
+            Pattern::Operands { .. } => Bytes(0),
+            Pattern::Array { side, .. } => ELEMENT * (u64::from(side) * u64::from(side)),
+            Pattern::Histogram { bytes, blocks, .. } => Bytes(u64::from(bytes) * u64::from(blocks)),
+            Pattern::Intensity { loads, threads, blocks, .. } => {
+                ELEMENT * u64::from(loads).saturating_mul(u64::from(threads) * u64::from(blocks))
+            }
+        }
+    }
+
+    /// What makes it impossible, if anything does.
+    pub fn defect(self) -> Option<String> {
+        if !(1..=MOST_THREADS).contains(&self.threads()) {
+            return Some(format!("{} threads: a block has 1 to {MOST_THREADS}", self.threads()));
+        }
+        if !(1..=MOST_BLOCKS).contains(&self.blocks()) {
+            return Some(format!("{} blocks: a pattern has 1 to {MOST_BLOCKS}", self.blocks()));
+        }
+        if !(1..=MOST_OPERATIONS).contains(&self.operations()) {
+            return Some(format!("{} operations of a thread: it does 1 to {MOST_OPERATIONS}", self.operations()));
+        }
+        if self.footprint() > MOST_MEMORY {
+            return Some(format!("{} are more than the {MOST_MEMORY} that a pattern may touch", self.footprint()));
+        }
+        match self {
+            Pattern::Pairs { small, large, .. } if small == Bytes(0) || small >= large => {
+                Some(format!("a jump of {small} between pairs {large} apart: it must be at least a byte, and shorter"))
+            }
+            Pattern::Barriers { writes, between, .. } if between == 0 || !writes.is_multiple_of(between) => {
+                Some(format!("a barrier after every {between} of {writes} writes: it must divide them"))
+            }
+            Pattern::Barriers { blocks, scope, .. } if blocks > 1 && scope != Scope::Grid => {
+                Some(format!("{blocks} blocks that do not wait for each other: measure one"))
+            }
+            Pattern::Reads { width, .. } if ![4, 8, 16].contains(&width.0) => {
+                Some(format!("elements of {width}: a thread reads 4, 8 or 16 B at once"))
+            }
+            Pattern::Reads { distance, step, width, start, .. }
+                if [distance, step, start].iter().any(|d| !d.0.is_multiple_of(width.0)) =>
+            {
+                Some(format!(
+                    "threads {distance} apart in steps of {step} from {start} on: all must be multiples of the {width} access"
+                ))
+            }
+            Pattern::Sums { variables, .. } if !(2..=MOST_VARIABLES).contains(&variables) => {
+                Some(format!("{variables} variables: there may be 2 to {MOST_VARIABLES}"))
+            }
+            Pattern::Sums { statements, .. } if !statements.is_multiple_of(STATEMENTS_A_PASS) => {
+                Some(format!("{statements} statements: the loop has {STATEMENTS_A_PASS} a pass"))
+            }
+            Pattern::Sums { padding, .. } if padding > MOST_TEXT => {
+                Some(format!("{padding} instructions of padding: there may be {MOST_TEXT}"))
+            }
+            Pattern::Intensity { operations, .. } if operations > MOST_TEXT => {
+                Some(format!("{operations} operations to a load: there may be {MOST_TEXT}"))
+            }
+            Pattern::Constants { distinct, .. } if !(1..=32).contains(&distinct) => {
+                Some(format!("{distinct} different words: a warp has 32 lanes"))
+            }
+            Pattern::Constants { stride, .. } if !stride.0.is_multiple_of(ELEMENT.0) => {
+                Some(format!("words {stride} apart: it must be a multiple of {ELEMENT}"))
+            }
+            Pattern::Constants { distinct, uniform: true, .. } if distinct > 1 => {
+                Some("one address for all lanes, and different words".into())
+            }
+            Pattern::Constants { .. } if self.footprint() > CONSTANT_MEMORY => {
+                Some(format!("{} are beyond the {CONSTANT_MEMORY} a module may address", self.footprint()))
+            }
+            Pattern::Array { side, loads, .. }
+                if !side.is_power_of_two() || !(TILE..=1 << 14).contains(&side) || loads > side * side =>
+            {
+                Some(format!(
+                    "{loads} loads in a square of {side} elements: its side is a power of two, and each is visited once"
+                ))
+            }
+            Pattern::Histogram { skew, bytes, threads, .. } if skew > 100 || !bytes.is_multiple_of(4 * threads) => {
+                Some(format!(
+                    "{bytes} B for {threads} threads with {skew} % of one byte: whole words for each, 100 % at most"
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READS: Pattern =
+        Pattern::Reads { threads: 3, reads: 5, distance: Bytes(64), step: Bytes(8), width: Bytes(4), start: Bytes(0) };
+
+    #[test]
+    fn a_footprint_reaches_from_the_first_element_to_the_last() {
+        assert_eq!(READS.footprint(), Bytes(2 * 64 + 4 * 8 + 4));
+        let writes = Pattern::Barriers { threads: 7, blocks: 1, writes: 16, between: 4, scope: Scope::Warp };
+        assert_eq!(writes.footprint(), Bytes(64));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_is_allowed() {
+        let reads = |threads, distance| Pattern::Reads {
+            threads,
+            reads: 5,
+            distance: Bytes(distance),
+            step: Bytes(4),
+            width: Bytes(4),
+            start: Bytes(0),
+        };
+        let barriers = |between| Pattern::Barriers { threads: 1, blocks: 1, writes: 16, between, scope: Scope::Block };
+        for (pattern, what) in [
+            (reads(0, 4), "1 to 1024"),
+            (reads(2000, 4), "1 to 1024"),
+            (reads(32, 6), "multiples of the 4 B access"),
+            (reads(1024, u64::MAX - 3), "512 MiB"),
+            (barriers(0), "must divide"),
+            (barriers(3), "must divide"),
+            (Pattern::Sums { threads: 1, variables: 1, statements: 4096, padding: 0 }, "2 to 2048"),
+            (Pattern::Array { walk: Walk2d::Rows, side: 12, loads: 8 }, "power of two"),
+            (Pattern::Constants { distinct: 33, stride: Bytes(4), loads: 8, uniform: false }, "32 lanes"),
+        ] {
+            let defect = pattern.defect().unwrap_or_else(|| panic!("{pattern:?} is refused"));
+            assert!(defect.contains(what), "{defect}");
+        }
+        assert_eq!((READS.defect(), barriers(4).defect()), (None, None));
+    }
+}
