@@ -401,7 +401,7 @@ impl Experiment {
             Pattern::Pairs { .. } => &[Shared, Texture, Constant, GlobalCa, GlobalCg],
             Pattern::Reads { .. } => &[GlobalCa, GlobalCg, GlobalNc],
             Pattern::Constants { .. } | Pattern::Operands { .. } => &[Constant],
-            Pattern::Array { .. } => &[Texture],
+            Pattern::Square { .. } => &[Texture],
             Pattern::Barriers { .. } | Pattern::Sums { .. } | Pattern::Histogram { .. } | Pattern::Intensity { .. } => {
                 &[GlobalCa]
             }

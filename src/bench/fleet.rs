@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use super::{Bench, Compiled, Lab, Timings, groups};
-use crate::experiment::{Experiment, Kernel, Prepare, Walk};
+use crate::experiment::{Experiment, Kernel, Order, Prepare, Walk};
 use crate::gpu::{Error, Gpu, Result, Telemetry};
 use crate::samples::{Failure, Samples};
 use crate::source::Source;
@@ -117,6 +117,7 @@ fn cost(experiment: &Experiment) -> u64 {
     let timed = u64::from(experiment.timed_loads);
     let walked = match (experiment.kernel, experiment.walk) {
         (Kernel::Clock, _) => 10 * timed,
+        (Kernel::Pattern, _) => pattern_cost(experiment),
         (Kernel::Lap, _) => 3 * timed * u64::from(experiment.rounds),
         (Kernel::Warp, _) => WARP_LOADS * 3 * timed * u64::from(experiment.rounds),
         (_, Walk::Resident) => timed + timed.div_ceil(super::window(experiment.path)) * 2 * lap,
@@ -128,6 +129,13 @@ fn cost(experiment: &Experiment) -> u64 {
         Prepare::Fill { passes } => u64::from(passes) * lap,
     };
     lap.saturating_mul(1 + u64::from(experiment.warm_laps)).saturating_add(walked).saturating_add(prepared)
+}
+
+/// About how many instructions the warps of a pattern execute.
+fn pattern_cost(experiment: &Experiment) -> u64 {
+    let Order::Pattern(pattern) = experiment.order else { return 0 };
+    let warps = u64::from(pattern.threads().div_ceil(32)) * u64::from(pattern.blocks());
+    warps * u64::from(pattern.operations()) * u64::from(experiment.rounds)
 }
 
 /// What a load by all lanes of a warp counts as.

@@ -56,7 +56,8 @@ pub(super) fn launches(batch: &[(usize, &Experiment)], sms: usize) -> Vec<Vec<us
     let mut done = Vec::new();
     for &(index, experiment) in batch {
         let listed = matches!(experiment.order, Order::Listed { .. });
-        if experiment.alone || listed || experiment.prepare != Prepare::Nothing {
+        let pattern = experiment.kernel == Kernel::Pattern;
+        if experiment.alone || listed || pattern || experiment.prepare != Prepare::Nothing {
             done.push(vec![index]);
             continue;
         }

@@ -20,16 +20,13 @@ const FILL_THREADS: u32 = 1024;
 impl Bench<'_> {
     /// Why this device cannot run the experiment, if it cannot.
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
-        if experiment.kernel == Kernel::Pattern {
-            return Some(Failure::unsupported("not there yet"));
-        }
         let facts = self.gpu.facts();
         if let Some(sm) = experiment.sm
             && sm as usize >= self.sms.len()
         {
             return Some(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len())));
         }
-        if experiment.kernel == Kernel::Clock {
+        if matches!(experiment.kernel, Kernel::Clock | Kernel::Pattern) {
             return None;
         }
         let partner_constants = match &experiment.partner {
@@ -103,15 +100,17 @@ impl Bench<'_> {
         result
     }
 
+    /// Overwrites so much memory that nothing else is left in the L2.
+    pub(super) fn flush_l2(&mut self) -> Result<()> {
+        let bytes = Bytes(FLUSH_FACTOR * self.gpu.facts().l2_size.max(MIB));
+        let buffer = self.flush.at_least(self.gpu, bytes)?;
+        self.gpu.clear(buffer, bytes)
+    }
+
     fn prepare_l2(&mut self, prepared: &Prepared) -> Result<()> {
         match prepared.experiment.prepare {
             Prepare::Nothing => Ok(()),
-            Prepare::FlushL2 => {
-                let l2 = self.gpu.facts().l2_size.max(MIB);
-                let bytes = Bytes(FLUSH_FACTOR * l2);
-                let buffer = self.flush.at_least(self.gpu, bytes)?;
-                self.gpu.clear(buffer, bytes)
-            }
+            Prepare::FlushL2 => self.flush_l2(),
             Prepare::Fill { passes } => {
                 let Some(chain) = prepared.chain else { return Ok(()) };
                 let fill = self.programs.get(self.gpu, Program::Fill)?;

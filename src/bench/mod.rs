@@ -9,6 +9,7 @@ mod fleet;
 mod groups;
 mod launch;
 mod layout;
+mod pattern;
 mod prepared;
 mod programs;
 
@@ -82,6 +83,7 @@ pub struct Bench<'g> {
     lists: Scratch,
     outputs: Scratch,
     flush: Scratch,
+    pattern_memory: Scratch,
     interrupted: Arc<AtomicBool>,
     lost: Option<String>,
     /// Device time of the launch under way, in microseconds.
@@ -130,6 +132,7 @@ impl<'g> Bench<'g> {
             lists: Scratch::default(),
             outputs: Scratch::default(),
             flush: Scratch::default(),
+            pattern_memory: Scratch::default(),
             interrupted,
             lost: None,
             device_us: 0.0,
@@ -181,7 +184,10 @@ impl<'g> Bench<'g> {
             return vec![Err(Failure::failed(reason)); experiments.len()];
         }
         self.device_us = 0.0;
-        let outcome = self.launch_together(experiments);
+        let outcome = match Program::of(experiments[0]) {
+            Program::Pattern(program) => self.run_pattern(experiments[0], program).map(|outcome| vec![outcome]),
+            _ => self.launch_together(experiments),
+        };
         let entry = self.timings.kernels.entry(Program::of(experiments[0]).name()).or_default();
         entry.0 += 1;
         entry.1 += Duration::from_secs_f64(self.device_us / 1e6);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Result};
+use crate::gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Module, Result};
 use crate::kernels::idiom::CONSTANT_SYMBOL;
 use crate::kernels::{ClockRead, Program};
 use crate::units::Bytes;
@@ -13,6 +13,7 @@ use crate::units::Bytes;
 pub(super) struct Loaded {
     pub function: Function,
     pub constants: Option<DevicePtr>,
+    pub module: Module,
 }
 
 /// What was compiled, for the recording.
@@ -34,6 +35,8 @@ pub(super) struct Programs {
     banks: HashMap<Program, Option<Bytes>>,
     pub compiled: Vec<Compiled>,
     pub compile_time: Duration,
+    /// How long each took.
+    compile_times: HashMap<Program, Duration>,
 }
 
 impl Programs {
@@ -44,9 +47,16 @@ impl Programs {
         }
         let started = Instant::now();
         let result = self.load(gpu, program);
-        self.compile_time += started.elapsed();
+        let took = started.elapsed();
+        self.compile_time += took;
+        self.compile_times.insert(program, took);
         self.loaded.insert(program, result.clone());
         result
+    }
+
+    /// Microseconds that compiling and loading a kernel took; 0 if it has not been.
+    pub fn compile_us(&self, program: Program) -> u64 {
+        self.compile_times.get(&program).map_or(0, |took| took.as_micros() as u64)
     }
 
     fn load(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
@@ -64,7 +74,7 @@ impl Programs {
             ptx: text.ptx,
             machine_code: gpu.machine_code(module).map(<[u8]>::to_vec),
         });
-        Ok(Loaded { function, constants })
+        Ok(Loaded { function, constants, module })
     }
 
     /// Asks for a share of shared memory and for the dynamic shared memory that the launch needs, where that has changed.

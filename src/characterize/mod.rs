@@ -3,13 +3,14 @@
 //! A part is a function over the [`Notebook`], as a probe is: it names the experiments that it needs and makes of their samples
 //! figures, findings and sentences. [`points`] turns samples into points; a part's file says what its figures mean.
 
+mod coalescing;
 mod points;
 mod synchronization;
 
 use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
-use crate::characterization::{Part, PartName, Suite};
+use crate::characterization::{Figure, Part, PartName, Suite};
 use crate::gpu::DeviceFacts;
 use crate::probe::{Effort, Gap, Notebook};
 use crate::source::Source;
@@ -65,13 +66,34 @@ pub fn characterize(
 struct Answer {
     meaning: Vec<String>,
     findings: BTreeMap<String, Finding>,
-    figures: Vec<crate::characterization::Figure>,
+    figures: Vec<Figure>,
+}
+
+impl Answer {
+    fn finding(&mut self, name: &str, finding: Finding) {
+        self.findings.insert(name.into(), finding);
+    }
+
+    fn figure(&mut self, figure: Figure) {
+        self.figures.push(figure);
+    }
+
+    /// Adds a sentence.
+    fn means(&mut self, sentence: String) {
+        self.meaning.push(sentence);
+    }
+
+    /// The value of a finding, if it is a number.
+    fn number(&self, name: &str) -> Option<f64> {
+        self.findings.get(name).and_then(Finding::number)
+    }
 }
 
 /// One part, with the reason where it has no answer.
 fn part(name: PartName, notebook: &Notebook, suite: &Suite) -> Part {
     let (question, infer): (&str, fn(&Notebook, &Suite) -> Result<Answer, Gap>) = match name {
         PartName::Synchronization => (synchronization::QUESTION, synchronization::infer),
+        PartName::Coalescing => (coalescing::QUESTION, coalescing::infer),
         _ => ("", |_, _| Gap::unknown("not there yet")),
     };
     let (answer, unanswered) = match infer(notebook, suite) {

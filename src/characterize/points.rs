@@ -1,10 +1,11 @@
-//! From samples to points of a figure.
+//! From samples to points of a figure, and from points to numbers.
 
 use crate::analysis::robust;
 use crate::characterization::{Axis, Figure, Line, Point};
 use crate::experiment::Experiment;
 use crate::probe::{Effort, Gap, Notebook, Sheet};
 use crate::samples::Failure;
+use crate::topology::Finding;
 
 /// Launches of each experiment: the interval of a point is the range over them and their rounds.
 pub(super) fn launches(effort: Effort) -> u32 {
@@ -15,21 +16,30 @@ pub(super) fn launches(effort: Effort) -> u32 {
     }
 }
 
-/// What is measured at one place of a figure's x axis.
-pub(super) struct Place {
-    /// The place.
-    pub x: f64,
-    /// What is launched there, [`launches`] times.
-    pub experiment: Experiment,
-}
+/// Rounds of a launch whose first finds caches empty, and whose others find what the first left there.
+pub(super) const ROUNDS: u32 = 3;
 
-/// A line that is to be measured.
+/// A line that is to be measured: its name, and what is launched at each place of the x axis, ascending.
 pub(super) struct Plan {
     /// Its name.
     pub label: String,
-    /// Its places, ascending.
-    pub places: Vec<Place>,
+    /// The places and what is launched there, [`launches`] times.
+    pub places: Vec<(f64, Experiment)>,
 }
+
+impl Plan {
+    /// A line with an experiment for each x.
+    pub fn new<X: Copy + Into<f64>>(
+        label: impl Into<String>,
+        xs: impl IntoIterator<Item = X>,
+        experiment: impl Fn(X) -> Experiment,
+    ) -> Self {
+        Plan { label: label.into(), places: xs.into_iter().map(|x| (x.into(), experiment(x))).collect() }
+    }
+}
+
+/// What a launch's samples give a point.
+pub(super) type Values = fn(&Sheet) -> Vec<f64>;
 
 /// Measures lines, all in one batch; `values` takes from a launch's samples what counts.
 ///
@@ -38,27 +48,22 @@ pub(super) struct Plan {
 /// # Errors
 ///
 /// [`Gap::Missing`] while samples are lacking; the first failure, if no place of any line could be measured.
-pub(super) fn measure(
-    notebook: &Notebook,
-    plans: &[Plan],
-    values: impl Fn(&Sheet) -> Vec<f64>,
-) -> Result<Vec<Line>, Gap> {
+pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Result<Vec<Line>, Gap> {
     let repeats = launches(notebook.effort());
     let wanted: Vec<Experiment> = plans
         .iter()
         .flat_map(|plan| &plan.places)
-        .flat_map(|place| (0..repeats).map(|repeat| Experiment { repeat, ..place.experiment.clone() }))
+        .flat_map(|(_, experiment)| (0..repeats).map(|repeat| Experiment { repeat, ..experiment.clone() }))
         .collect();
     let mut answers = notebook.read_each(&wanted)?.into_iter();
     let mut first: Option<Failure> = None;
     let mut lines = Vec::new();
     for plan in plans {
         let mut line = Line { label: plan.label.clone(), points: Vec::new(), reason: None };
-        for place in &plan.places {
-            let answers: Vec<_> = answers.by_ref().take(repeats as usize).collect();
-            let sheets: Result<Vec<Sheet>, Failure> = answers.into_iter().collect();
+        for (x, _) in &plan.places {
+            let sheets: Result<Vec<Sheet>, Failure> = answers.by_ref().take(repeats as usize).collect();
             match sheets {
-                Ok(sheets) => line.points.extend(point(notebook, place.x, &sheets, &values)),
+                Ok(sheets) => line.points.extend(point(notebook, *x, &sheets, values)),
                 Err(failure) => {
                     line.reason.get_or_insert(failure.to_string());
                     first.get_or_insert(failure);
@@ -74,17 +79,32 @@ pub(super) fn measure(
 }
 
 /// The median of all launches' values with their range; nothing, if there is no value.
-fn point(notebook: &Notebook, x: f64, sheets: &[Sheet], values: impl Fn(&Sheet) -> Vec<f64>) -> Option<Point> {
+fn point(notebook: &Notebook, x: f64, sheets: &[Sheet], values: Values) -> Option<Point> {
     let mut all: Vec<f64> = sheets.iter().flat_map(values).filter(|v| v.is_finite()).collect();
     all.sort_unstable_by(f64::total_cmp);
     let (low, high) = (*all.first()?, *all.last()?);
     let experiments = sheets.iter().filter_map(|sheet| notebook.number_of(&sheet.experiment)).collect();
-    Some(Point { x, value: robust::median(&all)?, low, high, experiments })
+    Some(Point { x, value: rounded(robust::median(&all)?), low: rounded(low), high: rounded(high), experiments })
 }
 
-/// Cycles an operation, of each round of a launch.
-pub(super) fn cycles_an_operation(sheet: &Sheet) -> Vec<f64> {
+/// To a hundredth: no measurement here is finer than that.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+/// Cycles an operation in every round of a launch.
+pub(super) fn every_round(sheet: &Sheet) -> Vec<f64> {
     sheet.samples().laps.iter().map(|lap| lap.cycles as f64 / f64::from(lap.loads.max(1))).collect()
+}
+
+/// Cycles an operation in the first round of a launch, which finds the SM's caches empty.
+pub(super) fn first_round(sheet: &Sheet) -> Vec<f64> {
+    every_round(sheet).into_iter().take(1).collect()
+}
+
+/// Cycles an operation in the rounds after the first.
+pub(super) fn later_rounds(sheet: &Sheet) -> Vec<f64> {
+    every_round(sheet).into_iter().skip(1).collect()
 }
 
 /// An axis of numbers.
@@ -92,12 +112,118 @@ pub(super) fn axis(label: &str, unit: &str, doubling: bool) -> Axis {
     Axis { label: label.into(), unit: (!unit.is_empty()).then(|| unit.into()), doubling, names: Vec::new() }
 }
 
-/// A figure of cycles.
-pub(super) fn figure(name: &str, title: &str, x: Axis, y: Axis, lines: Vec<Line>) -> Figure {
+/// An axis of names.
+pub(super) fn names(label: &str, names: &[&str]) -> Axis {
+    Axis { names: names.iter().map(|&name| name.into()).collect(), ..axis(label, "", false) }
+}
+
+/// A figure.
+pub(super) fn figure(name: &str, title: impl Into<String>, x: Axis, y: Axis, lines: Vec<Line>) -> Figure {
     Figure { name: name.into(), title: title.into(), x, y, lines }
 }
 
-/// The value of a line at a place.
-pub(super) fn at(line: &Line, x: f64) -> Option<&Point> {
-    line.points.iter().find(|point| point.x == x)
+/// "1 thread", "2 threads".
+pub(super) fn counted(count: u32, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+impl Line {
+    /// The point at a place.
+    pub(super) fn at(&self, x: f64) -> Option<&Point> {
+        self.points.iter().find(|point| point.x == x)
+    }
+
+    /// The same places with what `of` makes of each point.
+    pub(super) fn map(&self, of: impl Fn(&Point) -> Option<Point>) -> Line {
+        Line { points: self.points.iter().filter_map(of).collect(), ..self.clone() }
+    }
+}
+
+/// What one point is of another, in per cent more; the interval is that of the extremes.
+pub(super) fn percent_more(of: &Point, base: &Point) -> Option<Point> {
+    let more = |a: f64, b: f64| (b > 0.0).then(|| rounded((a / b - 1.0) * 100.0));
+    let experiments = of.experiments.iter().chain(&base.experiments).copied().collect();
+    Some(Point {
+        x: of.x,
+        value: more(of.value, base.value)?,
+        low: more(of.low, base.high)?,
+        high: more(of.high, base.low)?,
+        experiments,
+    })
+}
+
+/// A difference of two points over a number; the interval is that of the extremes.
+pub(super) fn difference(of: &Point, base: &Point, over: f64) -> Point {
+    Point {
+        x: of.x,
+        value: rounded((of.value - base.value) / over),
+        low: rounded((of.low - base.high) / over),
+        high: rounded((of.high - base.low) / over),
+        experiments: of.experiments.iter().chain(&base.experiments).copied().collect(),
+    }
+}
+
+/// A point as a finding.
+pub(super) fn finding(point: &Point, unit: &str, method: impl Into<String>) -> Finding {
+    let finding = Finding::measured(point.value, method).range(point.low, point.high);
+    let finding = if unit.is_empty() { finding } else { finding.unit(unit) };
+    finding.from_experiments(point.experiments.iter().copied())
+}
+
+/// Least and greatest of the values of points.
+pub(super) fn span<'a>(points: impl Iterator<Item = &'a Point>) -> Option<(f64, f64)> {
+    points.map(|p| (p.value, p.value)).reduce(|(low, high), (a, b)| (low.min(a), high.max(b)))
+}
+
+/// A number in a sentence: three digits, no more than are known.
+pub(super) fn said(value: f64) -> String {
+    match value.abs() {
+        x if x >= 99.5 => format!("{value:.0}"),
+        x if x >= 9.95 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// The first place from which on a line has settled: all later points are within `share` of the last, and the point before is
+/// not. Nothing, if the line never changes or never settles.
+pub(super) fn settles_at(line: &Line, share: f64) -> Option<(&Point, &Point)> {
+    let last = line.points.last()?;
+    let near = |point: &Point| (point.value - last.value).abs() <= share * last.value.abs();
+    let from = line.points.iter().rposition(|point| !near(point))? + 1;
+    // Settled at the last point alone is not known to be settled.
+    (from + 1 < line.points.len()).then(|| (&line.points[from - 1], &line.points[from]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(values: &[f64]) -> Line {
+        let point = |(i, &value): (usize, &f64)| Point {
+            x: f64::from(1u32 << i),
+            value,
+            low: value - 1.0,
+            high: value + 1.0,
+            experiments: vec![i as u32],
+        };
+        Line { label: String::new(), points: values.iter().enumerate().map(point).collect(), reason: None }
+    }
+
+    #[test]
+    fn a_line_settles_where_it_stops_to_change() {
+        let settled = |values: &[f64]| settles_at(&line(values), 0.02).map(|(before, first)| (before.x, first.x));
+        assert_eq!(settled(&[10.0, 20.0, 40.0, 40.0, 40.5]), Some((2.0, 4.0)));
+        assert_eq!(settled(&[40.0, 40.0, 40.0]), None, "it never changes");
+        assert_eq!(settled(&[10.0, 20.0, 40.0]), None, "it may go on");
+    }
+
+    #[test]
+    fn intervals_are_those_of_the_extremes() {
+        let line = line(&[10.0, 20.0]);
+        let more = percent_more(&line.points[1], &line.points[0]).unwrap();
+        assert_eq!((more.value, more.experiments), (100.0, vec![1, 0]));
+        assert!(more.low < 73.0 && more.high > 133.0, "{} to {}", more.low, more.high);
+        let each = difference(&line.points[1], &line.points[0], 2.0);
+        assert_eq!((each.value, each.low, each.high), (5.0, 4.0, 6.0));
+    }
 }

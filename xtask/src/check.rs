@@ -8,11 +8,10 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use gpu_strata::kernels::{self, Check, ClockRead, Text};
+use gpu_strata::kernels::{self, Check, ClockRead, Text, cubin};
 use gpu_strata::recording::Recording;
 
 use crate::assemble::capability;
-use crate::cubin;
 use crate::disassemble::{self, Disassembler};
 use crate::rules::{self, Violation};
 use crate::sass::Function;

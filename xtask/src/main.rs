@@ -4,9 +4,9 @@
 //! [`disassemble`] (how it is read), [`sass`] (instructions), [`opcodes`] and [`rules`] (what they must look like).
 
 mod assemble;
+mod block_rules;
 mod check;
 mod circular;
-mod cubin;
 mod disassemble;
 mod evidence;
 mod flow;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use gpu_strata::experiment::LoadPath;
 use gpu_strata::kernels::Check;
 
+use crate::block_rules;
 use crate::flow::in_flight_at;
 use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, loads, warp_loads};
 use crate::sass::{Function, Instruction, Register};
@@ -75,6 +76,7 @@ pub fn apply(target: u32, check: Check) -> bool {
         Check::None => false,
         Check::PerLoad { path, .. } | Check::Lap { path } => !is_emulated(target, path),
         Check::Warp { .. } => true,
+        Check::Block { path, .. } => !is_emulated(target, path),
     }
 }
 
@@ -85,6 +87,7 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
         Check::PerLoad { path, loads } => (path, Some(loads as usize), None),
         Check::Lap { path } => (path, None, None),
         Check::Warp { bytes } => (LoadPath::Shared, None, Some(bytes)),
+        Check::Block { accesses, .. } => return block_rules::violations(function, accesses),
     };
     let mut examination = Examination { code: &function.instructions, target, path, wide, violations: Vec::new() };
     examination.examine(loads);

@@ -1,0 +1,351 @@
+//! One pattern: its memory, its launch, and the check of what came back.
+//!
+//! All kernels of patterns have the same parameters and the same output (`kernels/patterns.rs`), so what differs is what lies
+//! in memory before the launch, three parameters, and what the host knows must come out.
+
+mod squares;
+
+use std::time::Instant;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::prepared::Outcome;
+use super::Bench;
+use crate::experiment::{Experiment, LoadPath, Order, Prepare};
+use crate::gpu::{DevicePtr, Error, Function, Launch, Module, Result, Texture};
+use crate::kernels::idiom::{CONSTANT_BYTES, CONSTANT_SYMBOL};
+use crate::kernels::{self, PatternProgram, Program};
+use crate::pattern::{From, Layout, Pattern, STATEMENTS_A_PASS, Scope};
+use crate::samples::{Failure, Lap, ProgramFacts, Samples};
+use crate::units::Bytes;
+
+/// Zeros that shared memory holds for pairs of loads: a ring, the largest power of two that leaves room for the times in what
+/// every device gives a block.
+const SHARED_RING: Bytes = Bytes::kib(32);
+/// Bytes of the counters of a histogram.
+const COUNTERS: u64 = 256 * 4;
+/// Where the input lies, behind what kernels write: in pages of its own.
+const INPUT_AT: u64 = 4096;
+
+/// What a launch is told and what must come out of it.
+struct Plan {
+    launch: Launch,
+    /// Passes of the loop, or loads: what the kernel counts down.
+    count: u32,
+    buffer: u64,
+    parameters: [u64; 3],
+    /// Sum over the threads of a block of what they checked; none where something else is checked.
+    check: Option<u64>,
+    /// All blocks must be on the device at the same time.
+    together: bool,
+}
+
+impl Bench<'_> {
+    /// Runs a pattern.
+    pub(super) fn run_pattern(&mut self, experiment: &Experiment, program: PatternProgram) -> Result<Outcome> {
+        let Order::Pattern(pattern) = experiment.order else {
+            return Ok(Err(Failure::failed("this is no pattern")));
+        };
+        let loaded = self.programs.get(self.gpu, Program::Pattern(program))?;
+        let facts = match program {
+            PatternProgram::Sums { .. } => Some(self.program_facts(program, loaded.function, loaded.module)?),
+            _ => None,
+        };
+        let outcome = match (pattern, experiment.path) {
+            (Pattern::Pairs { .. }, LoadPath::Constant) => self.constant_pairs(experiment, pattern, loaded.module, program),
+            (Pattern::Square { walk, layout, side, loads }, _) => {
+                let square = squares::Square::new(walk, side, loads, experiment.seed);
+                self.square(experiment, pattern, loaded.function, layout, &square)
+            }
+            _ => self.plain(experiment, pattern, loaded.function),
+        };
+        outcome.map(|outcome| outcome.map(|samples| Samples { program: facts, ..samples }))
+    }
+
+    /// A pattern whose memory is a buffer.
+    fn plain(&mut self, experiment: &Experiment, pattern: Pattern, function: Function) -> Result<Outcome> {
+        let transfer = Instant::now();
+        let texture = self.fill_buffer(experiment, pattern)?;
+        let base = self.pattern_memory.at_least(self.gpu, Bytes(INPUT_AT))?;
+        let plan = plan(pattern, base, texture);
+        self.timings.transfer += transfer.elapsed();
+        let outcome = self.launch_pattern(experiment, pattern, function, &plan);
+        if let Some(texture) = texture {
+            self.gpu.destroy_texture(texture)?;
+        }
+        let outcome = outcome?;
+        if let (Pattern::Histogram { .. }, Ok(_)) = (pattern, &outcome) {
+            return self.checked_counts(experiment, pattern, base).map(|right| right.and(outcome));
+        }
+        Ok(outcome)
+    }
+
+    /// Puts into memory what the pattern finds there: zeros, but for variables and for bytes to be counted.
+    fn fill_buffer(&mut self, experiment: &Experiment, pattern: Pattern) -> Result<Option<Texture>> {
+        let bytes = Bytes(INPUT_AT + pattern.footprint().0.next_multiple_of(4));
+        let base = self.pattern_memory.at_least(self.gpu, bytes)?;
+        self.gpu.clear(base, Bytes(INPUT_AT))?;
+        let input = base.offset(INPUT_AT);
+        match pattern {
+            Pattern::Sums { variables, .. } => {
+                let values: Vec<u8> = (1..=u64::from(variables)).flat_map(u64::to_le_bytes).collect();
+                self.gpu.write(input, &values)?;
+            }
+            Pattern::Histogram { .. } => self.gpu.write(input, &bytes_to_count(pattern, experiment.seed))?,
+            _ => self.gpu.clear(input, Bytes(bytes.0 - INPUT_AT))?,
+        }
+        match (pattern, experiment.path) {
+            (Pattern::Pairs { .. }, LoadPath::Texture) => {
+                self.gpu.texture(input, Bytes(bytes.0 - INPUT_AT), Bytes(1)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Pairs of loads from constant memory: as many as a module holds, from one fresh instance of the module after the other,
+    /// so that nothing has been read before.
+    fn constant_pairs(&mut self, experiment: &Experiment, pattern: Pattern, module: Module, program: PatternProgram) -> Result<Outcome> {
+        let Pattern::Pairs { pairs, small, large } = pattern else {
+            return Ok(Err(Failure::failed("only pairs of loads go from module to module")));
+        };
+        let held = (CONSTANT_BYTES / large.0.max(1)).min(u64::from(pairs)) as u32;
+        let mut samples = Samples::default();
+        let mut left = pairs;
+        while left > 0 {
+            let some = Pattern::Pairs { pairs: held.min(left), small, large };
+            let fresh = self.gpu.load_again(module)?;
+            let outcome = self.pairs_of_module(experiment, some, fresh, program);
+            self.gpu.unload(fresh)?;
+            match outcome? {
+                Ok(one) => {
+                    samples.latencies.extend(one.latencies);
+                    samples.sm = one.sm;
+                }
+                failed => return Ok(failed),
+            }
+            left -= held.min(left);
+        }
+        Ok(Ok(samples))
+    }
+
+    fn pairs_of_module(&mut self, experiment: &Experiment, some: Pattern, fresh: Module, program: PatternProgram) -> Result<Outcome> {
+        let function = self.gpu.function(fresh, &program.name())?;
+        // Found at all: the module has constants of its own.
+        self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
+        let plan = plan(some, DevicePtr(0), None);
+        self.launch_pattern(experiment, some, function, &plan)
+    }
+
+    /// A chase over a square.
+    fn square(
+        &mut self,
+        experiment: &Experiment,
+        pattern: Pattern,
+        function: Function,
+        layout: Layout,
+        square: &squares::Square,
+    ) -> Result<Outcome> {
+        let transfer = Instant::now();
+        let texels = square.texels(layout);
+        let texture = match layout {
+            Layout::Array => self.gpu.array(square.side, square.side, &texels)?,
+            Layout::Linear => {
+                let bytes = pattern.footprint();
+                let base = self.pattern_memory.at_least(self.gpu, Bytes(INPUT_AT + bytes.0))?.offset(INPUT_AT);
+                let raw: Vec<u8> = texels.iter().flat_map(|texel| texel.to_le_bytes()).collect();
+                self.gpu.write(base, &raw)?;
+                self.gpu.texture(base, bytes, Bytes(4))?
+            }
+        };
+        self.timings.transfer += transfer.elapsed();
+        let plan = Plan {
+            launch: Launch { blocks: 1, threads: 1, shared: Bytes(0) },
+            count: pattern.operations(),
+            buffer: texture.0,
+            parameters: [u64::from(square.start(layout)), 0, 0],
+            check: Some(u64::from(square.end(layout))),
+            together: false,
+        };
+        let outcome = self.launch_pattern(experiment, pattern, function, &plan);
+        self.gpu.destroy_texture(texture)?;
+        outcome
+    }
+
+    /// Launches, and reads times and checks. What must be in the L2 or out of it is brought there before.
+    fn launch_pattern(
+        &mut self,
+        experiment: &Experiment,
+        pattern: Pattern,
+        function: Function,
+        plan: &Plan,
+    ) -> Result<Outcome> {
+        let pairs = matches!(pattern, Pattern::Pairs { .. });
+        let blocks = plan.launch.blocks as usize;
+        let times = if pairs { 4 * pattern.operations() as usize } else { 8 * blocks * experiment.rounds as usize };
+        let bytes = times + 16 * blocks;
+        let out = self.outputs.at_least(self.gpu, Bytes(bytes as u64))?;
+        self.set_up(function, experiment, plan)?;
+        let [a, b, c] = plan.parameters;
+        let parameters = [out.0, plan.buffer, u64::from(experiment.rounds), u64::from(plan.count), a, b, c];
+        // To fill the L2 is to do it once before, untimed.
+        let launches = if let Prepare::Fill { passes } = experiment.prepare { 1 + passes } else { 1 };
+        let mut raw = vec![0u8; bytes];
+        for _ in 0..launches {
+            // Checks are sums that begin at zero.
+            self.gpu.clear(out, Bytes(bytes as u64))?;
+            if experiment.prepare == Prepare::FlushL2 {
+                self.flush_l2()?;
+            }
+            self.gpu.mark()?;
+            if plan.together {
+                self.gpu.launch_together(function, plan.launch, &parameters)?;
+            } else {
+                self.gpu.launch(function, plan.launch, &parameters)?;
+            }
+            self.device_us += self.gpu.mark()?;
+        }
+        let transfer = Instant::now();
+        self.gpu.read(out, &mut raw)?;
+        self.timings.transfer += transfer.elapsed();
+        Ok(samples(pattern, plan, &raw[..times], &raw[times..]))
+    }
+
+    /// Asks for the shared memory and the carveout that the launch needs.
+    fn set_up(&mut self, function: Function, experiment: &Experiment, plan: &Plan) -> Result<()> {
+        use crate::gpu::FunctionAttribute::{Carveout, MaxDynamicShared};
+        if plan.launch.shared.0 > self.gpu.facts().shared_per_block {
+            self.gpu.set_attribute(function, MaxDynamicShared(plan.launch.shared))?;
+        }
+        if let Some(percent) = experiment.carveout {
+            match self.gpu.set_attribute(function, Carveout(percent)) {
+                // Without a carveout there is nothing that a request could change.
+                Err(Error::Unsupported { .. }) => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the counters with the input, whose bytes were counted once a round.
+    fn checked_counts(&mut self, experiment: &Experiment, pattern: Pattern, counters: DevicePtr) -> Result<Outcome> {
+        let mut raw = vec![0; COUNTERS as usize];
+        self.gpu.read(counters, &mut raw)?;
+        let counted = raw.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes")));
+        let launches = if let Prepare::Fill { passes } = experiment.prepare { 1 + passes } else { 1 };
+        let mut expected = [0u32; 256];
+        for byte in bytes_to_count(pattern, experiment.seed) {
+            expected[usize::from(byte)] += experiment.rounds * launches;
+        }
+        let wrong = counted.zip(expected).position(|(counted, expected)| counted != expected);
+        Ok(match wrong {
+            Some(byte) => Err(Failure::failed(format!("wrong count of byte {byte}: these are not the atomics that were asked for"))),
+            None => Ok(Samples::default()),
+        })
+    }
+
+    /// What the compiler made of a program.
+    fn program_facts(&mut self, program: PatternProgram, function: Function, module: Module) -> Result<ProgramFacts> {
+        let resources = self.gpu.resources(function)?;
+        let code = self.gpu.machine_code(module).and_then(|code| kernels::cubin::between_clock_reads(code, &program.name()));
+        Ok(ProgramFacts {
+            registers: resources.registers,
+            local_bytes: resources.local.0 as u32,
+            compile_us: self.programs.compile_us(Program::Pattern(program)),
+            code,
+        })
+    }
+}
+
+/// What to launch for a pattern whose memory begins at `base`.
+fn plan(pattern: Pattern, base: DevicePtr, texture: Option<Texture>) -> Plan {
+    let (threads, blocks) = (pattern.threads(), pattern.blocks());
+    let input = texture.map_or(base.0 + INPUT_AT, |texture| texture.0);
+    let shared = match pattern {
+        Pattern::Pairs { .. } => SHARED_RING + Bytes(4 * u64::from(pattern.operations())),
+        // Each thread reads four words from its own on.
+        Pattern::Intensity { from: From::Shared, .. } => Bytes(4 * (u64::from(threads) + 8)),
+        _ => Bytes(0),
+    };
+    let each = u64::from(threads);
+    let (parameters, check) = match pattern {
+        Pattern::Pairs { pairs, small, large } => {
+            let way = large.0 * u64::from(pairs);
+            ([small.0, large.0, SHARED_RING.0], Some(way))
+        }
+        Pattern::Barriers { writes, between, .. } => {
+            // How far each thread went, and the last element, which holds 1.
+            ([u64::from(between), 0, base.0], Some(each * (4 * u64::from(writes) + 1)))
+        }
+        Pattern::Reads { reads, distance, step, .. } => {
+            ([distance.0, step.0, 0], Some(each * step.0 * u64::from(reads)))
+        }
+        Pattern::Sums { variables, statements, .. } => {
+            let sum = kernels::expected_sum(variables, statements / STATEMENTS_A_PASS);
+            ([0, 0, 0], Some(sum.wrapping_mul(each)))
+        }
+        Pattern::Constants { distinct, stride, uniform, .. } => {
+            let of = |lane: u64| if uniform { 0 } else { lane % u64::from(distinct) * stride.0 };
+            ([u64::from(distinct), stride.0, 0], Some((0..each).map(of).sum()))
+        }
+        Pattern::Operands { operations, .. } => {
+            let (factor, term) = (kernels::FACTOR, kernels::TERM);
+            let result = |lane: u64| {
+                u64::from((0..operations).fold(lane as u32, |x, _| x.wrapping_mul(factor).wrapping_add(term)))
+            };
+            ([u64::from(factor), u64::from(term), 0], Some((0..each).map(result).sum()))
+        }
+        Pattern::Histogram { .. } => ([base.0, 0, 0], None),
+        Pattern::Intensity { from: From::Global, loads, .. } => {
+            let way = 4 * each * u64::from(blocks) * u64::from(loads);
+            ([0, 0, 0], Some(each * way))
+        }
+        Pattern::Intensity { from: From::Shared, .. } | Pattern::Square { .. } => ([0, 0, 0], Some(0)),
+    };
+    let count = match pattern {
+        Pattern::Sums { statements, .. } => statements / STATEMENTS_A_PASS,
+        // Four bytes to a word.
+        Pattern::Histogram { .. } => pattern.operations() / 4,
+        _ => pattern.operations(),
+    };
+    let buffer = if let Pattern::Barriers { .. } = pattern { base.0 + INPUT_AT } else { input };
+    let together = matches!(pattern, Pattern::Barriers { scope: Scope::Grid, .. });
+    Plan { launch: Launch { blocks, threads, shared }, count, buffer, parameters, check, together }
+}
+
+/// The input of a histogram: bytes drawn at random, of which `skew` per cent are made one and the same.
+fn bytes_to_count(pattern: Pattern, seed: u64) -> Vec<u8> {
+    let Pattern::Histogram { skew, .. } = pattern else { return Vec::new() };
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..pattern.footprint().0).map(|_| if rng.random_range(0..100) < skew { 0 } else { rng.random() }).collect()
+}
+
+/// Checks what every block reports and makes samples of the times.
+fn samples(pattern: Pattern, plan: &Plan, times: &[u8], behind: &[u8]) -> Outcome {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let blocks = plan.launch.blocks as usize;
+    let behind: Vec<u64> = behind.chunks_exact(8).map(word).collect();
+    let (checks, sms) = behind.split_at(blocks);
+    if let Some(expected) = plan.check
+        && let Some(wrong) = checks.iter().find(|&&check| check != expected)
+    {
+        return Err(Failure::failed(format!(
+            "wrong checksum: a block reports {wrong:#x} instead of {expected:#x}, so it did not do what was asked for"
+        )));
+    }
+    let mut samples = Samples { sm: sms.first().copied().unwrap_or(0) as u32, base: plan.buffer, ..Samples::default() };
+    if let Pattern::Pairs { .. } = pattern {
+        samples.latencies = times.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes"))).collect();
+        return Ok(samples);
+    }
+    let times: Vec<u64> = times.chunks_exact(8).map(word).collect();
+    // A round takes as long as its slowest block.
+    samples.laps = times
+        .chunks_exact(blocks)
+        .map(|round| Lap { loads: pattern.operations(), cycles: round.iter().copied().max().unwrap_or(0) })
+        .collect();
+    if samples.laps.iter().any(|lap| lap.cycles == 0) {
+        return Err(Failure::failed("a block was never timed: what it computed is not what it must compute"));
+    }
+    Ok(samples)
+}

@@ -1,0 +1,227 @@
+//! What lost coalescing costs (Fuchs et al., section 3.4.3).
+//!
+//! Threads that begin some distance apart read 1024 words one after the other: the paper's kernel, from memory in the first round
+//! and from what the caches kept in the later ones. The window is looked at apart: one warp reads the same words again and
+//! again, so that nothing but the number of pieces that a request falls into changes with the distance.
+
+use super::Answer;
+use super::points::{
+    Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, measure, percent_more, rounded, said, settles_at,
+};
+use crate::characterization::{Line, Point, Suite};
+use crate::experiment::{Experiment, LoadPath, Prepare, WARP};
+use crate::pattern::Pattern;
+use crate::probe::{Gap, Notebook};
+use crate::topology::Finding;
+use crate::units::Bytes;
+
+/// What is asked.
+pub(super) const QUESTION: &str = "What does it cost that the threads of a warp read far from each other?";
+
+/// Reads of each thread: the paper's.
+const READS: u32 = 1024;
+/// Reads of each thread where one word is read again and again: enough that a cycle of the clock is 0.4 % of a cycle a read.
+const AGAIN: u32 = 256;
+/// The unit in which memory is fetched on every GPU so far, and that in which caches keep it: computed with, not measured.
+const SECTOR: u64 = 32;
+/// See [`SECTOR`].
+const LINE: u64 = 128;
+/// Widths of an access.
+const WIDTHS: [u64; 3] = [4, 8, 16];
+/// Strides of an access, in its widths.
+const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
+/// Where the first of 32 neighbouring words begins, from a boundary of 256 B on.
+const STARTS: [u32; 9] = [0, 4, 8, 16, 32, 64, 96, 112, 124];
+/// Two latencies are the same if they differ by less than this share.
+const SAME: f64 = 0.02;
+
+fn reads(threads: u32, distance: u64) -> Experiment {
+    let pattern = Pattern::Reads {
+        threads,
+        reads: READS,
+        distance: Bytes(distance),
+        step: Bytes(4),
+        width: Bytes(4),
+        start: Bytes(0),
+    };
+    Experiment { prepare: Prepare::FlushL2, ..Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS) }
+}
+
+/// A warp that reads the same elements again and again.
+fn again(path: LoadPath, distance: u64, width: u64, start: u64) -> Experiment {
+    let pattern = Pattern::Reads {
+        threads: WARP as u32,
+        reads: AGAIN,
+        distance: Bytes(distance),
+        step: Bytes(0),
+        width: Bytes(width),
+        start: Bytes(start),
+    };
+    Experiment::pattern(pattern, path, ROUNDS)
+}
+
+/// Pieces of so many bytes that a warp's elements of four bytes touch, `distance` apart.
+fn pieces(distance: u64, of: u64) -> u64 {
+    let mut touched: Vec<u64> = (0..WARP as u64).map(|lane| lane * distance / of).collect();
+    touched.dedup();
+    touched.len() as u64
+}
+
+/// Measures and sums up.
+pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
+    let distances: Vec<u32> = suite.distances.iter().map(|&d| d as u32).collect();
+    let threads = |threads: u32| {
+        Plan::new(counted(threads, "thread"), distances.iter().copied(), move |d: u32| reads(threads, u64::from(d)))
+    };
+    let plans: Vec<Plan> = suite.threads.iter().map(|&t| threads(t)).collect();
+    let paths = [LoadPath::GlobalCa, LoadPath::GlobalCg];
+    let windows = paths.map(|path| {
+        Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
+    });
+    let starts = paths.map(|path| Plan::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
+    let widths = WIDTHS.map(|width| {
+        Plan::new(format!("{width} B"), STRIDES, move |stride: u32| {
+            again(LoadPath::GlobalCa, u64::from(stride) * width, width, 0)
+        })
+    });
+    let cold = measure(notebook, &plans, first_round);
+    let warm = measure(notebook, &plans, later_rounds);
+    let again = [measure(notebook, &windows, later_rounds), measure(notebook, &starts, later_rounds), measure(notebook, &widths, later_rounds)];
+    let (cold, warm) = (cold?, warm?);
+    let [windows, starts, widths] = again;
+    let (windows, starts, widths) = (windows?, starts?, widths?);
+
+    let mut answer = Answer::default();
+    slowdown(&mut answer, &cold, &warm);
+    let mut lines = moved(&distances, &windows);
+    for (path, line) in ["l1", "l2"].into_iter().zip(&windows) {
+        window(&mut answer, path, line, &mut lines);
+    }
+    if let Some(line) = starts.first() {
+        misaligned(&mut answer, line);
+    }
+    let x = || axis("distance from thread to thread", "B", true);
+    let y = || axis("cycles a read", "cycles", false);
+    answer.figure(figure("cold", "1024 reads a thread, from memory", x(), y(), cold));
+    answer.figure(figure("warm", "The same again, from what the caches kept", x(), y(), warm));
+    answer.figure(figure("window", "A warp reads the same words again and again", x(), y(), windows));
+    answer.figure(figure(
+        "moved",
+        "Pieces that a warp's request falls into",
+        x(),
+        axis("pieces a request", "", true),
+        lines,
+    ));
+    answer.figure(figure("starts", "32 neighbouring words from a start that is no boundary", axis("start", "B", false), y(), starts));
+    answer.figure(figure("widths", "A warp's accesses of 4, 8 and 16 B by ld.global.ca", axis("stride", "accesses", true), y(), widths));
+    Ok(answer)
+}
+
+/// What the greatest distance costs against the least, with the most threads.
+fn slowdown(answer: &mut Answer, cold: &[Line], warm: &[Line]) {
+    for (name, lines, from) in [("slowdown_from_memory", cold, "memory"), ("slowdown_from_caches", warm, "the caches")] {
+        let worst = lines
+            .iter()
+            .filter_map(|line| Some((line, percent_more(line.points.last()?, line.points.first()?)?)))
+            .max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+        let Some((line, most)) = worst else { continue };
+        let (least, greatest) = (line.points.first().map_or(0.0, |p| p.x), most.x);
+        answer.finding(
+            name,
+            finding(&most, "%", format!("time of reads from {from} with threads {greatest} B apart against {least} B"))
+                .note(format!("with {}, which is the most", line.label)),
+        );
+        answer.means(format!(
+            "Threads {greatest} B apart instead of {least} B take {} % longer to read from {from}, with {}.",
+            said(most.value),
+            line.label
+        ));
+    }
+}
+
+/// The pieces that a request falls into: sectors and lines as computed.
+fn moved(distances: &[u32], windows: &[Line]) -> Vec<Line> {
+    let numbers = |x: f64| {
+        let of = windows.iter().filter_map(|line| line.at(x));
+        of.flat_map(|point| point.experiments.iter().copied()).collect::<Vec<u32>>()
+    };
+    let computed = |label: String, of: u64| Line {
+        label,
+        points: distances
+            .iter()
+            .map(|&d| {
+                let value = pieces(u64::from(d), of) as f64;
+                Point { x: f64::from(d), value, low: value, high: value, experiments: numbers(f64::from(d)) }
+            })
+            .collect(),
+        reason: None,
+    };
+    vec![computed(format!("sectors of {SECTOR} B, computed"), SECTOR), computed(format!("lines of {LINE} B, computed"), LINE)]
+}
+
+/// Fits the window: the distance from which on every lane's word is a piece of its own, and what a further piece costs.
+fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) {
+    let (name, cost) = (format!("{level}_window"), format!("{level}_piece_cycles"));
+    let (Some(first), Some((before, settled))) = (line.points.first(), settles_at(line, SAME)) else {
+        let reason = format!("a warp's reads by {} take the same at all distances, or go on to change", line.label);
+        answer.finding(&name, Finding::unknown(reason.clone()));
+        answer.finding(&cost, Finding::unknown(reason));
+        return;
+    };
+    let window = settled.x;
+    let experiments = line.points.iter().flat_map(|p| p.experiments.iter().copied());
+    answer.finding(
+        &name,
+        Finding::measured(window as u64, format!("distance from which on reads by {} take no longer", line.label))
+            .unit("B")
+            .range((before.x + 1.0).min(window), window)
+            .note(format!("{} cycles at {} B, {} from {} B on", said(before.value), before.x, said(settled.value), window))
+            .from_experiments(experiments),
+    );
+    let one = pieces(first.x as u64, window as u64) as f64;
+    let each = difference(settled, first, WARP as f64 - one);
+    answer.finding(&cost, finding(&each, "cycles", "what each further piece of a request takes").note(format!("from {one} piece to {WARP}")));
+    if each.value > 0.0 {
+        // Turned round: the pieces that the times imply.
+        let implied = line.map(|point| {
+            let of = |value: f64| rounded(one + (value - first.value) / each.value);
+            Some(Point { x: point.x, value: of(point.value), low: of(point.low), high: of(point.high), experiments: point.experiments.clone() })
+        });
+        moved.push(Line { label: format!("implied by {}", line.label), ..implied });
+    }
+    if level == "l1" {
+        answer.means(format!(
+            "Words of a warp within {window} B are read at once; each further piece of {window} B takes {} cycles more.",
+            said(each.value)
+        ));
+    }
+}
+
+/// What a start off a boundary costs.
+fn misaligned(answer: &mut Answer, line: &Line) {
+    let (Some(aligned), Some(worst)) = (line.at(0.0), line.points.iter().max_by(|a, b| a.value.total_cmp(&b.value))) else { return };
+    let more = difference(worst, aligned, 1.0);
+    answer.finding(
+        "misaligned_start",
+        finding(&more, "cycles", "what 32 neighbouring words take longer from the worst start than from a boundary")
+            .note(format!("from {} B behind a boundary", worst.x)),
+    );
+    answer.means(format!(
+        "32 neighbouring words that begin off a boundary take up to {} cycles more than the {} that they take on it.",
+        said(more.value),
+        said(aligned.value)
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_follow_from_the_distance() {
+        let all: Vec<u64> = [4, 8, 16, 32, 64, 128, 1024].into_iter().map(|d| pieces(d, SECTOR)).collect();
+        assert_eq!(all, [4, 8, 16, 32, 32, 32, 32]);
+        let all: Vec<u64> = [4, 8, 16, 32, 64, 128, 1024].into_iter().map(|d| pieces(d, LINE)).collect();
+        assert_eq!(all, [1, 2, 4, 8, 16, 32, 32]);
+    }
+}
