@@ -241,7 +241,9 @@ impl Pattern {
             Pattern::Barriers { writes, .. } => writes,
             Pattern::Reads { reads, .. } => reads,
             Pattern::Sums { statements, .. } => statements,
-            Pattern::Constants { loads, .. } | Pattern::Square { loads, .. } | Pattern::Intensity { loads, .. } => loads,
+            Pattern::Constants { loads, .. } | Pattern::Square { loads, .. } | Pattern::Intensity { loads, .. } => {
+                loads
+            }
             Pattern::Operands { operations, .. } => operations,
             Pattern::Histogram { bytes, threads, .. } => bytes / if threads == 0 { 1 } else { threads },
         }

@@ -10,8 +10,8 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::prepared::Outcome;
 use super::Bench;
+use super::prepared::Outcome;
 use crate::experiment::{Experiment, LoadPath, Order, Prepare};
 use crate::gpu::{DevicePtr, Error, Function, Launch, Module, Result, Texture};
 use crate::kernels::idiom::{CONSTANT_BYTES, CONSTANT_SYMBOL};
@@ -53,7 +53,9 @@ impl Bench<'_> {
             _ => None,
         };
         let outcome = match (pattern, experiment.path) {
-            (Pattern::Pairs { .. }, LoadPath::Constant) => self.constant_pairs(experiment, pattern, loaded.module, program),
+            (Pattern::Pairs { .. }, LoadPath::Constant) => {
+                self.constant_pairs(experiment, pattern, loaded.module, program)
+            }
             (Pattern::Square { walk, layout, side, loads }, _) => {
                 let square = squares::Square::new(walk, side, loads, experiment.seed);
                 self.square(experiment, pattern, loaded.function, layout, &square)
@@ -105,7 +107,13 @@ impl Bench<'_> {
 
     /// Pairs of loads from constant memory: as many as a module holds, from one fresh instance of the module after the other,
     /// so that nothing has been read before.
-    fn constant_pairs(&mut self, experiment: &Experiment, pattern: Pattern, module: Module, program: PatternProgram) -> Result<Outcome> {
+    fn constant_pairs(
+        &mut self,
+        experiment: &Experiment,
+        pattern: Pattern,
+        module: Module,
+        program: PatternProgram,
+    ) -> Result<Outcome> {
         let Pattern::Pairs { pairs, small, large } = pattern else {
             return Ok(Err(Failure::failed("only pairs of loads go from module to module")));
         };
@@ -129,7 +137,13 @@ impl Bench<'_> {
         Ok(Ok(samples))
     }
 
-    fn pairs_of_module(&mut self, experiment: &Experiment, some: Pattern, fresh: Module, program: PatternProgram) -> Result<Outcome> {
+    fn pairs_of_module(
+        &mut self,
+        experiment: &Experiment,
+        some: Pattern,
+        fresh: Module,
+        program: PatternProgram,
+    ) -> Result<Outcome> {
         let function = self.gpu.function(fresh, &program.name())?;
         // Found at all: the module has constants of its own.
         self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
@@ -239,7 +253,9 @@ impl Bench<'_> {
         }
         let wrong = counted.zip(expected).position(|(counted, expected)| counted != expected);
         Ok(match wrong {
-            Some(byte) => Err(Failure::failed(format!("wrong count of byte {byte}: these are not the atomics that were asked for"))),
+            Some(byte) => Err(Failure::failed(format!(
+                "wrong count of byte {byte}: these are not the atomics that were asked for"
+            ))),
             None => Ok(Samples::default()),
         })
     }
@@ -247,7 +263,8 @@ impl Bench<'_> {
     /// What the compiler made of a program.
     fn program_facts(&mut self, program: PatternProgram, function: Function, module: Module) -> Result<ProgramFacts> {
         let resources = self.gpu.resources(function)?;
-        let code = self.gpu.machine_code(module).and_then(|code| kernels::cubin::between_clock_reads(code, &program.name()));
+        let code =
+            self.gpu.machine_code(module).and_then(|code| kernels::cubin::between_clock_reads(code, &program.name()));
         Ok(ProgramFacts {
             registers: resources.registers,
             local_bytes: resources.local.0 as u32,
@@ -335,7 +352,8 @@ fn samples(pattern: Pattern, plan: &Plan, times: &[u8], behind: &[u8]) -> Outcom
     }
     let mut samples = Samples { sm: sms.first().copied().unwrap_or(0) as u32, base: plan.buffer, ..Samples::default() };
     if let Pattern::Pairs { .. } = pattern {
-        samples.latencies = times.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes"))).collect();
+        samples.latencies =
+            times.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes"))).collect();
         return Ok(samples);
     }
     let times: Vec<u64> = times.chunks_exact(8).map(word).collect();

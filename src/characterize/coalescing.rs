@@ -6,7 +6,8 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, measure, percent_more, rounded, said, settles_at,
+    Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, measure, percent_more,
+    rounded, said, settles_at,
 };
 use crate::characterization::{Line, Point, Suite};
 use crate::experiment::{Experiment, LoadPath, Prepare, WARP};
@@ -86,7 +87,11 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     });
     let cold = measure(notebook, &plans, first_round);
     let warm = measure(notebook, &plans, later_rounds);
-    let again = [measure(notebook, &windows, later_rounds), measure(notebook, &starts, later_rounds), measure(notebook, &widths, later_rounds)];
+    let again = [
+        measure(notebook, &windows, later_rounds),
+        measure(notebook, &starts, later_rounds),
+        measure(notebook, &widths, later_rounds),
+    ];
     let (cold, warm) = (cold?, warm?);
     let [windows, starts, widths] = again;
     let (windows, starts, widths) = (windows?, starts?, widths?);
@@ -112,14 +117,27 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         axis("pieces a request", "", true),
         lines,
     ));
-    answer.figure(figure("starts", "32 neighbouring words from a start that is no boundary", axis("start", "B", false), y(), starts));
-    answer.figure(figure("widths", "A warp's accesses of 4, 8 and 16 B by ld.global.ca", axis("stride", "accesses", true), y(), widths));
+    answer.figure(figure(
+        "starts",
+        "32 neighbouring words from a start that is no boundary",
+        axis("start", "B", false),
+        y(),
+        starts,
+    ));
+    answer.figure(figure(
+        "widths",
+        "A warp's accesses of 4, 8 and 16 B by ld.global.ca",
+        axis("stride", "accesses", true),
+        y(),
+        widths,
+    ));
     Ok(answer)
 }
 
 /// What the greatest distance costs against the least, with the most threads.
 fn slowdown(answer: &mut Answer, cold: &[Line], warm: &[Line]) {
-    for (name, lines, from) in [("slowdown_from_memory", cold, "memory"), ("slowdown_from_caches", warm, "the caches")] {
+    for (name, lines, from) in [("slowdown_from_memory", cold, "memory"), ("slowdown_from_caches", warm, "the caches")]
+    {
         let worst = lines
             .iter()
             .filter_map(|line| Some((line, percent_more(line.points.last()?, line.points.first()?)?)))
@@ -156,7 +174,10 @@ fn moved(distances: &[u32], windows: &[Line]) -> Vec<Line> {
             .collect(),
         reason: None,
     };
-    vec![computed(format!("sectors of {SECTOR} B, computed"), SECTOR), computed(format!("lines of {LINE} B, computed"), LINE)]
+    vec![
+        computed(format!("sectors of {SECTOR} B, computed"), SECTOR),
+        computed(format!("lines of {LINE} B, computed"), LINE),
+    ]
 }
 
 /// Fits the window: the distance from which on every lane's word is a piece of its own, and what a further piece costs.
@@ -175,17 +196,33 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
         Finding::measured(window as u64, format!("distance from which on reads by {} take no longer", line.label))
             .unit("B")
             .range((before.x + 1.0).min(window), window)
-            .note(format!("{} cycles at {} B, {} from {} B on", said(before.value), before.x, said(settled.value), window))
+            .note(format!(
+                "{} cycles at {} B, {} from {} B on",
+                said(before.value),
+                before.x,
+                said(settled.value),
+                window
+            ))
             .from_experiments(experiments),
     );
     let one = pieces(first.x as u64, window as u64) as f64;
     let each = difference(settled, first, WARP as f64 - one);
-    answer.finding(&cost, finding(&each, "cycles", "what each further piece of a request takes").note(format!("from {one} piece to {WARP}")));
+    answer.finding(
+        &cost,
+        finding(&each, "cycles", "what each further piece of a request takes")
+            .note(format!("from {one} piece to {WARP}")),
+    );
     if each.value > 0.0 {
         // Turned round: the pieces that the times imply.
         let implied = line.map(|point| {
             let of = |value: f64| rounded(one + (value - first.value) / each.value);
-            Some(Point { x: point.x, value: of(point.value), low: of(point.low), high: of(point.high), experiments: point.experiments.clone() })
+            Some(Point {
+                x: point.x,
+                value: of(point.value),
+                low: of(point.low),
+                high: of(point.high),
+                experiments: point.experiments.clone(),
+            })
         });
         moved.push(Line { label: format!("implied by {}", line.label), ..implied });
     }
@@ -199,7 +236,10 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
 
 /// What a start off a boundary costs.
 fn misaligned(answer: &mut Answer, line: &Line) {
-    let (Some(aligned), Some(worst)) = (line.at(0.0), line.points.iter().max_by(|a, b| a.value.total_cmp(&b.value))) else { return };
+    let (Some(aligned), Some(worst)) = (line.at(0.0), line.points.iter().max_by(|a, b| a.value.total_cmp(&b.value)))
+    else {
+        return;
+    };
     let more = difference(worst, aligned, 1.0);
     answer.finding(
         "misaligned_start",

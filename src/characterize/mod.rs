@@ -3,9 +3,17 @@
 //! A part is a function over the [`Notebook`], as a probe is: it names the experiments that it needs and makes of their samples
 //! figures, findings and sentences. [`points`] turns samples into points; a part's file says what its figures mean.
 
+mod banks;
 mod coalescing;
+mod constant;
+mod histogram;
+mod intensity;
+mod locality;
 mod points;
+mod read_only;
+mod spilling;
 mod synchronization;
+mod texture_2d;
 
 use std::collections::BTreeMap;
 
@@ -92,9 +100,16 @@ impl Answer {
 /// One part, with the reason where it has no answer.
 fn part(name: PartName, notebook: &Notebook, suite: &Suite) -> Part {
     let (question, infer): (&str, fn(&Notebook, &Suite) -> Result<Answer, Gap>) = match name {
+        PartName::Locality => (locality::QUESTION, locality::infer),
         PartName::Synchronization => (synchronization::QUESTION, synchronization::infer),
         PartName::Coalescing => (coalescing::QUESTION, coalescing::infer),
-        _ => ("", |_, _| Gap::unknown("not there yet")),
+        PartName::Spilling => (spilling::QUESTION, spilling::infer),
+        PartName::Banks => (banks::QUESTION, banks::infer),
+        PartName::Constant => (constant::QUESTION, constant::infer),
+        PartName::ReadOnly => (read_only::QUESTION, read_only::infer),
+        PartName::Texture2d => (texture_2d::QUESTION, texture_2d::infer),
+        PartName::Histogram => (histogram::QUESTION, histogram::infer),
+        PartName::Intensity => (intensity::QUESTION, intensity::infer),
     };
     let (answer, unanswered) = match infer(notebook, suite) {
         Ok(answer) => (answer, None),

@@ -170,11 +170,6 @@ pub(super) fn finding(point: &Point, unit: &str, method: impl Into<String>) -> F
     finding.from_experiments(point.experiments.iter().copied())
 }
 
-/// Least and greatest of the values of points.
-pub(super) fn span<'a>(points: impl Iterator<Item = &'a Point>) -> Option<(f64, f64)> {
-    points.map(|p| (p.value, p.value)).reduce(|(low, high), (a, b)| (low.min(a), high.max(b)))
-}
-
 /// A number in a sentence: three digits, no more than are known.
 pub(super) fn said(value: f64) -> String {
     match value.abs() {

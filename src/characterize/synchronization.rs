@@ -3,8 +3,10 @@
 //! Every thread writes 1024 words of global memory, the same for all, and waits N times for the others: the paper's kernel.
 //! The first round of a launch, which brings the words into the L2, does not count.
 
-use super::points::{Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, measure, percent_more, said};
 use super::Answer;
+use super::points::{
+    Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, measure, percent_more, said,
+};
 use crate::characterization::{Line, Suite};
 use crate::experiment::{Experiment, LoadPath};
 use crate::pattern::{Pattern, Scope};
@@ -44,34 +46,36 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let grid_plans: Vec<Plan> = grids(notebook.facts().multiprocessors)
         .into_iter()
         .map(|blocks| {
-            Plan::new(counted(blocks, "block"), barriers(), move |n: u32| experiment(GRID_THREADS, blocks, n, Scope::Grid))
+            Plan::new(counted(blocks, "block"), barriers(), move |n: u32| {
+                experiment(GRID_THREADS, blocks, n, Scope::Grid)
+            })
         })
         .collect();
     // All three are asked for before the first is looked at, so that they are one batch.
-    let results = [plans(Scope::Block), plans(Scope::Warp), grid_plans].map(|plans| measure(notebook, &plans, later_rounds));
+    let results =
+        [plans(Scope::Block), plans(Scope::Warp), grid_plans].map(|plans| measure(notebook, &plans, later_rounds));
     let [block, warp, grid] = results;
     let (block, warp) = (block?, warp?);
     let mut answer = Answer::default();
     let x = || axis("barriers", "", true);
     let y = || axis("cycles a write", "cycles", false);
 
-    let by_barriers: Vec<Line> = block
-        .iter()
-        .map(|line| line.map(|point| percent_more(point, line.at(1.0)?)))
-        .collect();
+    let by_barriers: Vec<Line> =
+        block.iter().map(|line| line.map(|point| percent_more(point, line.at(1.0)?))).collect();
     let by_threads: Vec<Line> = match block.first() {
         Some(one) => block.iter().map(|line| line.map(|point| percent_more(point, one.at(point.x)?))).collect(),
         None => Vec::new(),
     };
     let last = f64::from(WRITES);
-    let steepest = by_barriers.iter().filter_map(|line| Some((line, line.at(last)?))).max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let steepest = by_barriers
+        .iter()
+        .filter_map(|line| Some((line, line.at(last)?)))
+        .max_by(|a, b| a.1.value.total_cmp(&b.1.value));
     if let Some((line, most)) = steepest {
         answer.finding(
             "slowdown_by_barriers",
-            finding(most, "%", "time with a barrier after each of 1024 writes against one barrier after all").note(format!(
-                "with {}, which is the most",
-                line.label
-            )),
+            finding(most, "%", "time with a barrier after each of 1024 writes against one barrier after all")
+                .note(format!("with {}, which is the most", line.label)),
         );
     }
     if let Some(most) = by_threads.iter().flat_map(|line| &line.points).max_by(|a, b| a.value.total_cmp(&b.value)) {
@@ -99,7 +103,13 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         }
     }
     answer.figure(figure("block", "Writes with barriers of the block", x(), y(), block));
-    answer.figure(figure("slowdown_by_barriers", "The same against one barrier", x(), axis("per cent more", "%", false), by_barriers));
+    answer.figure(figure(
+        "slowdown_by_barriers",
+        "The same against one barrier",
+        x(),
+        axis("per cent more", "%", false),
+        by_barriers,
+    ));
     answer.figure(figure(
         "slowdown_by_threads",
         "The same against the fewest threads",
@@ -114,7 +124,14 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
                 && let (Some(one), Some(most)) = (all.at(1.0), all.at(last))
             {
                 let each = difference(most, one, last - 1.0);
-                answer.finding("grid_barrier", finding(&each, "cycles", "what each further barrier of the grid adds, with a block of a warp on every SM"));
+                answer.finding(
+                    "grid_barrier",
+                    finding(
+                        &each,
+                        "cycles",
+                        "what each further barrier of the grid adds, with a block of a warp on every SM",
+                    ),
+                );
                 costs.push(format!("one of the grid {} with {}", said(each.value), all.label));
             }
             answer.figure(figure("grid", "Writes with barriers of the grid, blocks of one warp", x(), y(), lines));
@@ -123,7 +140,10 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         Err(gap) => answer.finding("grid_barrier", gap.finding()),
     }
     if !costs.is_empty() {
-        answer.means(format!("{}: wait once for many writes, and for as few threads as share them.", capital(&costs.join("; "))));
+        answer.means(format!(
+            "{}: wait once for many writes, and for as few threads as share them.",
+            capital(&costs.join("; "))
+        ));
     }
     if let Some(percent) = answer.number("slowdown_by_barriers") {
         answer.means(format!("A barrier after every write takes {} % longer than one after the last.", said(percent)));

@@ -54,7 +54,9 @@ pub fn read(bytes: &[u8]) -> Result<Cubin<'_>> {
     let table = u64_at(bytes, 0x28)?;
     let (entry_size, entries, names) = (u16_at(bytes, 0x3a)?, u16_at(bytes, 0x3c)?, u16_at(bytes, 0x3e)?);
     let header = |index: u16| -> Result<&[u8]> {
-        let at = table.checked_add(u64::from(index) * u64::from(entry_size)).ok_or(Malformed("section table out of range"))?;
+        let at = table
+            .checked_add(u64::from(index) * u64::from(entry_size))
+            .ok_or(Malformed("section table out of range"))?;
         slice(bytes, at, SECTION_HEADER)
     };
     let content = |index: u16| -> Result<&[u8]> {
@@ -64,7 +66,8 @@ pub fn read(bytes: &[u8]) -> Result<Cubin<'_>> {
     let names = content(names)?;
     let mut functions = Vec::new();
     for index in 0..entries {
-        let name = names.get(u32_at(header(index)?, 0)? as usize..).ok_or(Malformed("a section's name is out of range"))?;
+        let name =
+            names.get(u32_at(header(index)?, 0)? as usize..).ok_or(Malformed("a section's name is out of range"))?;
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         let name = std::str::from_utf8(name).map_err(|_| Malformed("a section's name is not text"))?;
         if let Some(name) = name.strip_prefix(CODE_SECTION) {
@@ -116,8 +119,7 @@ const CLOCK: u8 = 0x50;
 pub fn between_clock_reads(bytes: &[u8], function: &str) -> Option<CodeFacts> {
     let cubin = read(bytes).ok().filter(|cubin| cubin.target >= WIDE_SINCE)?;
     let code = cubin.functions.iter().find(|f| f.name == function)?.code;
-    let opcodes: Vec<u16> =
-        code.chunks_exact(INSTRUCTION).map(|i| u16::from_le_bytes([i[0], i[1]]) & 0xfff).collect();
+    let opcodes: Vec<u16> = code.chunks_exact(INSTRUCTION).map(|i| u16::from_le_bytes([i[0], i[1]]) & 0xfff).collect();
     // `CS2R` also clears registers.
     let clock = |(i, &opcode): (usize, &u16)| {
         (opcode == READ_SPECIAL && code[i * INSTRUCTION + SPECIAL_AT] == CLOCK).then_some(i)

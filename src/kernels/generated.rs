@@ -136,7 +136,11 @@ mod tests {
             touched.sort_unstable();
             touched.dedup();
             // A variable may be skipped where it would be read and written by one statement.
-            assert!(touched.len() + 2 >= (variables.min(2 * STATEMENTS_A_PASS)) as usize, "{variables}: {}", touched.len());
+            assert!(
+                touched.len() + 2 >= (variables.min(2 * STATEMENTS_A_PASS)) as usize,
+                "{variables}: {}",
+                touched.len()
+            );
         }
     }
 

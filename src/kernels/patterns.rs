@@ -75,7 +75,11 @@ impl PatternProgram {
         for path in [GlobalCa, GlobalCg, GlobalNc] {
             all.extend([4, 8, 16].map(|width| PatternProgram::Reads(path, width)));
         }
-        all.extend([(8, 0), (8, 300), (256, 0)].map(|(variables, padding)| PatternProgram::Sums { variables, padding, bound: 256 }));
+        all.extend([(8, 0), (8, 300), (256, 0)].map(|(variables, padding)| PatternProgram::Sums {
+            variables,
+            padding,
+            bound: 256,
+        }));
         all.push(PatternProgram::Sums { variables: 64, padding: 0, bound: 1024 });
         all.extend([false, true].map(PatternProgram::Constants));
         all.extend([Operand::Immediate, Operand::Parameter].map(PatternProgram::Operands));
@@ -142,7 +146,17 @@ impl PatternProgram {
             PatternProgram::Pairs(LoadPath::Texture) | PatternProgram::Square(Layout::Linear) => &["TLD."],
             PatternProgram::Pairs(LoadPath::Constant) => &["LDC.U8"],
             PatternProgram::Pairs(_) => &["LDS.U8"],
-            PatternProgram::Barriers(Scope::Grid) => &["STG.E", "ATOMG.E.ADD", "ATOM.E.ADD", "RED.E.ADD", "REDG.E.ADD", "LDG.E.STRONG.SYS", "MEMBAR", "ERRBAR", "CCTL"],
+            PatternProgram::Barriers(Scope::Grid) => &[
+                "STG.E",
+                "ATOMG.E.ADD",
+                "ATOM.E.ADD",
+                "RED.E.ADD",
+                "REDG.E.ADD",
+                "LDG.E.STRONG.SYS",
+                "MEMBAR",
+                "ERRBAR",
+                "CCTL",
+            ],
             PatternProgram::Barriers(_) => &["STG.E"],
             PatternProgram::Reads(LoadPath::GlobalCa, 4) => &["LDG.E.STRONG.SM", "LDG.E.STRONG.CTA"],
             PatternProgram::Reads(LoadPath::GlobalCa, 8) => &["LDG.E.64.STRONG.SM", "LDG.E.64.STRONG.CTA"],

@@ -24,5 +24,5 @@ pub mod spikes;
 mod structure;
 pub mod tlb;
 
-pub use elements::element;
+pub use elements::{element, fetch_of};
 pub use notebook::{Effort, Gap, Notebook, Sheet};

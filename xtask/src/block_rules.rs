@@ -25,7 +25,11 @@ pub fn violations(function: &Function, accesses: &[&str]) -> Vec<Violation> {
     };
     for clock in [first, second] {
         if !matches!(code[clock].base(), "CS2R" | "CS2UR") {
-            report(Rule::SynchronousClock, Some(clock), format!("{} reads the clock at a time of its own", code[clock].opcode));
+            report(
+                Rule::SynchronousClock,
+                Some(clock),
+                format!("{} reads the clock at a time of its own", code[clock].opcode),
+            );
         }
     }
     let mut listed = 0;
@@ -42,7 +46,11 @@ pub fn violations(function: &Function, accesses: &[&str]) -> Vec<Violation> {
                 report(Rule::ListedLoad, Some(index), format!("{opcode} is none of `{}`", accesses.join("`, `")));
             }
             Class::Unlisted if !ARITHMETIC.contains(&instruction.base()) => {
-                report(Rule::KnownInstructions, Some(index), format!("{opcode} is not listed as computing in registers"));
+                report(
+                    Rule::KnownInstructions,
+                    Some(index),
+                    format!("{opcode} is not listed as computing in registers"),
+                );
             }
             _ => {}
         }

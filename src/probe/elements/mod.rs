@@ -87,6 +87,20 @@ fn before_l2(notebook: &Notebook, path: LoadPath) -> Result<HitMiss, Gap> {
     cached_before_l2(notebook, path)?.ok_or_else(not)
 }
 
+/// What one miss by a path fetches: a sector, or several, where neighbours come along.
+///
+/// # Errors
+///
+/// An unknown, if the path has no cache of which it could be seen, or the distances between misses disagree.
+pub fn fetch_of(notebook: &Notebook, path: LoadPath) -> Result<Bytes, Gap> {
+    let fetch = match path {
+        LoadPath::Constant => constant::sector(notebook)?,
+        LoadPath::GlobalCg => super::l2::fetch_granularity(notebook)?,
+        _ => sector(notebook, path)?,
+    };
+    Ok(fetch.granularity)
+}
+
 /// The sector of a first-level cache: what a cold load that misses it brings in.
 fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
     notebook.once(&format!("sector {}", path.name()), || {
