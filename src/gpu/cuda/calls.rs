@@ -6,6 +6,7 @@ use std::ptr;
 
 use libloading::Library;
 
+use super::array::{ArrayDescription, Copy2d};
 use super::error;
 use super::texture::{ResourceDescription, TextureDescription};
 use crate::gpu::{Error, Result};
@@ -26,6 +27,8 @@ pub(super) type Stream = *mut c_void;
 pub(super) type Event = *mut c_void;
 /// A `CUlinkState`.
 pub(super) type LinkState = *mut c_void;
+/// A `CUarray`.
+pub(super) type ArrayHandle = *mut c_void;
 
 /// `CU_MEMHOSTALLOC_DEVICEMAP`.
 pub(super) const HOST_DEVICE_MAP: u32 = 2;
@@ -160,12 +163,20 @@ calls! {
     needed module_get_global = "cuModuleGetGlobal_v2"
         (address: *mut u64, bytes: *mut usize, module: ModuleHandle, name: *const c_char);
     optional func_set_attribute = "cuFuncSetAttribute" (function: FunctionHandle, attribute: c_int, value: c_int);
+    optional func_get_attribute = "cuFuncGetAttribute" (value: *mut c_int, attribute: c_int, function: FunctionHandle);
     // Deprecated since CUDA 12.4: only compute capability 3.x has the choice.
     optional func_set_shared_mem_config = "cuFuncSetSharedMemConfig" (function: FunctionHandle, configuration: c_int);
     needed launch_kernel = "cuLaunchKernel"
         (function: FunctionHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
          shared_bytes: u32, stream: Stream, parameters: *mut *mut c_void, extra: *mut *mut c_void);
+    // Since CUDA 9.0, for devices from compute capability 6.0 on.
+    optional launch_cooperative_kernel = "cuLaunchCooperativeKernel"
+        (function: FunctionHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+         shared_bytes: u32, stream: Stream, parameters: *mut *mut c_void);
 
+    optional array_create = "cuArrayCreate_v2" (array: *mut ArrayHandle, description: *const ArrayDescription);
+    optional array_destroy = "cuArrayDestroy" (array: ArrayHandle);
+    optional memcpy_2d = "cuMemcpy2D_v2" (copy: *const Copy2d);
     needed tex_object_create = "cuTexObjectCreate"
         (texture: *mut u64, resource: *const ResourceDescription, description: *const TextureDescription,
          view: *const c_void);

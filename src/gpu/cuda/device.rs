@@ -121,6 +121,11 @@ fn mapping_granularity(driver: &Driver, ordinal: u32) -> Option<u64> {
     Some(bytes as u64)
 }
 
+/// Whether all blocks of a launch can be had on the device together; `None` where the driver does not tell.
+pub(super) fn launches_together(driver: &Driver, device: Device) -> Option<bool> {
+    attribute(driver, device, Attribute::COOPERATIVE_LAUNCH).ok().map(|told| told != 0)
+}
+
 fn attribute(driver: &Driver, device: Device, attribute: Attribute) -> Result<c_int> {
     let mut value = 0;
     // SAFETY: `value` is valid for the write; a number that the driver does not know is an error value.

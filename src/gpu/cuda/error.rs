@@ -17,6 +17,8 @@ pub(super) const JIT_COMPILER_NOT_FOUND: Code = 221;
 pub(super) const UNSUPPORTED_PTX_VERSION: Code = 222;
 /// `CUDA_ERROR_NOT_FOUND`.
 pub(super) const NOT_FOUND: Code = 500;
+/// `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE`.
+pub(super) const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
 /// `CUDA_ERROR_NOT_SUPPORTED`.
 pub(super) const NOT_SUPPORTED: Code = 801;
 const SYSTEM_NOT_READY: Code = 802;

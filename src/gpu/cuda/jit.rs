@@ -1,7 +1,9 @@
 //! From PTX text to a module, by the driver's own compiler. Linking keeps the machine code, which loading throws away.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
+use std::rc::Rc;
 
 use super::calls::{Calls, LinkState, ModuleHandle};
 use super::error;
@@ -14,10 +16,12 @@ const OPTIONS: [u32; 4] = [3, 4, 5, 6];
 /// Room for each of the compiler's two logs.
 const LOG_BYTES: usize = 16 << 10;
 
-/// A module on the device, with the machine code that was loaded, where the driver gave it.
+/// A module on the device, with the machine code that was loaded, where the driver gave it, and how many parameters each
+/// entry point has whose parameters are all of 64 bits.
 pub(super) struct Loaded {
     pub module: ModuleHandle,
-    pub machine_code: Option<Vec<u8>>,
+    pub machine_code: Option<Rc<[u8]>>,
+    pub parameters: Rc<BTreeMap<String, usize>>,
 }
 
 /// Compiles and loads. A context must be current.
@@ -25,13 +29,10 @@ pub(super) fn load(calls: &Calls, ptx: &str) -> Result<Loaded> {
     let text = CString::new(ptx).map_err(|_| Error::Unsupported {
         reason: "kernel text with a NUL character in it cannot be compiled".into(),
     })?;
+    let parameters = Rc::new(parameters(ptx));
     let mut module = ptr::null_mut();
     match link(calls, &text)? {
-        Some(code) => {
-            // SAFETY: `code` is a whole image, as the linker made it; `module` is valid for the write.
-            unsafe { calls.module_load_data(&mut module, code.as_ptr().cast()) }?;
-            Ok(Loaded { module, machine_code: Some(code) })
-        }
+        Some(code) => Ok(Loaded { module: image(calls, &code)?, machine_code: Some(code.into()), parameters }),
         None => {
             let mut logs = Logs::new();
             let (options, values) = logs.options();
@@ -40,9 +41,63 @@ pub(super) fn load(calls: &Calls, ptx: &str) -> Result<Loaded> {
                 calls.module_load_data_ex(&mut module, text.as_ptr().cast(), OPTIONS.len() as u32, options, values)
             };
             loaded.map_err(|failed| logs.rejected(failed))?;
-            Ok(Loaded { module, machine_code: None })
+            Ok(Loaded { module, machine_code: None, parameters })
         }
     }
+}
+
+/// Loads the machine code of a module once more, with variables of its own. A context must be current.
+pub(super) fn load_again(calls: &Calls, loaded: &Loaded) -> Result<Loaded> {
+    let Some(code) = &loaded.machine_code else {
+        let reason = "this driver keeps the machine code of a module to itself, so it cannot be loaded again".into();
+        return Err(Error::Unsupported { reason });
+    };
+    let module = image(calls, code)?;
+    Ok(Loaded { module, machine_code: Some(Rc::clone(code)), parameters: Rc::clone(&loaded.parameters) })
+}
+
+/// Loads machine code that the linker made.
+fn image(calls: &Calls, code: &[u8]) -> Result<ModuleHandle> {
+    let mut module = ptr::null_mut();
+    // SAFETY: `code` is a whole image, as the linker made it, here or for an earlier load; `module` is valid for the write.
+    unsafe { calls.module_load_data(&mut module, code.as_ptr().cast()) }?;
+    Ok(module)
+}
+
+/// How many parameters the entry points of a text have, of those whose parameters are all declared with a type of 64 bits. An
+/// entry point that is declared in any other way is left out.
+fn parameters(ptx: &str) -> BTreeMap<String, usize> {
+    let text = without_comments(ptx);
+    let mut known = BTreeMap::new();
+    for entry in text.split(".entry").skip(1) {
+        let Some((head, _)) = entry.split_once('{') else { continue };
+        let (name, list) = head.split_once('(').unwrap_or((head, ")"));
+        // What follows the list are directives such as `.maxntid`.
+        let Some((list, _)) = list.split_once(')') else { continue };
+        let each: Vec<&str> = list.split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
+        let is_word = |one: &&str| {
+            let words: Vec<&str> = one.split_whitespace().collect();
+            matches!(words[..], [".param", ".u64" | ".s64" | ".b64", name] if !name.contains('['))
+        };
+        if each.iter().all(is_word) {
+            known.insert(name.trim().to_owned(), each.len());
+        }
+    }
+    known
+}
+
+/// The text with blanks for its comments.
+fn without_comments(ptx: &str) -> String {
+    let mut text = String::with_capacity(ptx.len());
+    let mut rest = ptx;
+    while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+        text.push_str(&rest[..at]);
+        text.push(' ');
+        let line = rest[at..].starts_with("//");
+        let (mark, after) = if line { ("\n", 0) } else { ("*/", 2) };
+        rest = rest[at + 2..].find(mark).map_or("", |end| &rest[at + 2 + end + after..]);
+    }
+    text + rest
 }
 
 /// The machine code of a text, or `None` where this driver does not link.
@@ -162,4 +217,31 @@ impl Logs {
 fn text(log: &[u8]) -> String {
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     String::from_utf8_lossy(&log[..end]).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_counted_where_all_are_words() {
+        let text = "
+            .visible .entry two(.param .u64 a, // .param .u64 no
+                .param .b64 b) .maxntid 32, 1, 1 { ret; }
+            /* .entry two(.param .u64 a) { */ .entry none() { ret; }
+            .entry bare { ret; }
+            .entry narrow(.param .u64 a, .param .u32 b) { ret; }
+            .entry wide(.param .align 8 .b8 a[64]) { ret; }
+            .entry row(.param .u64 a[4]) { ret; }";
+        let known = parameters(text);
+        let expected = [("bare", 0), ("none", 0), ("two", 2)].map(|(name, count)| (name.to_owned(), count));
+        assert_eq!(known, BTreeMap::from(expected));
+        assert!(parameters("nonsense .entry").is_empty());
+    }
+
+    #[test]
+    fn comments_end_with_their_line_or_mark() {
+        assert_eq!(without_comments("a // b /* c\nd /* e // */ f"), "a  \nd   f");
+        assert_eq!(without_comments("a /* b"), "a  ");
+    }
 }

@@ -2,29 +2,32 @@
 //! that says so.
 //!
 //! `calls` lists the driver's calls, `library` opens it, `device` and `select` say what there is, `jit` makes modules of
-//! kernels, `memory` and `texture` keep what is allocated, `marks` takes the time, `nvml` watches. All `unsafe` code of the
-//! crate is in this folder.
+//! kernels, `modules` keeps them, `memory`, `array` and `texture` keep what is allocated, `launch` runs, `marks` takes the time,
+//! `nvml` watches. All `unsafe` code of the crate is in this folder.
 //!
 //! Everything runs in the device's primary context on the default stream. Nothing is ever reset, and no clock, power or other
 //! setting of the device is changed.
 
+mod array;
 mod attributes;
 mod calls;
 mod cores;
 mod device;
 mod error;
 mod jit;
+mod launch;
 mod library;
 mod marks;
 mod memory;
+mod modules;
 mod nvml;
 mod select;
 mod texture;
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::c_int;
 use std::ptr;
 
-use calls::{Context, Device, FunctionHandle};
+use calls::{Context, Device};
 use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
@@ -51,8 +54,7 @@ pub struct Cuda {
     facts: DeviceFacts,
     monitor: nvml::Monitor,
     memory: memory::Allocations,
-    modules: Vec<jit::Loaded>,
-    functions: Vec<FunctionHandle>,
+    modules: modules::Modules,
     textures: texture::Textures,
     marks: marks::Marks,
 }
@@ -81,8 +83,7 @@ impl Cuda {
             facts,
             monitor,
             memory: memory::Allocations::default(),
-            modules: Vec::new(),
-            functions: Vec::new(),
+            modules: modules::Modules::default(),
             textures: texture::Textures::default(),
             marks: marks::Marks::default(),
         };
@@ -98,19 +99,6 @@ impl Cuda {
         Ok(&self.driver)
     }
 
-    fn module(&self, module: Module) -> Result<&jit::Loaded> {
-        self.modules
-            .get(module.0)
-            .ok_or_else(|| Error::Unsupported { reason: format!("module {} is not of this device", module.0) })
-    }
-
-    fn handle(&self, function: Function) -> Result<FunctionHandle> {
-        self.functions
-            .get(function.0)
-            .copied()
-            .ok_or_else(|| Error::Unsupported { reason: format!("function {} is not of this device", function.0) })
-    }
-
     /// Gives back what was made in the context. Failures are passed over: with a lost context every call fails, and the
     /// driver has let go by itself.
     fn release(&mut self) -> Result<()> {
@@ -118,10 +106,7 @@ impl Cuda {
         let driver = &self.driver;
         self.textures.destroy_all(driver);
         self.marks.destroy(driver);
-        for loaded in &self.modules {
-            // SAFETY: a live module, not used again; its functions neither.
-            let _ = unsafe { driver.module_unload(loaded.module) };
-        }
+        self.modules.unload_all(driver);
         self.memory.free_all(driver);
         // SAFETY: no context is a valid argument.
         unsafe { driver.ctx_set_current(ptr::null_mut()) }
@@ -191,61 +176,42 @@ impl Gpu for Cuda {
     }
 
     fn load(&mut self, ptx: &str) -> Result<Module> {
-        let loaded = jit::load(self.current()?, ptx)?;
-        self.modules.push(loaded);
-        Ok(Module(self.modules.len() - 1))
+        self.current()?;
+        self.modules.load(&self.driver, ptx)
     }
 
-    fn load_again(&mut self, _: Module) -> Result<Module> {
-        todo!()
+    fn load_again(&mut self, module: Module) -> Result<Module> {
+        self.current()?;
+        self.modules.load_again(&self.driver, module)
     }
 
-    fn unload(&mut self, _: Module) -> Result<()> {
-        todo!()
+    fn unload(&mut self, module: Module) -> Result<()> {
+        self.current()?;
+        self.modules.unload(&self.driver, module)
     }
 
-    fn resources(&mut self, _: Function) -> Result<Resources> {
-        todo!()
-    }
-
-    fn array(&mut self, _: u32, _: u32, _: &[u32]) -> Result<Texture> {
-        todo!()
-    }
-
-    fn launch_together(&mut self, _: Function, _: Launch, _: &[u64]) -> Result<()> {
-        todo!()
+    fn resources(&mut self, function: Function) -> Result<Resources> {
+        self.modules.resources(self.current()?, function)
     }
 
     fn machine_code(&self, module: Module) -> Option<&[u8]> {
-        self.modules.get(module.0)?.machine_code.as_deref()
+        self.modules.machine_code(module)
     }
 
     fn function(&mut self, module: Module, name: &str) -> Result<Function> {
-        let driver = self.current()?;
-        let text = symbol_name(name)?;
-        let mut function = ptr::null_mut();
-        // SAFETY: the module is live, the name NUL-terminated, `function` valid for the write.
-        unsafe { driver.module_get_function(&mut function, self.module(module)?.module, text.as_ptr()) }
-            .map_err(|failed| absent(failed, "entry point", name))?;
-        self.functions.push(function);
-        Ok(Function(self.functions.len() - 1))
+        self.current()?;
+        self.modules.function(&self.driver, module, name)
     }
 
     fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)> {
-        let driver = self.current()?;
-        let text = symbol_name(name)?;
-        let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the module is live, the name NUL-terminated, the others valid for the writes.
-        unsafe { driver.module_get_global(&mut address, &mut bytes, self.module(module)?.module, text.as_ptr()) }
-            .map_err(|failed| absent(failed, "variable", name))?;
-        Ok((DevicePtr(address), Bytes(bytes as u64)))
+        self.modules.symbol(self.current()?, module, name)
     }
 
     fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
-        let handle = self.handle(function)?;
+        let handle = self.modules.handle(function)?;
         let number = |value: u64| c_int::try_from(value).unwrap_or(c_int::MAX);
         let driver = self.current()?;
-        // SAFETY: the function is of a module that stays loaded.
+        // SAFETY: the function is of a module that is loaded.
         let set = |attribute, value| unsafe { driver.func_set_attribute(handle, attribute, number(value)) };
         let set = match attribute {
             FunctionAttribute::MaxDynamicShared(bytes) => set(attributes::FUNCTION_MAX_DYNAMIC_SHARED, bytes.0),
@@ -274,15 +240,20 @@ impl Gpu for Cuda {
         })
     }
 
-    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, _texel: Bytes) -> Result<Texture> {
-        let texels = bytes.0 / 4;
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
+        let texels = bytes.0 / texel.0.max(1);
         if let Some(most) = self.facts.max_linear_texture.filter(|&most| texels > most) {
             return Err(unsupported(format!(
                 "a linear texture of this device has at most {most} texels, not {texels}"
             )));
         }
         self.current()?;
-        self.textures.create(&self.driver, memory, bytes)
+        self.textures.create(&self.driver, memory, bytes, texel)
+    }
+
+    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture> {
+        self.current()?;
+        self.textures.create_array(&self.driver, width, height, texels)
     }
 
     fn destroy_texture(&mut self, texture: Texture) -> Result<()> {
@@ -291,37 +262,17 @@ impl Gpu for Cuda {
     }
 
     fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
+        launch::launch(self.current()?, self.modules.handle(function)?, launch, parameters)
+    }
+
+    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
         let driver = self.current()?;
-        let function = self.handle(function)?;
-        let shared = u32::try_from(launch.shared.0)
-            .map_err(|_| unsupported(format!("no block can have {} of shared memory", launch.shared)))?;
-        // As one buffer with its size, so that the driver reads no more than there is, whatever the kernel declares.
-        let mut bytes = size_of_val(parameters);
-        let mut extra: [*mut c_void; 5] = [
-            calls::LAUNCH_BUFFER_POINTER,
-            parameters.as_ptr().cast_mut().cast(),
-            calls::LAUNCH_BUFFER_SIZE,
-            (&raw mut bytes).cast(),
-            calls::LAUNCH_END,
-        ];
-        let (no_parameters, stream) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the function is of a loaded module. The driver only reads `extra`, `bytes` and the parameters, and before
-        // the call returns. What the kernel itself does is on the device; it gets no pointer to memory that Rust manages.
-        unsafe {
-            driver.launch_kernel(
-                function,
-                launch.blocks,
-                1,
-                1,
-                launch.threads,
-                1,
-                1,
-                shared,
-                stream,
-                no_parameters,
-                extra.as_mut_ptr(),
-            )
+        let function = self.modules.handle_taking(function, parameters.len())?;
+        // A driver that does not tell is asked by the launch itself.
+        if device::launches_together(driver, self.device) == Some(false) {
+            return Err(launch::not_together());
         }
+        launch::together(driver, function, launch, parameters)
     }
 
     fn synchronize(&mut self) -> Result<()> {
@@ -332,19 +283,5 @@ impl Gpu for Cuda {
     fn mark(&mut self) -> Result<f64> {
         self.current()?;
         self.marks.mark(&self.driver)
-    }
-}
-
-fn symbol_name(name: &str) -> Result<CString> {
-    CString::new(name).map_err(|_| unsupported(format!("{name:?} is no name of a symbol")))
-}
-
-/// A symbol that the module does not have, by name. The driver says only "not found".
-fn absent(failed: Error, what: &str, name: &str) -> Error {
-    match failed {
-        Error::Call { call, code: code @ error::NOT_FOUND, name: symbol, lost, .. } => {
-            Error::Call { call, code, name: symbol, meaning: format!("the module has no {what} `{name}`"), lost }
-        }
-        other => other,
     }
 }

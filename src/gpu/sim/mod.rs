@@ -1,28 +1,32 @@
 //! A simulated GPU: it interprets the very PTX text that the driver gets, over a modelled memory hierarchy.
 //!
 //! Reading order: [`machine`] (what a machine file says), `model` (caches, translation, memory, clock, noise), `ptx` (text to
-//! instructions), `exec` (instructions to cycles), this file (the [`Gpu`] made of them). Since PTX is what is run, a
-//! compiler's faults cannot show here.
+//! instructions), `exec` (instructions to cycles), `launch` and `modules` (what a driver does besides), this file (the [`Gpu`]
+//! made of them). Since PTX is what is run, a compiler's faults cannot show here.
 
 mod exec;
+mod facts;
+mod launch;
 pub mod machine;
 pub mod model;
+mod modules;
 pub mod ptx;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{
     DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Resources,
     Result, Telemetry, Texture,
 };
 use crate::units::Bytes;
-use exec::{Fault, Grid, State};
+use exec::State;
 use machine::Machine;
-use model::banks::Banks;
 use model::clock::Clock;
-use model::hierarchy::{Hierarchy, Way};
+use model::hierarchy::Hierarchy;
 use model::memory::Memory;
-use ptx::{Entry, Op, Space};
+use model::texture::{self, Texels};
+use modules::{Callable, Loaded};
 
 /// Where device memory begins.
 const DEVICE_BASE: u64 = 1 << 33;
@@ -34,30 +38,12 @@ const LARGE_PAGE: u64 = 2 << 20;
 const SMALL_STEP: u64 = 512;
 /// Instructions after which a kernel is stopped: many times what the longest kernel of this program executes.
 const BUDGET: u64 = 1 << 32;
-/// Version of the driver interface that the simulator stands in for.
-const DRIVER_API: &str = "simulated";
-
-struct Loaded {
-    module: ptx::Module,
-    /// Addresses of its variables.
-    variables: HashMap<String, (u64, u64)>,
-}
-
-struct Callable {
-    module: usize,
-    name: String,
-    carveout: Option<u8>,
-    dynamic: u64,
-    /// Width of a bank that was asked for.
-    bank_width: Option<u64>,
-}
-
 /// A simulated GPU.
 pub struct Sim {
     machine: Machine,
     facts: DeviceFacts,
     state: State,
-    modules: Vec<Loaded>,
+    modules: Vec<Option<Loaded>>,
     functions: Vec<Callable>,
     next_device: u64,
     next_host: u64,
@@ -80,7 +66,7 @@ impl Sim {
             now: 0,
         };
         Sim {
-            facts: facts(&machine),
+            facts: facts::facts(&machine),
             machine,
             state,
             modules: Vec::new(),
@@ -153,72 +139,17 @@ impl Sim {
         }
     }
 
+    /// A handle of a texture.
+    fn bind(&mut self, texels: Texels) -> Texture {
+        let handle = self.next_texture;
+        self.next_texture += 1;
+        self.state.textures.insert(handle, texels);
+        Texture(handle)
+    }
+
     fn full() -> Error {
         let meaning = "more memory was written than a simulation may take; a smaller footprint does";
         Self::failed("write", 2, "CUDA_ERROR_OUT_OF_MEMORY", meaning, false)
-    }
-
-    /// Why this machine cannot run an entry, if it cannot.
-    fn missing(&self, entry: &Entry) -> Option<String> {
-        entry.code.iter().find_map(|inst| {
-            let (way, what) = match inst.op {
-                Op::Load(Space::GlobalNc) => (Way::GlobalNc, "ld.global.nc"),
-                Op::Texture => (Way::Texture, "tex"),
-                _ => return None,
-            };
-            (!self.state.hierarchy.has(way)).then(|| format!("the simulated {} has no {what}", self.facts.name))
-        })
-    }
-
-    /// The banks as a function sees them.
-    fn banks(&self, function: &Callable) -> Banks {
-        let shared = &self.machine.spec.shared;
-        let own = shared.modes.first().copied().unwrap_or(shared.bank_width).get();
-        Banks { count: shared.banks.get(), width: shared.bank_width.get(), word: function.bank_width.unwrap_or(own) }
-    }
-
-    /// Shared memory that each SM sets aside for a launch.
-    fn set_aside(&self, function: &Callable, shared: u64) -> u64 {
-        let spec = &self.machine.spec.shared;
-        let hint = u64::from(function.carveout.unwrap_or(0)) * spec.per_multiprocessor.0 / 100;
-        hint.max(shared + spec.reserved_per_block.0)
-    }
-}
-
-/// What the driver would say of a machine.
-fn facts(machine: &Machine) -> DeviceFacts {
-    let spec = &machine.spec;
-    let device = &spec.device;
-    let number = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    DeviceFacts {
-        name: device.name.clone(),
-        compute_capability: (device.compute_capability.0, device.compute_capability.1),
-        driver_api: DRIVER_API.into(),
-        multiprocessors: number(device.multiprocessors.get()),
-        cores_per_multiprocessor: device.cores_per_multiprocessor.map(|n| number(n.get())),
-        warp_size: 32,
-        max_threads_per_block: number(device.max_threads_per_block.get()),
-        max_threads_per_multiprocessor: number(device.max_threads_per_multiprocessor.get()),
-        max_blocks_per_multiprocessor: Some(number(device.max_blocks_per_multiprocessor.get())),
-        max_grid_blocks: i32::MAX as u32,
-        registers_per_block: number(device.registers_per_multiprocessor.get()),
-        registers_per_multiprocessor: number(device.registers_per_multiprocessor.get()),
-        shared_per_block: spec.shared.per_block.0,
-        shared_per_block_optin: spec.shared.per_block_optin.map(|s| s.0),
-        shared_per_multiprocessor: spec.shared.per_multiprocessor.0,
-        shared_reserved_per_block: Some(spec.shared.reserved_per_block.0),
-        constant_memory: 65536,
-        total_memory: device.memory.0,
-        free_memory: device.memory.0,
-        l2_size: device.l2.0,
-        clock_khz: number(spec.clock.mhz.get() * 1000),
-        memory_clock_khz: number(device.memory_clock_mhz.get() * 1000),
-        memory_bus_bits: number(device.memory_bus_bits.get()),
-        ecc: None,
-        virtual_memory: Some(false),
-        mapping_granularity: None,
-        max_linear_texture: Some(1 << 27),
-        ..DeviceFacts::default()
     }
 }
 
@@ -292,41 +223,28 @@ impl Gpu for Sim {
 
     fn load(&mut self, text: &str) -> Result<Module> {
         self.usable()?;
-        let module = ptx::module(text).map_err(|fault| Error::Compile {
-            code: 218,
-            name: "CUDA_ERROR_INVALID_PTX".into(),
-            log: format!("simulator: {fault}"),
-        })?;
-        if let Some(reason) = module.entries.values().find_map(|entry| self.missing(entry)) {
-            return Err(Error::Unsupported { reason });
-        }
-        let mut variables = HashMap::new();
-        for (name, bytes) in &module.variables {
-            let address = self.reserve((*bytes).max(1))?;
-            variables.insert(name.clone(), (address, *bytes));
-        }
-        self.modules.push(Loaded { module, variables });
-        Ok(Module(self.modules.len() - 1))
+        let module = self.compiled(text)?;
+        self.instance(Arc::new(module))
     }
 
-    fn load_again(&mut self, _: Module) -> Result<Module> {
-        todo!()
+    fn load_again(&mut self, module: Module) -> Result<Module> {
+        self.usable()?;
+        let module = Arc::clone(&self.loaded(module)?.module);
+        self.instance(module)
     }
 
-    fn unload(&mut self, _: Module) -> Result<()> {
-        todo!()
+    fn unload(&mut self, module: Module) -> Result<()> {
+        self.usable()?;
+        self.loaded(module)?;
+        let unloaded = self.modules[module.0].take();
+        unloaded.map_or(Ok(()), |loaded| self.give_back(&loaded.variables))
     }
 
-    fn resources(&mut self, _: Function) -> Result<Resources> {
-        todo!()
-    }
-
-    fn array(&mut self, _: u32, _: u32, _: &[u32]) -> Result<Texture> {
-        todo!()
-    }
-
-    fn launch_together(&mut self, _: Function, _: Launch, _: &[u64]) -> Result<()> {
-        todo!()
+    fn resources(&mut self, function: Function) -> Result<Resources> {
+        self.usable()?;
+        self.callable(function)?;
+        let reason = "a simulated machine runs PTX itself: no compiler gives it registers, and none spills";
+        Err(Error::Unsupported { reason: reason.into() })
     }
 
     fn machine_code(&self, _: Module) -> Option<&[u8]> {
@@ -335,8 +253,7 @@ impl Gpu for Sim {
 
     fn function(&mut self, module: Module, name: &str) -> Result<Function> {
         self.usable()?;
-        let known = self.modules.get(module.0).is_some_and(|m| m.module.entries.contains_key(name));
-        if !known {
+        if !self.loaded(module)?.module.entries.contains_key(name) {
             return Err(Self::failed("function", 500, "CUDA_ERROR_NOT_FOUND", format!("no entry `{name}`"), false));
         }
         self.functions.push(Callable {
@@ -351,7 +268,7 @@ impl Gpu for Sim {
 
     fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)> {
         self.usable()?;
-        let found = self.modules.get(module.0).and_then(|m| m.variables.get(name));
+        let found = self.loaded(module)?.variables.get(name);
         found
             .map(|&(address, bytes)| (DevicePtr(address), Bytes(bytes)))
             .ok_or_else(|| Self::failed("symbol", 500, "CUDA_ERROR_NOT_FOUND", format!("no variable `{name}`"), false))
@@ -359,6 +276,7 @@ impl Gpu for Sim {
 
     fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
         self.usable()?;
+        self.callable(function)?;
         match attribute {
             FunctionAttribute::Carveout(percent) => {
                 if self.machine.spec.cache.values().all(|c| c.configuration.is_empty()) {
@@ -394,88 +312,53 @@ impl Gpu for Sim {
         Ok(())
     }
 
-    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, _texel: Bytes) -> Result<Texture> {
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
         self.usable()?;
+        let texel = match texel.0 {
+            1 => 1,
+            4 => 4,
+            _ => {
+                let reason = format!("textures are made of texels of 1 or 4 B, not of {texel}");
+                return Err(Error::Unsupported { reason });
+            }
+        };
         self.inside("texture", memory, bytes.0)?;
-        let handle = self.next_texture;
-        self.next_texture += 1;
-        self.state.textures.insert(handle, (memory.0, bytes.0));
-        Ok(Texture(handle))
+        Ok(self.bind(Texels::Linear { base: memory.0, bytes: bytes.0, texel }))
+    }
+
+    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture> {
+        self.usable()?;
+        let (columns, rows) = (u64::from(width), u64::from(height));
+        if width == 0 || height == 0 || texels.len() as u64 != columns * rows {
+            let reason = format!("{} texels are no array of {width} x {height}", texels.len());
+            return Err(Error::Unsupported { reason });
+        }
+        let base = self.reserve(texture::array_bytes(columns, rows))?;
+        for (number, texel) in (0..).zip(texels) {
+            let at = base + texture::place(number % columns, number / columns, columns);
+            if self.state.memory.write(at, &texel.to_le_bytes()).is_err() {
+                self.free(DevicePtr(base))?;
+                return Err(Self::full());
+            }
+        }
+        Ok(self.bind(Texels::Array { base, width: columns, height: rows }))
     }
 
     fn destroy_texture(&mut self, texture: Texture) -> Result<()> {
         self.usable()?;
-        self.state.textures.remove(&texture.0);
-        Ok(())
+        match self.state.textures.remove(&texture.0) {
+            Some(Texels::Linear { .. }) => Ok(()),
+            Some(Texels::Array { base, .. }) => self.free(DevicePtr(base)),
+            None => Err(Error::Unsupported { reason: format!("texture {:#x} is not of this device", texture.0) }),
+        }
     }
 
     fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
-        self.usable()?;
-        let invalid = |what: String| Self::failed("launch", 1, "CUDA_ERROR_INVALID_VALUE", what, false);
-        let function = &self.functions[function.0];
-        let loaded = &self.modules[function.module];
-        let entry = &loaded.module.entries[&function.name];
-        let shared = entry.shared + launch.shared.0;
-        if launch.threads == 0 || launch.threads > self.facts.max_threads_per_block || launch.blocks == 0 {
-            return Err(invalid(format!("{} blocks of {} threads cannot be launched", launch.blocks, launch.threads)));
-        }
-        if shared > function.dynamic.max(self.facts.shared_per_block) {
-            return Err(invalid(format!("{} of shared memory were not asked for", Bytes(shared))));
-        }
-        if parameters.len() != entry.parameters.len() {
-            return Err(invalid(format!(
-                "`{}` has {} parameters, not {}",
-                entry.name,
-                entry.parameters.len(),
-                parameters.len()
-            )));
-        }
-        let spec = &self.machine.spec;
-        let by_shared = spec.shared.per_multiprocessor.0 / (shared + spec.shared.reserved_per_block.0).max(1);
-        let by_threads = u64::from(self.facts.max_threads_per_multiprocessor / launch.threads.next_multiple_of(32));
-        let resident = spec.device.max_blocks_per_multiprocessor.get().min(by_shared).min(by_threads).max(1);
-        let is_constant = |name: &str| loaded.variables.get(name).copied();
-        // In the constant space addresses count from the first variable on.
-        let constants = loaded.module.variables.first().and_then(|(name, _)| is_constant(name)).map_or(0, |v| v.0);
-        let symbols = entry
-            .symbols
-            .iter()
-            .filter_map(|(slot, name)| Some((*slot, is_constant(name)?.0.wrapping_sub(constants))))
-            .collect();
-        let grid = Grid {
-            entry,
-            symbols,
-            constants,
-            parameters,
-            blocks: launch.blocks,
-            threads: launch.threads,
-            shared,
-            sms: self.facts.multiprocessors,
-            resident: resident as u32,
-            pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get(), spec.pipeline.barrier.get()],
-            shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
-            banks: self.banks(function),
-            host: (spec.memory.host_cycles.get(), HOST_BASE),
-            budget: self.budget,
-        };
-        let set_aside = self.set_aside(function, shared);
-        self.state.hierarchy.begin(set_aside);
-        exec::run(&mut self.state, &grid).map_err(|fault| {
-            let error = match fault {
-                Fault::Illegal(what) => {
-                    Self::failed("launch", 700, "CUDA_ERROR_ILLEGAL_ADDRESS", what.to_string(), true)
-                }
-                Fault::Endless(budget) => {
-                    let meaning = format!("kernel `{}` did not end after {budget} instructions", function.name);
-                    Self::failed("launch", 702, "CUDA_ERROR_LAUNCH_TIMEOUT", meaning, true)
-                }
-                Fault::Memory => Self::full(),
-            };
-            if error.is_lost() {
-                self.lost = Some(error.clone());
-            }
-            error
-        })
+        self.run(function, launch, parameters, false)
+    }
+
+    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
+        self.run(function, launch, parameters, true)
     }
 
     fn synchronize(&mut self) -> Result<()> {

@@ -16,13 +16,19 @@ const PCI: [&str; 2] = ["0000:5D:00.0", "0000:1B:00.0"];
 
 /// Memory of a device.
 pub const TOTAL: usize = 150_110_011_392;
+/// SMs, and threads that each holds at a time.
+pub const MULTIPROCESSORS: u32 = 132;
+pub const THREADS: u32 = 2048;
 /// Shared memory of a block after asking for more.
 pub const SHARED_OPTIN: u32 = 232_448;
 /// Widest linear texture of 32-bit texels.
 pub const MAX_TEXELS: u64 = 1 << 28;
 
+/// `CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH`.
+const COOPERATIVE_LAUNCH: i32 = 95;
+
 /// Attributes by their number in `cuda.h`, with the values of an H200.
-const ATTRIBUTES: [(i32, i32); 26] = [
+const ATTRIBUTES: [(i32, i32); 27] = [
     (1, 1024),
     (5, i32::MAX),
     (8, 49_152),
@@ -30,14 +36,14 @@ const ATTRIBUTES: [(i32, i32); 26] = [
     (10, 32),
     (12, 65_536),
     (13, 1_980_000),
-    (16, 132),
+    (16, MULTIPROCESSORS as i32),
     (17, 0),
     (18, 0),
     (32, 1),
     (36, 3_201_000),
     (37, 6144),
     (38, 62_914_560),
-    (39, 2048),
+    (39, THREADS as i32),
     (69, 134_217_728),
     (75, 9),
     (76, 0),
@@ -45,6 +51,7 @@ const ATTRIBUTES: [(i32, i32); 26] = [
     (80, 1),
     (81, 233_472),
     (82, 65_536),
+    (COOPERATIVE_LAUNCH, 1),
     (97, SHARED_OPTIN as i32),
     (102, 1),
     (106, 32),
@@ -151,6 +158,11 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, d
     initialized(|_| {
         index(device)?;
         let (_, told) = ATTRIBUTES.into_iter().find(|&(number, _)| number == attribute).ok_or(INVALID_VALUE)?;
+        let told = match (attribute, fault()) {
+            (COOPERATIVE_LAUNCH, Fault::NoCooperation) => 0,
+            (COOPERATIVE_LAUNCH, Fault::CooperationRefused) => return Err(INVALID_VALUE),
+            _ => told,
+        };
         // SAFETY: by the contract of `cuda.h`.
         unsafe { value.write(told) };
         Ok(())
@@ -188,12 +200,15 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, dev
     })
 }
 
-/// `cuDevicePrimaryCtxRelease`. What is left in the context goes with it.
+/// `cuDevicePrimaryCtxRelease`. With the last context all must have been given back.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: i32) -> Code {
     initialized(|model| {
         let index = index(device)?;
         model.retained[index] = model.retained[index].checked_sub(1).ok_or(INVALID_CONTEXT)?;
+        if model.retained == [0, 0] {
+            model.must_be_empty();
+        }
         Ok(())
     })
 }

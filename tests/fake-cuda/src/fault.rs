@@ -31,6 +31,16 @@ pub enum Fault {
     NoCarveout,
     /// `no-bank-choice`: the device refuses to choose banks.
     NoBankChoice,
+    /// `no-cooperation`: the device says that it launches no blocks together.
+    NoCooperation,
+    /// `cooperation-refused`: the device does not say so, and `cuLaunchCooperativeKernel` refuses.
+    CooperationRefused,
+    /// `copy-fails`: `cuMemcpy2D` fails.
+    CopyFails,
+    /// `texture-fails`: `cuTexObjectCreate` fails.
+    TextureFails,
+    /// `unload-fails`: `cuModuleUnload` unloads, and gives the result of an earlier launch.
+    UnloadFails,
     /// `mig`: the first device is an instance of a divided GPU.
     Mig,
 }
@@ -52,6 +62,11 @@ pub fn fault() -> Fault {
         "no-linker" => Fault::NoLinker,
         "no-carveout" => Fault::NoCarveout,
         "no-bank-choice" => Fault::NoBankChoice,
+        "no-cooperation" => Fault::NoCooperation,
+        "cooperation-refused" => Fault::CooperationRefused,
+        "copy-fails" => Fault::CopyFails,
+        "texture-fails" => Fault::TextureFails,
+        "unload-fails" => Fault::UnloadFails,
         "mig" => Fault::Mig,
         other => {
             eprintln!("fake-cuda: there is no fault `{other}`");

@@ -3,13 +3,13 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::device::MAX_TEXELS;
+use crate::device::{MAX_TEXELS, MULTIPROCESSORS, THREADS};
 use crate::fault::{Fault, fault};
-use crate::model::in_context;
-use crate::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::model::{Model, in_context};
+use crate::{Code, INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SUPPORTED, OUT_OF_MEMORY};
 
 const ILLEGAL_ADDRESS: Code = 700;
-const LAUNCH_OUT_OF_RESOURCES: Code = 701;
+const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
 
 /// `CUDA_RESOURCE_DESC`, with the union as its only used member and its reserved words, as large as the header's.
 #[repr(C)]
@@ -22,6 +22,7 @@ pub struct ResourceDescription {
 #[repr(C)]
 #[derive(Clone, Copy)]
 union ResourceUnion {
+    array: *mut c_void,
     linear: Linear,
     reserved: [i32; 32],
 }
@@ -58,20 +59,41 @@ pub unsafe extern "C" fn cuTexObjectCreate(
         let mut expected = [0; 26];
         // Read as integers.
         expected[TEXTURE_FLAGS] = 1;
-        let sound = resource.kind == 2
-            && (linear.format, linear.channels) == (3, 1)
-            && linear.address.is_multiple_of(512)
-            && linear.bytes as u64 / 4 <= MAX_TEXELS
-            && model.holds(linear.address, linear.bytes as u64)
-            && words[size_of::<Linear>() / 4..].iter().all(|&word| word == 0)
+        let (array, used, sound) = match resource.kind {
+            0 => {
+                // Beyond the edge is what is at the edge.
+                expected[..3].fill(1);
+                // SAFETY: as above.
+                let array = unsafe { resource.union.array }.addr();
+                (Some(array), size_of::<*mut c_void>(), model.arrays.contains_key(&array))
+            }
+            2 => {
+                let texel = match linear.format {
+                    1 => 1,
+                    3 => 4,
+                    _ => return Err(INVALID_VALUE),
+                };
+                let sound = linear.channels == 1
+                    && linear.address.is_multiple_of(512)
+                    && linear.bytes as u64 / texel <= MAX_TEXELS
+                    && model.holds(linear.address, linear.bytes as u64);
+                (None, size_of::<Linear>(), sound)
+            }
+            _ => return Err(INVALID_VALUE),
+        };
+        let sound = sound
+            && words[used / 4..].iter().all(|&word| word == 0)
             && resource.flags == 0
             && description == expected
             && view.is_null();
         if !sound {
             return Err(INVALID_VALUE);
         }
+        if fault() == Fault::TextureFails {
+            return Err(OUT_OF_MEMORY);
+        }
         let handle = model.handle() as u64;
-        model.textures.insert(handle);
+        model.textures.insert(handle, array);
         // SAFETY: by the contract of `cuda.h`.
         unsafe { texture.write(handle) };
         Ok(())
@@ -81,7 +103,13 @@ pub unsafe extern "C" fn cuTexObjectCreate(
 /// `cuTexObjectDestroy`
 #[unsafe(no_mangle)]
 pub extern "C" fn cuTexObjectDestroy(texture: u64) -> Code {
-    in_context(|model| if model.textures.remove(&texture) { Ok(()) } else { Err(INVALID_VALUE) })
+    in_context(|model| {
+        if model.textures.remove(&texture).is_none() {
+            model.must_be_new("texture", texture as usize);
+            return Err(INVALID_VALUE);
+        }
+        Ok(())
+    })
 }
 
 /// `cuLaunchKernel`
@@ -102,33 +130,77 @@ pub unsafe extern "C" fn cuLaunchKernel(
     extra: *mut *mut c_void,
 ) -> Code {
     in_context(|model| {
-        let function = model.functions.get(&function.addr()).ok_or(INVALID_HANDLE)?;
-        let threads = block_x.checked_mul(block_y).and_then(|n| n.checked_mul(block_z)).ok_or(INVALID_VALUE)?;
-        if grid_x == 0 || grid_y == 0 || grid_z == 0 || !(1..=1024).contains(&threads) {
-            return Err(INVALID_VALUE);
-        }
-        if shared_bytes > function.max_shared {
-            return Err(INVALID_VALUE);
-        }
+        let shape = [grid_x, grid_y, grid_z, block_x, block_y, block_z];
+        let (_, parameter_bytes) = checked(model, function, shape, shared_bytes)?;
         // Parameters come one way or the other. Those that come as a buffer must be as many as the kernel has.
         let given = match (parameters.is_null(), extra.is_null()) {
             (true, true) => 0,
             // SAFETY: by the contract of `cuda.h`.
             (true, false) => unsafe { buffer_size(extra) }?,
-            (false, true) => function.parameter_bytes,
+            (false, true) => parameter_bytes,
             (false, false) => return Err(INVALID_VALUE),
         };
-        if given != function.parameter_bytes {
+        if given != parameter_bytes {
             return Err(INVALID_VALUE);
         }
-        match fault() {
-            Fault::LaunchFails => return Err(LAUNCH_OUT_OF_RESOURCES),
-            Fault::Asynchronous => model.poisoned = Some(ILLEGAL_ADDRESS),
-            _ => {}
-        }
-        model.clock += 1;
-        Ok(())
+        launched(model)
     })
+}
+
+/// `cuLaunchCooperativeKernel`
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuLaunchCooperativeKernel"))]
+#[allow(clippy::too_many_arguments, reason = "as many as in `cuda.h`")]
+pub unsafe extern "C" fn cuLaunchCooperativeKernel(
+    function: *mut c_void,
+    grid_x: u32,
+    grid_y: u32,
+    grid_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    shared_bytes: u32,
+    _stream: *mut c_void,
+    parameters: *mut *mut c_void,
+) -> Code {
+    in_context(|model| {
+        let shape = [grid_x, grid_y, grid_z, block_x, block_y, block_z];
+        let (threads, parameter_bytes) = checked(model, function, shape, shared_bytes)?;
+        if fault() == Fault::CooperationRefused {
+            return Err(NOT_SUPPORTED);
+        }
+        if u64::from(grid_x) * u64::from(grid_y) * u64::from(grid_z) > u64::from(MULTIPROCESSORS * (THREADS / threads))
+        {
+            return Err(COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+        for i in 0..parameter_bytes / 8 {
+            // SAFETY: by the contract of `cuda.h` there is a pointer for each parameter, and each has 8 bytes.
+            let _ = unsafe { parameters.add(i).read().cast::<u64>().read_volatile() };
+        }
+        launched(model)
+    })
+}
+
+/// Threads of a block, and the bytes of the parameters, of a launch that can be.
+fn checked(model: &Model, function: *mut c_void, shape: [u32; 6], shared_bytes: u32) -> Result<(u32, usize), Code> {
+    let function = model.functions.get(&function.addr()).ok_or(INVALID_HANDLE)?;
+    let [grid @ .., x, y, z] = shape;
+    let threads = x.checked_mul(y).and_then(|n| n.checked_mul(z)).ok_or(INVALID_VALUE)?;
+    if grid.contains(&0) || !(1..=1024).contains(&threads) || shared_bytes > function.max_shared {
+        return Err(INVALID_VALUE);
+    }
+    Ok((threads, function.parameter_bytes))
+}
+
+/// A launch has happened, as the fault has it.
+fn launched(model: &mut Model) -> Result<(), Code> {
+    match fault() {
+        Fault::LaunchFails => return Err(LAUNCH_OUT_OF_RESOURCES),
+        Fault::Asynchronous => model.poisoned = Some(ILLEGAL_ADDRESS),
+        _ => {}
+    }
+    model.clock += 1;
+    Ok(())
 }
 
 /// The size of the parameters in a list of `CU_LAUNCH_PARAM_…`.

@@ -7,6 +7,7 @@
 #![allow(non_snake_case, reason = "the driver's names")]
 #![allow(clippy::missing_safety_doc, reason = "every function has the contract that `cuda.h` gives it")]
 
+mod array;
 mod device;
 mod fault;
 mod launch;
@@ -24,11 +25,13 @@ const SUCCESS: Code = 0;
 const INVALID_VALUE: Code = 1;
 const OUT_OF_MEMORY: Code = 2;
 const NOT_INITIALIZED: Code = 3;
+const LAUNCH_OUT_OF_RESOURCES: Code = 701;
+const NOT_SUPPORTED: Code = 801;
 const INVALID_CONTEXT: Code = 201;
 const INVALID_HANDLE: Code = 400;
 
 /// Name and description of every result that the stand-in gives, but one.
-const RESULTS: [(Code, &str, &str); 15] = [
+const RESULTS: [(Code, &str, &str); 16] = [
     (SUCCESS, "CUDA_SUCCESS", "no error"),
     (INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"),
     (OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"),
@@ -41,8 +44,9 @@ const RESULTS: [(Code, &str, &str); 15] = [
     (INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"),
     (500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"),
     (700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
-    (701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
-    (801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"),
+    (LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
+    (720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"),
+    (NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"),
     (999, "CUDA_ERROR_UNKNOWN", "unknown error"),
 ];
 

@@ -6,11 +6,10 @@ use std::ptr;
 use crate::fault::{Fault, fault};
 use crate::model::in_context;
 use crate::module::{IMAGE_MAGIC, is_ptx};
-use crate::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
 
 const INVALID_PTX: Code = 218;
 const JIT_COMPILER_NOT_FOUND: Code = 221;
-const NOT_SUPPORTED: Code = 801;
 
 /// What the compiler says of a text that it rejects.
 const LOG: &str =

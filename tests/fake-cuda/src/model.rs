@@ -1,7 +1,7 @@
 //! What the stand-in remembers.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::{Code, INVALID_CONTEXT, NOT_INITIALIZED};
@@ -24,10 +24,17 @@ pub struct Module {
     pub variables: HashMap<String, u64>,
 }
 
-/// A function: the bytes of its parameters, and the dynamic shared memory that it has been given.
+/// A function: its module, the bytes of its parameters, and the dynamic shared memory that it has been given.
 pub struct Function {
+    pub module: usize,
     pub parameter_bytes: usize,
     pub max_shared: u32,
+}
+
+/// A CUDA array of 32-bit texels, row by row.
+pub struct Array {
+    pub width: usize,
+    pub texels: Vec<u32>,
 }
 
 /// Everything.
@@ -39,7 +46,9 @@ pub struct Model {
     pub modules: HashMap<usize, Module>,
     pub functions: HashMap<usize, Function>,
     pub links: HashMap<usize, crate::link::Link>,
-    pub textures: HashSet<u64>,
+    pub arrays: HashMap<usize, Array>,
+    /// The array of each texture that reads one.
+    pub textures: HashMap<u64, Option<usize>>,
     /// Time of each event's record.
     pub events: HashMap<usize, Option<u32>>,
     pub clock: u32,
@@ -63,7 +72,34 @@ impl Model {
 
     /// Bytes of device memory in use.
     pub fn used(&self) -> u64 {
-        self.allocations.values().filter(|a| !a.pinned).map(|a| a.bytes).sum()
+        let arrays: usize = self.arrays.values().map(|array| 4 * array.texels.len()).sum();
+        self.allocations.values().filter(|a| !a.pinned).map(|a| a.bytes).sum::<u64>() + arrays as u64
+    }
+
+    /// Ends the process if a handle was given and has been taken back: what is destroyed twice is a mistake that a driver
+    /// need not notice.
+    pub fn must_be_new(&self, what: &str, handle: usize) {
+        if (1..=self.last_handle).contains(&handle) {
+            eprintln!("fake-cuda: {what} {handle:#x} is destroyed twice");
+            std::process::abort()
+        }
+    }
+
+    /// Ends the process if anything is left that should have been given back.
+    pub fn must_be_empty(&self) {
+        let left = [
+            ("allocations", self.allocations.len()),
+            ("modules", self.modules.len()),
+            ("links", self.links.len()),
+            ("arrays", self.arrays.len()),
+            ("textures", self.textures.len()),
+            ("events", self.events.len()),
+        ];
+        // After a fault nothing can be given back.
+        if self.poisoned.is_none() && left.iter().any(|&(_, count)| count > 0) {
+            eprintln!("fake-cuda: left in a context that is released: {left:?}");
+            std::process::abort()
+        }
     }
 }
 

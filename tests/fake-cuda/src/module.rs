@@ -9,7 +9,7 @@ use crate::fault::{Fault, fault};
 use crate::link::{Log, compile};
 use crate::memory::allocate;
 use crate::model::{Function, Module, in_context};
-use crate::{Code, INVALID_HANDLE, INVALID_VALUE};
+use crate::{Code, INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES};
 
 const INVALID_IMAGE: Code = 200;
 const NOT_FOUND: Code = 500;
@@ -65,11 +65,16 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(module: *mut c_void) -> Code {
     in_context(|model| {
-        let module = model.modules.remove(&module.addr()).ok_or(INVALID_HANDLE)?;
+        let handle = module.addr();
+        let Some(module) = model.modules.remove(&handle) else {
+            model.must_be_new("module", handle);
+            return Err(INVALID_HANDLE);
+        };
         for address in module.variables.values() {
             model.allocations.remove(address);
         }
-        Ok(())
+        model.functions.retain(|_, function| function.module != handle);
+        if fault() == Fault::UnloadFails { Err(LAUNCH_OUT_OF_RESOURCES) } else { Ok(()) }
     })
 }
 
@@ -86,7 +91,8 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         let text = &model.modules.get(&module.addr()).ok_or(INVALID_HANDLE)?.text;
         let parameter_bytes = parameter_bytes(text, &name).ok_or(NOT_FOUND)?;
         let handle = model.handle();
-        model.functions.insert(handle, Function { parameter_bytes, max_shared: SHARED_DEFAULT });
+        let module = module.addr();
+        model.functions.insert(handle, Function { module, parameter_bytes, max_shared: SHARED_DEFAULT });
         // SAFETY: by the contract of `cuda.h`.
         unsafe { function.write(ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -133,6 +139,23 @@ pub extern "C" fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, valu
             9 if value <= 100 && fault() != Fault::NoCarveout => {}
             _ => return Err(INVALID_VALUE),
         }
+        Ok(())
+    })
+}
+
+/// `cuFuncGetAttribute`: local memory and registers, as a compiler may give them.
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuFuncGetAttribute"))]
+pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut i32, attribute: i32, function: *mut c_void) -> Code {
+    in_context(|model| {
+        model.functions.get(&function.addr()).ok_or(INVALID_HANDLE)?;
+        let told = match attribute {
+            3 => 128,
+            4 => 40,
+            _ => return Err(INVALID_VALUE),
+        };
+        // SAFETY: by the contract of `cuda.h`.
+        unsafe { value.write(told) };
         Ok(())
     })
 }

@@ -12,6 +12,7 @@ use crate::gpu::sim::model::banks::Banks;
 use crate::gpu::sim::model::clock::Clock;
 use crate::gpu::sim::model::hierarchy::Hierarchy;
 use crate::gpu::sim::model::memory::Memory;
+use crate::gpu::sim::model::texture::Texels;
 use crate::gpu::sim::ptx::{Entry, Fault as TextFault};
 
 /// Between two launches, in cycles: about what a driver takes.
@@ -27,10 +28,25 @@ pub(in crate::gpu::sim) struct State {
     pub clock: Clock,
     /// Allocations: first address and bytes, ascending.
     pub allocations: Vec<(u64, u64)>,
-    /// Textures: memory and bytes by handle.
-    pub textures: HashMap<u64, (u64, u64)>,
+    /// Textures, by handle.
+    pub textures: HashMap<u64, Texels>,
     /// Cycles since the machine was switched on.
     pub now: u64,
+}
+
+/// What lanes of a warp cost each other that do not want the same, or that want it for themselves. In cycles, but for the first.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::gpu::sim) struct LaneCosts {
+    /// Bytes of a transaction of a request to a cache of the SM.
+    pub coalescing: u64,
+    /// For each further transaction.
+    pub transaction: u64,
+    /// For each further word of constant memory.
+    pub constant_word: u64,
+    /// For each further lane whose atomic is on a word of global memory that another lane's is on.
+    pub atomic: u64,
+    /// The same of shared memory.
+    pub shared_atomic: u64,
 }
 
 /// What a launch is made of.
@@ -59,6 +75,8 @@ pub(in crate::gpu::sim) struct Grid<'a> {
     pub shared_cycles: [u64; 2],
     /// Banks of shared memory.
     pub banks: Banks,
+    /// What lanes cost each other.
+    pub lanes: LaneCosts,
     /// Latency of pinned host memory, and where it begins.
     pub host: (u64, u64),
     /// Instructions after which the kernel is stopped.

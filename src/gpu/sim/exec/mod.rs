@@ -3,9 +3,10 @@
 //! Time passes where an instruction waits for an operand, so a kernel that reads the clock before the load has come back
 //! measures nonsense here as on the chip.
 
+mod access;
 mod alu;
 mod issue;
 mod launch;
 mod warp;
 
-pub(super) use launch::{Fault, Grid, State, run};
+pub(super) use launch::{Fault, Grid, LaneCosts, State, run};

@@ -85,6 +85,7 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
             format!("found {lines} lines in all caches of all SMs, allowed are {MOST_LINES}"),
         ));
     }
+    power_of_two("pipeline", "coalescing", spec.pipeline.coalescing.get(), 32)?;
     paths(spec)?;
     unified(spec)?;
     if spec.device.memory.0 < LEAST_MEMORY {

@@ -118,6 +118,17 @@ pub struct Pipeline {
     pub issue: Whole<1, 100>,
     /// Cycles that a barrier takes once everybody has arrived.
     pub barrier: Whole<1, 1000>,
+    /// Bytes of memory that the lanes of a warp get by one transaction where a cache of the SM is asked first: a power of two
+    /// from 32 on; 32 if absent. Requests that go straight to a cache of the device are divided into sectors of 32 B.
+    pub coalescing: Whole<32, 1024>,
+    /// Cycles for each further transaction; 1 if absent.
+    pub transaction: Whole<0, 1000>,
+    /// Cycles for each further word of constant memory that lanes want by addresses that may differ; 4 if absent, which is
+    /// assumed. (CUDA C Programming Guide, constant memory: as many separate requests as there are different addresses.)
+    pub constant_word: Whole<0, 1000>,
+    /// Cycles for each further lane whose atomic is on the same word of global memory; 1 if absent, as on Kepler (NVIDIA's white
+    /// paper on the GK110, recalled: one operation per clock on a common address).
+    pub atomic: Whole<0, 1000>,
     /// Sources.
     pub sources: Sources,
 }
@@ -129,6 +140,10 @@ impl Default for Pipeline {
             arithmetic: whole(6),
             issue: Whole::new(1).expect("in range"),
             barrier: Whole::new(20).expect("in range"),
+            coalescing: Whole::new(32).expect("in range"),
+            transaction: Whole::new(1).expect("in range"),
+            constant_word: Whole::new(4).expect("in range"),
+            atomic: Whole::new(1).expect("in range"),
             sources: Sources::new(),
         }
     }
@@ -362,6 +377,9 @@ pub struct Shared {
     pub modes: Vec<Whole<4, 8>>,
     /// Cycles for each further row that a bank must give.
     pub conflict: Delay,
+    /// Cycles for each further lane whose atomic is on the same word; those of `conflict` if absent, since each such lane needs
+    /// the bank for itself.
+    pub atomic: Option<Delay>,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,

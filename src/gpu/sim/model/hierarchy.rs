@@ -214,6 +214,12 @@ impl Hierarchy {
         self.routes[way as usize].is_some()
     }
 
+    /// Whether a cache of the SM is the first that is asked on this way.
+    pub fn begins_in_sm(&self, way: Way) -> bool {
+        let first = self.routes[way as usize].as_ref().and_then(|route| route.levels.first());
+        first.is_some_and(|level| self.kinds[level.cache].scope == Scope::Sm)
+    }
+
     /// A launch begins: SMs begin with empty caches, of the shape that leaves `shared` bytes to shared memory.
     pub fn begin(&mut self, shared: u64) {
         self.epoch += 1;

@@ -1,4 +1,4 @@
-//! The modelled memory of a machine: caches, address translation, banks, memory, clock and noise. Mechanism only; no
+//! The modelled memory of a machine: caches, address translation, banks, textures, memory, clock and noise. Mechanism only; no
 //! module here knows what an experiment asks.
 
 pub mod banks;
@@ -8,6 +8,7 @@ pub mod hierarchy;
 pub mod memory;
 mod noise;
 mod policy;
+pub mod texture;
 
 /// Mixes the bits of a number (the finalizer of SplitMix64: Steele, Lea and Flood, 2014).
 pub(super) fn mix(value: u64) -> u64 {

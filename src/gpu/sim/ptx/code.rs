@@ -192,8 +192,10 @@ pub enum Op {
     Store(Space),
     /// Atomic on a + offset with b (and c), in shared memory if so.
     Atomic(Atomic, bool),
-    /// Texel b of texture a.
-    Texture,
+    /// Texel b (and c) of texture a, which has so many dimensions.
+    Texture(u8),
+    /// a * b + c, in floating point. No machine here has a unit for it.
+    Fma,
     /// Waits for the block.
     Barrier,
     /// Waits for the warp.

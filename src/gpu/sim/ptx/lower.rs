@@ -268,7 +268,7 @@ impl Lowering {
                     *place = self.source(operand, kind, line)?;
                 }
             }
-            Form::Texture => {
+            Form::Texture(dimensions) => {
                 count(2)?;
                 let (Operand::List(results), Operand::At { base: Some(texture), coordinates, .. }) =
                     (&operands[0], &operands[1])
@@ -278,9 +278,10 @@ impl Lowering {
                         "a texture load takes a list of results and a texture with a coordinate",
                     ));
                 };
-                let [coordinate] = coordinates.as_slice() else {
-                    return Err(Fault::at(line, "a linear texture has one coordinate"));
-                };
+                if coordinates.len() != dimensions {
+                    let what = format!("`{}` takes {dimensions} coordinates, not {}", text.opcode, coordinates.len());
+                    return Err(Fault::at(line, what));
+                }
                 let [first, others @ ..] = results.as_slice() else {
                     return Err(Fault::at(line, "a texture load has four results"));
                 };
@@ -290,7 +291,9 @@ impl Lowering {
                 }
                 inst.to = self.register(first, line)?;
                 inst.from[0] = self.register(&Operand::Name(texture.clone()), line)?;
-                inst.from[1] = self.source(coordinate, kind, line)?;
+                for (place, coordinate) in inst.from[1..].iter_mut().zip(coordinates) {
+                    *place = self.source(coordinate, kind, line)?;
+                }
             }
             Form::Branch => {
                 count(1)?;

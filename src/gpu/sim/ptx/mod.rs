@@ -1,7 +1,8 @@
 //! PTX text, read as far as kernels that measure memory use it: [`parse`] makes statements of text, `lower.rs` makes
 //! instructions of them that can be executed. What is not known is an error that names it and its line.
 //!
-//! The reference is NVIDIA's PTX ISA. Left out: floating point, 16-bit and packed types, calls, predicated vectors.
+//! The reference is NVIDIA's PTX ISA. Left out: floating point (but for what moves its bits, and `fma.rn.f32`, which is read so
+//! that it can be refused for what it is), 16-bit and packed types, calls, predicated vectors.
 
 mod code;
 mod lex;

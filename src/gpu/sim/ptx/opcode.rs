@@ -26,8 +26,8 @@ pub(super) enum Form {
     Store,
     /// Result (if so), address, then so many sources.
     Atomic(bool, usize),
-    /// List of results, then texture and coordinate.
-    Texture,
+    /// List of results, then texture and so many coordinates.
+    Texture(usize),
     /// A label.
     Branch,
     /// Nothing that matters.
@@ -90,12 +90,16 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
         ("bar", ["sync"]) | ("barrier", ["sync"]) => return bare(Op::Barrier),
         ("bar", ["warp", "sync"]) => return bare(Op::WarpBarrier),
         ("membar" | "fence", _) => return bare(Op::Fence),
-        ("tex", ["1d", "v4", "u32" | "s32", "s32"]) => {
-            return Some(Decoded { op: Op::Texture, kind: BYTE4, form: Form::Texture });
+        ("tex", [shape @ ("1d" | "2d"), "v4", "u32" | "s32", "s32"]) => {
+            let dimensions = if *shape == "1d" { 1 } else { 2 };
+            return Some(Decoded { op: Op::Texture(dimensions), kind: BYTE4, form: Form::Texture(dimensions.into()) });
         }
+        ("fma", ["rn", "f32"]) => return Some(Decoded { op: Op::Fma, kind: BYTE4, form: Form::Plain(3) }),
         _ => {}
     }
     let (last, inner) = modifiers.split_last()?;
+    // Of what only moves bits, a number of floating point is 32 of them.
+    let last = if *last == "f32" && matches!(*name, "mov" | "ld" | "st") { &"b32" } else { last };
     if *last == "pred" {
         let op = match (*name, inner) {
             ("mov", []) => (Op::Mov, 1),
@@ -147,11 +151,13 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             // The member mask, the last source, changes nothing here: diverged lanes do not take part anyway.
             plain(Op::Shuffle(mode), 4)
         }
-        // Vectors are known of shared memory, whose banks they show.
+        // Vectors are known of shared memory, whose banks they show, and of global memory.
         ("ld", [space @ .., vector @ ("v2" | "v4")]) => {
             let elements = if *vector == "v2" { 2 } else { 4 };
-            let known = space_of(space)? == Space::Shared && elements * usize::from(kind.bytes) <= 16;
-            known.then_some(Decoded { op: Op::Load(Space::Shared), kind, form: Form::VectorLoad(elements) })
+            let space = space_of(space)?;
+            let known = !matches!(space, Space::Constant | Space::Local | Space::Parameter);
+            let fits = elements * usize::from(kind.bytes) <= 16;
+            (known && fits).then_some(Decoded { op: Op::Load(space), kind, form: Form::VectorLoad(elements) })
         }
         ("ld", space) => Some(Decoded { op: Op::Load(space_of(space)?), kind, form: Form::Load }),
         ("st", space) => Some(Decoded { op: Op::Store(space_of(space)?), kind, form: Form::Store }),

@@ -285,7 +285,7 @@ impl Reader {
         let line = self.line();
         let directive = self.word()?;
         let kind = directive.trim_start_matches('.').to_owned();
-        if bytes_of(&kind).is_none() && kind != "pred" {
+        if bytes_of(&kind).is_none() && !["pred", "f32"].contains(&kind.as_str()) {
             return Err(Fault::at(line, format!("registers of type `{directive}` are not known")));
         }
         loop {
@@ -358,6 +358,10 @@ pub(super) fn bytes_of(kind: &str) -> Option<u64> {
 }
 
 fn number(word: &str) -> Option<u64> {
+    // The bits of a number of floating point.
+    if let Some(bits) = word.strip_prefix("0f").or_else(|| word.strip_prefix("0F")) {
+        return u32::from_str_radix(bits, 16).ok().filter(|_| bits.len() == 8).map(u64::from);
+    }
     let word = word.strip_suffix('U').unwrap_or(word);
     match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16).ok(),
