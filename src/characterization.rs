@@ -133,6 +133,50 @@ impl Default for Suite {
     }
 }
 
+impl Suite {
+    /// What makes it impossible to ask, if anything does. Counts, distances and jumps have to be ascending, without repetition.
+    pub fn defect(&self) -> Option<String> {
+        fn list<T: PartialOrd + fmt::Display>(
+            what: &str,
+            all: &[T],
+            allowed: impl Fn(&T) -> bool,
+            range: &str,
+        ) -> Option<String> {
+            if let Some(other) = all.iter().find(|x| !allowed(x)) {
+                return Some(format!("{what} {other}: allowed are {range}"));
+            }
+            (all.is_empty() || !all.is_sorted_by(|a, b| a < b))
+                .then(|| format!("{what}: at least one is needed, in ascending order, each once"))
+        }
+        list("threads", &self.threads, |t| (1..=MOST_THREADS).contains(t), "1 to 1024")
+            .or_else(|| {
+                let allowed = |d: &u64| (4..=MOST_DISTANCE).contains(d) && d.is_multiple_of(4);
+                list("distance", &self.distances, allowed, "multiples of 4 B from 4 to 4096")
+            })
+            .or_else(|| list("jump", &self.jumps, |j| (1..=MOST_JUMP).contains(j), "1 to 2048 B"))
+    }
+
+    /// With its lists ascending and without repetition.
+    pub fn sorted(mut self) -> Self {
+        fn sort<T: Ord>(all: &mut Vec<T>) {
+            all.sort_unstable();
+            all.dedup();
+        }
+        sort(&mut self.parts);
+        sort(&mut self.threads);
+        sort(&mut self.distances);
+        sort(&mut self.jumps);
+        self
+    }
+}
+
+/// Most threads of a block on any GPU.
+const MOST_THREADS: u32 = 1024;
+/// Largest distance from thread to thread: 32 times a line.
+const MOST_DISTANCE: u64 = 4096;
+/// Largest jump within a pair of loads: pairs are further apart than it.
+const MOST_JUMP: u64 = 2048;
+
 /// An axis of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {

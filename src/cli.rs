@@ -1,8 +1,10 @@
 //! The command line: what can be asked, in the words of `--help`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use gpu_strata::characterization::{PartName, Suite};
 use gpu_strata::probe::Effort;
 use gpu_strata::topology::ElementName;
 
@@ -23,6 +25,8 @@ pub struct Cli {
 pub enum Command {
     /// Measure the memory topology of a GPU
     Discover(Discover),
+    /// Measure what access patterns cost on a GPU
+    Characterize(Characterize),
     /// Give the report of a recorded run, without a GPU
     Replay(Replay),
     /// List the GPUs that the driver offers
@@ -38,7 +42,11 @@ pub enum Command {
     /// Write the samples of a recording as CSV files
     Export(Export),
     /// Print the JSON schema of a result
-    Schema,
+    Schema {
+        /// The result that it is for
+        #[arg(value_enum, default_value_t = Document::Topology)]
+        of: Document,
+    },
     /// Print a completion script
     Completions {
         /// The shell that it is for
@@ -59,6 +67,15 @@ pub enum Format {
     Html,
 }
 
+/// The results that there are.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// Of `strata discover`
+    Topology,
+    /// Of `strata characterize`
+    Characterization,
+}
+
 /// Output formats of a list.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListFormat {
@@ -68,13 +85,9 @@ pub enum ListFormat {
     Json,
 }
 
-/// What a report is to hold and where it goes.
+/// In which format a report is made and where it goes.
 #[derive(Args, Debug)]
 pub struct Output {
-    /// Elements to report, separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
-    /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3
-    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = parse_element)]
-    pub only: Vec<ElementName>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -83,15 +96,13 @@ pub struct Output {
     pub output: Option<PathBuf>,
 }
 
-/// `strata discover`
+/// How a command that measures does it, whatever it asks.
 #[derive(Args, Debug)]
-pub struct Discover {
+pub struct Run {
     /// Device: auto (the first), cuda:N, a UUID or a PCI address; `strata devices` lists them. Or a simulated one: sim:NAME or
     /// sim:FILE.toml; `strata machines` lists them
     #[arg(long, default_value = "auto", value_parser = parse_device)]
     pub device: String,
-    #[command(flatten)]
-    pub output: Output,
     /// How much to measure: quick, standard or thorough
     #[arg(long, default_value = "standard", value_parser = parse_effort)]
     pub effort: Effort,
@@ -101,6 +112,8 @@ pub struct Discover {
     /// Keep everything that is measured in this file
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
     /// Say where the time went, on standard error
     #[arg(long)]
     pub timings: bool,
@@ -109,12 +122,60 @@ pub struct Discover {
     pub quiet: bool,
 }
 
+/// `strata discover`
+#[derive(Args, Debug)]
+pub struct Discover {
+    /// Elements to report, separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
+    /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3
+    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = str::parse::<ElementName>)]
+    pub only: Vec<ElementName>,
+    #[command(flatten)]
+    pub run: Run,
+}
+
+/// `strata characterize`
+#[derive(Args, Debug)]
+pub struct Characterize {
+    /// Parts to ask, separated by commas: locality, synchronization, coalescing, spilling, banks, constant, read_only,
+    /// texture_2d, histogram, intensity
+    #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = str::parse::<PartName>)]
+    pub only: Vec<PartName>,
+    /// Thread counts of a block, each 1 to 1024
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_threads,
+        default_values_t = Suite::default().threads)]
+    pub threads: Vec<u32>,
+    /// Distances from thread to thread in bytes, each a multiple of 4 from 4 to 4096
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_distance,
+        default_values_t = Suite::default().distances)]
+    pub distances: Vec<u64>,
+    /// Jumps within a pair of loads in bytes, each 1 to 2048
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_jump,
+        default_values_t = Suite::default().jumps)]
+    pub jumps: Vec<u64>,
+    #[command(flatten)]
+    pub run: Run,
+}
+
+impl Characterize {
+    /// What is asked for.
+    pub fn suite(&self) -> Suite {
+        let Characterize { only, threads, distances, jumps, .. } = self;
+        let suite =
+            Suite { parts: only.clone(), threads: threads.clone(), distances: distances.clone(), jumps: jumps.clone() };
+        suite.sorted()
+    }
+}
+
 /// `strata replay`
 #[derive(Args, Debug)]
 pub struct Replay {
     /// The recording
     #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
+    /// Elements to report, separated by commas, or of a characterization parts: `strata discover --help` and `strata
+    /// characterize --help` name them
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub only: Vec<String>,
     #[command(flatten)]
     pub output: Output,
 }
@@ -164,8 +225,28 @@ pub struct Export {
     pub code: Option<PathBuf>,
 }
 
-fn parse_element(name: &str) -> Result<ElementName, String> {
-    name.parse()
+fn parse_threads(text: &str) -> Result<u32, String> {
+    let threads = number(text, "1 to 1024")?;
+    possible(threads, Suite { threads: vec![threads], ..Suite::default() })
+}
+
+fn parse_distance(text: &str) -> Result<u64, String> {
+    let distance = number(text, "multiples of 4 B from 4 to 4096")?;
+    possible(distance, Suite { distances: vec![distance], ..Suite::default() })
+}
+
+fn parse_jump(text: &str) -> Result<u64, String> {
+    let jump = number(text, "1 to 2048 B")?;
+    possible(jump, Suite { jumps: vec![jump], ..Suite::default() })
+}
+
+fn number<T: FromStr>(text: &str, allowed: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}` is no such whole number: allowed are {allowed}"))
+}
+
+/// The value, if a suite that has it alone can be asked.
+fn possible<T>(value: T, alone: Suite) -> Result<T, String> {
+    alone.defect().map_or(Ok(value), Err)
 }
 
 fn parse_effort(name: &str) -> Result<Effort, String> {

@@ -1,10 +1,12 @@
 //! One function per command, and the exit status that each outcome has.
 
+mod characterize;
 mod device;
 mod discover;
 mod fault;
 mod machines;
 mod measure;
+mod measuring;
 mod output;
 mod plain;
 mod replay;
@@ -19,12 +21,13 @@ pub use fault::Fault;
 pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
     match command {
         Command::Discover(arguments) => discover::run(&arguments, started),
+        Command::Characterize(arguments) => characterize::run(&arguments, started),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),
         Command::Measure(arguments) => measure::run(&arguments, started),
         Command::Export(arguments) => plain::export(&arguments),
-        Command::Schema => plain::schema(),
+        Command::Schema { of } => plain::schema(of),
         Command::Completions { shell } => plain::completions(shell),
     }
 }

@@ -3,11 +3,13 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context;
+use gpu_strata::characterization::Characterization;
 use gpu_strata::recording::Writer;
-use gpu_strata::report;
-use gpu_strata::topology::Topology;
+use gpu_strata::report::{self, costs};
+use gpu_strata::topology::{RunInfo, Topology};
 
 use super::Fault;
 use crate::cli::{self, Format};
@@ -67,8 +69,14 @@ impl Destination {
         Ok(Destination { file })
     }
 
+    /// Writes the report of an answer; the status says whether it is whole.
+    pub fn answer(self, answer: &Answer, format: Format) -> Result<ExitCode, Fault> {
+        self.write(&answer.render(format)?)?;
+        Ok(if answer.is_partial() { ExitCode::from(4) } else { ExitCode::SUCCESS })
+    }
+
     /// Writes the whole result.
-    pub fn write(self, text: &str) -> Result<(), Fault> {
+    fn write(self, text: &str) -> Result<(), Fault> {
         let Some(reserved) = self.file else { return stdout(text) };
         let path = reserved.take();
         fs::write(&path, text).with_context(|| format!("writing `{}` failed", path.display())).map_err(Fault::run)
@@ -81,13 +89,43 @@ pub fn stdout(text: &str) -> Result<(), Fault> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Fault::run)
 }
 
-/// The report in the format asked for.
-pub fn render(topology: &Topology, format: Format) -> Result<String, Fault> {
-    match format {
-        Format::Text => Ok(report::text(topology)),
-        Format::Json => report::json(topology).map_err(Fault::run),
-        Format::Markdown => Ok(report::markdown(topology)),
-        Format::Html => report::html(topology).map_err(Fault::run),
+/// What a command answers with.
+pub enum Answer {
+    /// Of `strata discover`.
+    Topology(Box<Topology>),
+    /// Of `strata characterize`.
+    Characterization(Box<Characterization>),
+}
+
+impl Answer {
+    /// Whether something failed.
+    fn is_partial(&self) -> bool {
+        match self {
+            Answer::Topology(topology) => topology.is_partial(),
+            Answer::Characterization(characterization) => characterization.is_partial(),
+        }
+    }
+
+    /// How the run was made.
+    pub fn run(&self) -> &RunInfo {
+        match self {
+            Answer::Topology(topology) => &topology.run,
+            Answer::Characterization(characterization) => &characterization.run,
+        }
+    }
+
+    /// The report in the format asked for.
+    fn render(&self, format: Format) -> Result<String, Fault> {
+        match (self, format) {
+            (Answer::Topology(answer), Format::Text) => Ok(report::text(answer)),
+            (Answer::Topology(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
+            (Answer::Topology(answer), Format::Markdown) => Ok(report::markdown(answer)),
+            (Answer::Topology(answer), Format::Html) => report::html(answer).map_err(Fault::run),
+            (Answer::Characterization(answer), Format::Text) => Ok(costs::text(answer)),
+            (Answer::Characterization(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
+            (Answer::Characterization(answer), Format::Markdown) => Ok(costs::markdown(answer)),
+            (Answer::Characterization(answer), Format::Html) => costs::html(answer).map_err(Fault::run),
+        }
     }
 }
 

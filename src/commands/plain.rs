@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use gpu_strata::characterization::Characterization;
 use gpu_strata::gpu::cuda;
 use gpu_strata::recording::Recording;
+use gpu_strata::topology::Topology;
 use gpu_strata::{export as exporter, report};
 
 use super::{Fault, output};
-use crate::cli::{Cli, Export, ListFormat};
+use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
 pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
@@ -45,8 +47,12 @@ pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
 }
 
 /// `strata schema`
-pub fn schema() -> Result<ExitCode, Fault> {
-    output::stdout(&report::schema().map_err(Fault::run)?)?;
+pub fn schema(of: Document) -> Result<ExitCode, Fault> {
+    let schema = match of {
+        Document::Topology => report::schema::<Topology>(),
+        Document::Characterization => report::schema::<Characterization>(),
+    };
+    output::stdout(&schema.map_err(Fault::run)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,34 +1,69 @@
 //! `strata replay`: the report of a recorded run.
 
+use std::fmt::Display;
 use std::process::ExitCode;
+use std::str::FromStr;
 
-use gpu_strata::discover::{Question, discover};
+use anyhow::anyhow;
+use gpu_strata::characterization::Suite;
 use gpu_strata::probe::Effort;
 use gpu_strata::recording::Recording;
-use gpu_strata::report;
-use gpu_strata::topology::Topology;
+use gpu_strata::topology::RunInfo;
+use gpu_strata::{characterize, discover, report};
 
-use super::{Fault, output};
+use super::Fault;
+use super::output::{self, Answer};
 use crate::cli::Replay;
 
 /// Reads the recording and infers everything anew.
 pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
     let destination = output::Destination::open(&arguments.output)?;
     let recording = Recording::read(&arguments.file).map_err(Fault::usage)?;
-    let topology = replay(recording, &arguments.output.only, &arguments.file.display().to_string());
-    output::warn(&topology.run.warnings);
-    destination.write(&output::render(&topology, arguments.output.format)?)?;
-    Ok(report::exit_code(&topology))
+    let name = arguments.file.display().to_string();
+    let answer = match recording.asked.clone() {
+        None => topology(recording, &arguments.only, &name)?,
+        Some(suite) => characterization(recording, suite, &arguments.only, &name)?,
+    };
+    output::warn(&answer.run().warnings);
+    destination.answer(&answer, arguments.output.format)
 }
 
-fn replay(mut recording: Recording, only: &[gpu_strata::topology::ElementName], name: &str) -> Topology {
+fn topology(mut recording: Recording, only: &[String], name: &str) -> Result<Answer, Fault> {
+    let only = named(only, name, "a discovery")?;
     let run = recording.run_info();
     let facts = recording.header.device.clone();
-    let question = Question {
-        only: if only.is_empty() { run.only.clone() } else { only.to_vec() },
-        effort: Effort::from_name(&run.effort).unwrap_or(Effort::Standard),
-        seed: run.seed,
+    let only = if only.is_empty() { run.only.clone() } else { only };
+    let question = discover::Question { only, effort: effort(&run), seed: run.seed };
+    let found = discover::discover(&mut recording, &facts, &question, &mut |_| {});
+    Ok(Answer::Topology(Box::new(report::assemble(facts, run, found, Some(name)))))
+}
+
+fn characterization(mut recording: Recording, mut suite: Suite, only: &[String], name: &str) -> Result<Answer, Fault> {
+    // A recording may come from anyone.
+    if let Some(defect) = suite.defect() {
+        return Err(Fault::usage(anyhow!("`{name}` asks for what cannot be measured ({defect}); record again")));
+    }
+    let only = named(only, name, "a characterization")?;
+    if !only.is_empty() {
+        suite.parts = only;
+        suite = suite.sorted();
+    }
+    let run = recording.run_info();
+    let facts = recording.header.device.clone();
+    let question = characterize::Question { suite, effort: effort(&run), seed: run.seed };
+    let found = characterize::characterize(&mut recording, &facts, &question, &mut |_| {});
+    let answer = report::assemble_characterization(facts, run, question.suite, found, Some(name));
+    Ok(Answer::Characterization(Box::new(answer)))
+}
+
+fn effort(run: &RunInfo) -> Effort {
+    Effort::from_name(&run.effort).unwrap_or(Effort::Standard)
+}
+
+/// What `--only` names; what there is to name depends on what the recording is of.
+fn named<T: FromStr<Err: Display>>(only: &[String], file: &str, kind: &str) -> Result<Vec<T>, Fault> {
+    let parse = |text: &String| {
+        text.parse().map_err(|unknown| Fault::usage(anyhow!("--only: `{file}` is {kind} and has {unknown}")))
     };
-    let found = discover(&mut recording, &facts, &question, &mut |_| {});
-    report::assemble(facts, run, found, Some(name))
+    only.iter().map(parse).collect()
 }

@@ -15,7 +15,7 @@ use self::table::{Maybe, Rows, table};
 use crate::experiment::{Experiment, Kernel, Order, Prepare, Walk};
 use crate::order;
 use crate::recording::{Entry, Recording};
-use crate::samples::Samples;
+use crate::samples::{ProgramFacts, Samples};
 
 /// Why a recording cannot be exported.
 #[derive(Debug, thiserror::Error)]
@@ -56,8 +56,8 @@ pub struct Summary {
     pub files: Vec<Written>,
 }
 
-/// Writes `experiments.csv`, `latencies.csv`, `laps.csv`, `clocks.csv` and `device.csv` into a folder, which is made if
-/// it is missing. Files of these names that are there already are replaced.
+/// Writes `experiments.csv`, `latencies.csv`, `laps.csv`, `clocks.csv`, `programs.csv` and `device.csv` into a folder,
+/// which is made if it is missing. Files of these names that are there already are replaced.
 pub fn csv(recording: &Recording, dir: &Path) -> Result<Summary, Error> {
     make(dir)?;
     let samples = || recording.entries.iter().filter_map(|e| Some((e, e.outcome.as_ref().ok()?)));
@@ -77,6 +77,9 @@ pub fn csv(recording: &Recording, dir: &Path) -> Result<Summary, Error> {
                 let mut clocks = s.clocks.iter().enumerate();
                 clocks.try_for_each(|(i, clock)| rows.row(&[&e.number, &i, &clock.cycles, &clock.nanoseconds]))
             })
+        })?,
+        table(dir, "programs.csv", PROGRAMS, |rows| {
+            samples().filter_map(|(e, s)| Some((e, s.program?))).try_for_each(|(e, p)| program(rows, e, &p))
         })?,
         table(dir, "device.csv", &["key", "value"], |rows| {
             facts(rows, "device", &recording.header.device)?;
@@ -124,6 +127,7 @@ const EXPERIMENTS: &[&str] = &[
     "lines_per_page",
     "offsets_B",
     "bank_width_B",
+    "pattern",
     "warm_laps",
     "timed_loads",
     "rounds",
@@ -168,6 +172,10 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         Order::Lanes { .. } => ("lanes", None, None, None),
         Order::Pattern(_) => ("pattern", None, None, None),
     };
+    let pattern = match &e.order {
+        Order::Pattern(pattern) => Some(serde_json::to_string(pattern)?),
+        _ => None,
+    };
     let walk = match e.walk {
         Walk::Resident => "resident",
         Walk::Straight => "straight",
@@ -196,6 +204,7 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         &Maybe(lines),
         &Maybe(offsets),
         &Maybe(bank_width),
+        &Maybe(pattern),
         &e.warm_laps,
         &e.timed_loads,
         &e.rounds,
@@ -218,6 +227,21 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         &failure,
         &Maybe(samples.map(|s| s.sm)),
         &Maybe(samples.filter(|s| s.base != 0).map(|s| format!("{:#x}", s.base))),
+    ])
+}
+
+const PROGRAMS: &[&str] = &["number", "registers", "local_B", "compile_us", "code_B", "local_loads", "local_stores"];
+
+fn program(rows: &mut Rows, entry: &Entry, program: &ProgramFacts) -> io::Result<()> {
+    let ProgramFacts { registers, local_bytes, compile_us, code } = program;
+    rows.row(&[
+        &entry.number,
+        registers,
+        local_bytes,
+        compile_us,
+        &Maybe(code.map(|c| c.bytes)),
+        &Maybe(code.map(|c| c.local_loads)),
+        &Maybe(code.map(|c| c.local_stores)),
     ])
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{MAX_HELD, VERSION};
+use super::{MAX_HELD, OLDEST, VERSION};
 use crate::units::Bytes;
 
 /// Why a recording cannot be written or read.
@@ -51,7 +51,7 @@ pub enum Error {
         offset: u64,
     },
     /// A block was asked for out of order; a fault of the program.
-    #[error("a recording has its header first, then its measurements, then its end: {what}")]
+    #[error("a recording has its header first, then what was asked, its measurements and its end: {what}")]
     OutOfOrder {
         /// What was asked for.
         what: &'static str,
@@ -94,8 +94,8 @@ pub enum Error {
     },
     /// Another version of the format.
     #[error(
-        "the recording has format version {found} and this program reads version {VERSION}; use the strata that \
-         recorded it, or record again"
+        "the recording has format version {found} and this program reads versions {OLDEST} to {VERSION}; use the strata \
+         that recorded it, or record again"
     )]
     Version {
         /// The file's version.

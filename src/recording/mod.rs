@@ -3,14 +3,14 @@
 //! [`Writer`] appends to a file while the device is measured, [`Recording`] reads it back and answers experiments by
 //! their content, as the device did. Nothing here knows how a device is driven or what is inferred from a sample.
 //!
-//! # Format, version 2
+//! # Format, version 3
 //!
 //! All numbers of the framing are unsigned and little-endian. The file begins with a preamble of 16 bytes:
 //!
 //! | bytes | meaning |
 //! |---|---|
 //! | 0–7 | magic, `89 53 54 52 0D 0A 1A 0A`: `\x89STR\r\n\x1A\n`; as PNG's, it shows a transfer in text mode |
-//! | 8–9 | version of the format, 2 |
+//! | 8–9 | version of the format, 3 |
 //! | 10–15 | zero |
 //!
 //! Blocks follow until the end of the file, without gaps:
@@ -33,25 +33,33 @@
 //! | 1 `Code` | [`Code`]: kernel (string), SHA-256 of its PTX (32 bytes), machine code and its SHA-256 (options) |
 //! | 2 `Measured` | list of entries |
 //! | 3 `End` | [`RunInfo`] as known at the end |
+//! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
 //!
-//! The first block is the only `Header`. `Code` and `Measured` follow in any order. `End` is the last block; where it
-//! is missing the run was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an
-//! error.
+//! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
+//! the report of one. `Code` and `Measured` follow in any order. `End` is the last block; where it is missing the run
+//! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
-//! (f64). The outcome is variant 0 with samples or variant 1 with a [`Failure`]. Samples are: latencies, list of laps
+//! (f64). The outcome is variant 0 with samples, variant 1 with a [`Failure`], or variant 2 `WithProgram` with samples and
+//! what the compiler made of the kernel, [`ProgramFacts`](crate::samples::ProgramFacts): registers (u32), bytes of local memory (u32), microseconds of
+//! compilation (u64), and an option of [`CodeFacts`](crate::samples::CodeFacts): bytes, loads and stores of local memory (u32 each). The last
+//! variants of [`Kernel`](crate::experiment::Kernel) and [`Order`](crate::experiment::Order), both `Pattern`, stand for
+//! threads at work by a [`Pattern`](crate::pattern::Pattern), which the order holds. Samples are: latencies, list of laps
 //! (loads u32, cycles u64), list of clock readings (cycles u64, nanoseconds u64), SM (u32), base address (u64).
 //! Latencies are a length in bytes and that many bytes, of which the first is the number of planes `p` (1 to 4). The
 //! rest is `p` planes of `n` bytes: the lowest byte of each of the `n` latencies, then the next higher byte of each,
 //! and so on; `p` is as small as the largest latency allows. No latencies is length 0. High bytes hardly change from
 //! one load to the next, so a plane of them compresses to almost nothing.
 //!
+//! Version 2 is the same without `Asked`, `WithProgram` and patterns. What it has kept its numbers, so it is read as
+//! version 3 is, and a test holds the layout of both. It cannot be written.
+//!
 //! # Limits
 //!
 //! A recording may come from anyone, so nothing is allocated on the word of the file. A block's lengths are checked
 //! against [`MAX_BLOCK`] before its bytes are read; it is decompressed into a buffer of the stated length, which can
-//! neither grow nor be left short; facts ([`MAX_FACTS`]) have a limit of their own, because small strings grow in
-//! memory; and the samples of all blocks together may take [`MAX_HELD`]. A file made to do harm was seen to take 1.3
+//! neither grow nor be left short; facts ([`MAX_FACTS`]) have a limit of their own, because small strings and
+//! numbers grow in memory; and the samples of all blocks together may take [`MAX_HELD`]. A file made to do harm was seen to take 1.3
 //! GiB, a common one of 5 MB with ten million latencies 43 MB. The writer keeps to the same limits, so what was written
 //! can be read.
 
@@ -68,14 +76,18 @@ pub use error::Error;
 pub use replay::Entries;
 pub use writer::Writer;
 
+use crate::characterization::Suite;
 use crate::experiment::Experiment;
 use crate::gpu::DeviceFacts;
 use crate::samples::{Failure, Samples};
 use crate::topology::RunInfo;
 
-/// The version of the format that is written and read here. Raised when anything in a block changes its layout, which
-/// includes the structures of other modules that blocks are made of.
-pub const VERSION: u16 = 2;
+/// The version of the format that is written here. Raised when anything in a block changes its layout, which includes the
+/// structures of other modules that blocks are made of.
+pub const VERSION: u16 = 3;
+
+/// The oldest version that is read here.
+pub const OLDEST: u16 = 2;
 
 /// Most bytes of one block, uncompressed: 32 MiB holds ten million latencies, seconds of one launch.
 pub const MAX_BLOCK: usize = 32 << 20;
@@ -164,6 +176,9 @@ pub struct Cut {
 pub struct Recording {
     /// Device, and the run as known at its start.
     pub header: Header,
+    /// What a characterization was asked for; absent from a recording of anything else. Not checked: see
+    /// [`Suite::defect`].
+    pub asked: Option<Suite>,
     /// The kernels that were loaded.
     pub codes: Vec<Code>,
     /// The experiments, as they were taken.

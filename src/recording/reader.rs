@@ -8,7 +8,8 @@ use zstd::bulk::Decompressor;
 use zstd::zstd_safe::compress_bound;
 
 use super::wire::{Block, FRAME, MAGIC, PREAMBLE};
-use super::{Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, Recording, VERSION};
+use super::{Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, Recording, VERSION};
+use crate::characterization::Suite;
 use crate::topology::RunInfo;
 use crate::units::Bytes;
 
@@ -39,9 +40,9 @@ impl Recording {
             }
             input.block += 1;
         };
-        let Content { header, codes, entries, end, .. } = content;
+        let Content { header, asked, codes, entries, end, .. } = content;
         let header = header.unwrap_or_default();
-        Ok(Recording { header, codes, entries: Entries::new(entries), end, cut, bytes: input.offset })
+        Ok(Recording { header, asked, codes, entries: Entries::new(entries), end, cut, bytes: input.offset })
     }
 }
 
@@ -49,6 +50,7 @@ impl Recording {
 #[derive(Default)]
 struct Content {
     header: Option<Header>,
+    asked: Option<Suite>,
     codes: Vec<Code>,
     entries: Vec<Entry>,
     end: Option<RunInfo>,
@@ -62,6 +64,12 @@ impl Content {
             Block::Header(header) if self.header.is_none() => self.header = Some(*header),
             Block::Header(_) => return Err(damaged("it is a second header".into())),
             _ if self.header.is_none() => return Err(damaged("it comes before the header".into())),
+            Block::Asked(suite) => {
+                if self.asked.is_some() || !self.codes.is_empty() || !self.entries.is_empty() {
+                    return Err(damaged("it is a question that does not follow the header".into()));
+                }
+                self.asked = Some(suite);
+            }
             Block::Code(code) => {
                 self.hold(code.held(), offset)?;
                 self.codes.push(code);
@@ -121,8 +129,10 @@ impl<R: Read> Input<R> {
             return Err(Error::NoHeader { length: self.offset });
         };
         match u16::from_le_bytes([low, high]) {
-            VERSION if [r0, r1, r2, r3, r4, r5] == [0; 6] => Ok(()),
-            VERSION => Err(Error::Damaged { block: 0, offset: 10, what: "the reserved bytes are not zero".into() }),
+            OLDEST..=VERSION if [r0, r1, r2, r3, r4, r5] == [0; 6] => Ok(()),
+            OLDEST..=VERSION => {
+                Err(Error::Damaged { block: 0, offset: 10, what: "the reserved bytes are not zero".into() })
+            }
             found => Err(Error::Version { found }),
         }
     }

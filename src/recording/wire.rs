@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
 
 use super::{Code, Entry, Header, MAX_FACTS};
+use crate::characterization::Suite;
 use crate::experiment::{Experiment, Order};
 use crate::samples::{ClockSpan, Failure, Lap, ProgramFacts, Samples};
 use crate::topology::RunInfo;
@@ -29,13 +30,14 @@ pub enum Block<'a> {
     #[serde(borrow)]
     Measured(Vec<WireEntry<'a>>),
     End(Box<RunInfo>),
+    Asked(Suite),
 }
 
 impl<'a> Block<'a> {
     /// The block that these bytes are; an error says what is wrong with them.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, String> {
-        // The first byte is the variant. Other than code (1) and entries (2) are facts, which hold lists of strings;
-        // empty ones take 24 times as much memory as bytes here.
+        // The first byte is the variant. Other than code (1) and entries (2) are facts, which hold lists: empty
+        // strings take 24 times as much memory as bytes here, numbers up to 8 times.
         if bytes.len() > MAX_FACTS && !matches!(bytes.first(), Some(1 | 2)) {
             return Err(format!("{} bytes of facts are more than the {MAX_FACTS} allowed", bytes.len()));
         }
@@ -58,7 +60,7 @@ pub struct WireEntry<'a> {
     at_s: f64,
 }
 
-/// What came back, on disk. The first two variants are those of a [`Result`], which is what version 2 of the format has.
+/// What came back, on disk. The first two variants are all that version 2 of the format has.
 #[derive(Serialize, DeserializeDerive)]
 enum Outcome<'a> {
     #[serde(borrow)]

@@ -8,6 +8,7 @@ use zstd::bulk::Compressor;
 
 use super::wire::{self, Block, FRAME, MAGIC, PREAMBLE, WireEntry};
 use super::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, VERSION};
+use crate::characterization::Suite;
 use crate::topology::RunInfo;
 
 /// Effort of the compression. Level 6 takes four times as long for 4 % less; five million latencies take 0.05 s at 3.
@@ -30,6 +31,7 @@ pub struct Writer<W: Write = File> {
 enum Stage {
     Preamble,
     Header,
+    Measurements,
     End,
     Broken,
 }
@@ -66,16 +68,25 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Writes what a characterization was asked for. To be called right after the header; a recording without it is one of
+    /// a discovery, or of experiments by themselves.
+    pub fn asked(&mut self, suite: &Suite) -> Result<(), Error> {
+        self.expect(Stage::Header, "a question that does not follow the header")?;
+        self.block(&Block::Asked(suite.clone()), MAX_FACTS, || "the question".into())?;
+        self.stage = Stage::Measurements;
+        Ok(())
+    }
+
     /// Writes a kernel that was loaded.
     pub fn code(&mut self, code: &Code) -> Result<(), Error> {
-        self.expect(Stage::Header, "machine code outside of the measurements")?;
+        self.measurements("machine code outside of the measurements")?;
         self.hold(code.held())?;
         self.block(&Block::Code(code.clone()), MAX_BLOCK, || format!("the machine code of `{}`", code.kernel))
     }
 
     /// Writes a batch.
     pub fn measured(&mut self, batch: &[Entry]) -> Result<(), Error> {
-        self.expect(Stage::Header, "samples outside of the measurements")?;
+        self.measurements("samples outside of the measurements")?;
         let mut rest = batch;
         while !rest.is_empty() {
             let mut held = 0;
@@ -94,7 +105,7 @@ impl<W: Write> Writer<W> {
 
     /// Writes what is known at the end of the run. Nothing can be written after it.
     pub fn end(&mut self, run: &RunInfo) -> Result<(), Error> {
-        self.expect(Stage::Header, "an end without a header, or a second one")?;
+        self.measurements("an end without a header, or a second one")?;
         self.block(&Block::End(Box::new(run.clone())), MAX_FACTS, || "the end".into())?;
         self.stage = Stage::End;
         Ok(())
@@ -116,6 +127,15 @@ impl<W: Write> Writer<W> {
             now if now == stage => Ok(()),
             _ => Err(Error::OutOfOrder { what }),
         }
+    }
+
+    /// What may stand behind the header as well as further on; from here on no question may.
+    fn measurements(&mut self, what: &'static str) -> Result<(), Error> {
+        if self.stage != Stage::Header {
+            return self.expect(Stage::Measurements, what);
+        }
+        self.stage = Stage::Measurements;
+        Ok(())
     }
 
     fn hold(&mut self, bytes: u64) -> Result<(), Error> {

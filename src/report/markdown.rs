@@ -6,42 +6,55 @@
 use std::fmt::Write;
 
 use super::plots::{self, PICTURED, Plot};
-use super::svg::Numbers;
+use super::svg::{Numbers, Picture};
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, SIMULATED, printable};
-use crate::topology::{Element, ElementName, Finding, Topology};
+use crate::gpu::DeviceFacts;
+use crate::topology::{Element, ElementName, Finding, RunInfo, Topology};
 
 /// The whole report.
 pub fn markdown(topology: &Topology) -> String {
-    let mut out = String::new();
-    if topology.run.simulated {
-        let _ = writeln!(out, "**{SIMULATED}**\n");
-    }
-    let _ = writeln!(out, "# Memory hierarchy of {}\n", plain(&topology.device.name));
-    list(&mut out, words::head(topology).into_iter().filter(|line| line != SIMULATED));
-    section(&mut out, "Warnings", topology.run.warnings.iter().cloned());
+    let (device, run) = (&topology.device, &topology.run);
+    let title = format!("Memory hierarchy of {}", device.name);
+    let mut out = beginning(&title, device, run, topology.replayed_from.as_deref());
     let _ = writeln!(out, "## Summary\n");
     summary(&mut out, topology);
-    section(&mut out, "Device, from the driver", words::device(topology).into_iter());
+    section(&mut out, "Device, from the driver", words::device(device).into_iter());
     let mut data = String::new();
     for (name, element) in &topology.elements {
         chapter(&mut out, &mut data, *name, element);
     }
-    out.push_str(&data);
-    // One newline ends the file, whatever its last section is.
+    finished(out, &data)
+}
+
+/// What a report begins with: title, head and warnings.
+pub(super) fn beginning(title: &str, device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&str>) -> String {
+    let mut out = String::new();
+    if run.simulated {
+        let _ = writeln!(out, "**{SIMULATED}**\n");
+    }
+    let _ = writeln!(out, "# {}\n", plain(title));
+    list(&mut out, words::head(device, run, replayed_from).into_iter().filter(|line| line != SIMULATED));
+    section(&mut out, "Warnings", run.warnings.iter().cloned());
+    out
+}
+
+/// The report with what its pictures refer to. One newline ends the file, whatever its last section is.
+pub(super) fn finished(mut out: String, data: &str) -> String {
+    out.push_str(data);
     out.truncate(out.trim_end().len());
     out + "\n"
 }
 
 // Writing to a string cannot fail, so the results are dropped.
 
-fn section(out: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {
+pub(super) fn section(out: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {
     if lines.len() > 0 {
         let _ = writeln!(out, "## {title}\n");
         list(out, lines);
     }
 }
 
-fn list(out: &mut String, lines: impl Iterator<Item = String>) {
+pub(super) fn list(out: &mut String, lines: impl Iterator<Item = String>) {
     for line in lines {
         let _ = writeln!(out, "- {}", plain(&line));
     }
@@ -90,17 +103,32 @@ fn line(attribute: &str, finding: &Finding) -> String {
     }
 }
 
+/// A picture with its caption and its numbers, in the words of its attribute; its data are named by the key.
 fn picture(out: &mut String, data: &mut String, key: &str, plot: &Plot, finding: Option<&Finding>) {
-    let (title, description) = (plain(plot.picture.title()), plain(plot.picture.description()));
-    let _ = writeln!(out, "![{title}. {description}][{key}]\n");
-    if let Some(finding) = finding {
+    let description = plain(plot.picture.description());
+    let caption = finding.map(|finding| {
         let how = Detail::without_value(finding, "").to_string();
-        let _ = writeln!(out, "**{}**{}. {description}\n", plot.attribute, plain(&how));
+        format!("**{}**{}. {description}", plot.attribute, plain(&how))
+    });
+    image(out, data, key, &plot.picture);
+    if let Some(caption) = caption {
+        let _ = writeln!(out, "{caption}\n");
     }
-    let _ = writeln!(out, "<details><summary>The numbers of this picture</summary>\n");
-    table(out, &plot.numbers);
+    folded(out, "The numbers of this picture", &plot.numbers);
+}
+
+/// The place of a picture, whose data are named by the key.
+pub(super) fn image(out: &mut String, data: &mut String, key: &str, picture: &Picture) {
+    let (title, description) = (plain(picture.title()), plain(picture.description()));
+    let _ = writeln!(out, "![{title}. {description}][{key}]\n");
+    let _ = writeln!(data, "[{key}]: data:image/svg+xml;base64,{}", base64(picture.alone().as_bytes()));
+}
+
+/// A table that a reader unfolds.
+pub(super) fn folded(out: &mut String, summary: &str, numbers: &Numbers) {
+    let _ = writeln!(out, "<details><summary>{summary}</summary>\n");
+    table(out, numbers);
     let _ = writeln!(out, "\n</details>\n");
-    let _ = writeln!(data, "[{key}]: data:image/svg+xml;base64,{}", base64(plot.picture.alone().as_bytes()));
 }
 
 fn table(out: &mut String, numbers: &Numbers) {
@@ -112,7 +140,7 @@ fn table(out: &mut String, numbers: &Numbers) {
 }
 
 /// Text that Markdown shows as it is, on one line: no emphasis, no link, no HTML, no end of a table's cell.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let text: Vec<char> = printable(text).chars().collect();
     let mut out = String::with_capacity(text.len());
     for (i, &c) in text.iter().enumerate() {

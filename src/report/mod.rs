@@ -1,47 +1,71 @@
 //! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
 //! around them.
 //!
-//! Reports are made of a [`Topology`] and nothing else, so that a replay gives the report of the run.
+//! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
+//! report of the run.
 
+pub mod costs;
 mod html;
 mod markdown;
+mod page;
 mod plots;
 mod small;
 mod svg;
 mod text;
 mod words;
 
-use std::process::ExitCode;
-
 pub use html::html;
 pub use markdown::markdown;
 pub use small::{devices, sample_line, timings, utc_now};
 pub use text::text;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::asking::ClockSeen;
+use crate::characterization::{self, Characterization, Suite};
+use crate::characterize::Characterized;
 use crate::discover::Discovery;
 use crate::gpu::DeviceFacts;
-use crate::topology::{RunInfo, SCHEMA, Topology};
+use crate::topology::{self, RunInfo, Topology};
 
 /// Puts the answer together. `replayed_from` names the recording of a replay.
-pub fn assemble(device: DeviceFacts, mut run: RunInfo, found: Discovery, replayed_from: Option<&str>) -> Topology {
-    // A replay finds the warnings anew that the run found and recorded.
-    for warning in found.clock.warnings {
-        if !run.warnings.contains(&warning) {
-            run.warnings.push(warning);
-        }
-    }
+pub fn assemble(device: DeviceFacts, run: RunInfo, found: Discovery, replayed_from: Option<&str>) -> Topology {
     Topology {
-        schema: SCHEMA.into(),
+        schema: topology::SCHEMA.into(),
         device,
-        run,
+        run: with_warnings(run, found.clock),
         elements: found.elements,
         replayed_from: replayed_from.map(str::to_owned),
     }
 }
 
-/// 0 if all that was asked for was answered, 4 if a probe failed.
-pub fn exit_code(topology: &Topology) -> ExitCode {
-    if topology.is_partial() { ExitCode::from(4) } else { ExitCode::SUCCESS }
+/// Puts the answer of a characterization together, as [`assemble`].
+pub fn assemble_characterization(
+    device: DeviceFacts,
+    run: RunInfo,
+    asked: Suite,
+    found: Characterized,
+    replayed_from: Option<&str>,
+) -> Characterization {
+    Characterization {
+        schema: characterization::SCHEMA.into(),
+        device,
+        run: with_warnings(run, found.clock),
+        asked,
+        parts: found.parts,
+        replayed_from: replayed_from.map(str::to_owned),
+    }
+}
+
+/// A replay finds the warnings anew that the run found and recorded.
+fn with_warnings(mut run: RunInfo, clock: ClockSeen) -> RunInfo {
+    for warning in clock.warnings {
+        if !run.warnings.contains(&warning) {
+            run.warnings.push(warning);
+        }
+    }
+    run
 }
 
 /// The whole result as JSON, with a newline at the end.
@@ -49,8 +73,8 @@ pub fn exit_code(topology: &Topology) -> ExitCode {
 /// # Errors
 ///
 /// If a value cannot be written as JSON, which no finding holds.
-pub fn json(topology: &Topology) -> serde_json::Result<String> {
-    Ok(with_number_lists_on_one_line(&serde_json::to_string_pretty(topology)?) + "\n")
+pub fn json(answer: &impl Serialize) -> serde_json::Result<String> {
+    Ok(with_number_lists_on_one_line(&serde_json::to_string_pretty(answer)?) + "\n")
 }
 
 /// Indented JSON has a line for each number of a list, and a finding may rest on a thousand experiments. Only line breaks
@@ -80,8 +104,8 @@ fn with_number_lists_on_one_line(json: &str) -> String {
 /// # Errors
 ///
 /// If the schema cannot be written as JSON.
-pub fn schema() -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Topology))? + "\n")
+pub fn schema<T: JsonSchema>() -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(&schemars::schema_for!(T))? + "\n")
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lin
 
 /// Latencies by what answered a load and how its address was translated.
 fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
-    let bar = |row: &Value| Some(Bar { label: words::met(row)?, value: row.get("cycles")?.as_f64()? });
+    let bar = |row: &Value| Some(Bar { label: words::met(row)?, value: row.get("cycles")?.as_f64()?, series: 0 });
     let (bars, left_out) = readable(rows, bar)?;
     let (low, high) = span(bars.iter().map(|b| b.value));
     Some(Bars {

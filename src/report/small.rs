@@ -8,8 +8,9 @@ use comfy_table::{Table, presets};
 use crate::analysis::cluster;
 use crate::asking::Stage;
 use crate::bench::Timings;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Kernel, LoadPath, Order};
 use crate::gpu::Listed;
+use crate::pattern::Pattern;
 use crate::samples::{Failure, Samples};
 use crate::units::Bytes;
 
@@ -41,19 +42,23 @@ pub(super) fn trimmed(table: &Table) -> String {
 
 /// What came back from one experiment, on one line.
 pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples, Failure>) -> String {
-    let what = format!(
-        "{number:>5} {:<13} {:<6} {:>10} / {:<5}",
-        experiment.kernel.name(),
-        experiment.path.name(),
-        experiment.footprint.to_string(),
-        experiment.stride.0
-    );
+    let what = match &experiment.order {
+        Order::Pattern(pattern) => format!("{number:>5} {}", in_words(pattern, experiment.path)),
+        _ => format!(
+            "{number:>5} {:<13} {:<6} {:>10} / {:<5}",
+            experiment.kernel.name(),
+            experiment.path.name(),
+            experiment.footprint.to_string(),
+            experiment.stride.0
+        ),
+    };
     let result = match answer {
         Err(failure) => format!("failed: {failure}"),
         Ok(samples) if !samples.clocks.is_empty() => {
             let span = samples.clocks[0];
             format!("{:.1} MHz", span.cycles as f64 / span.nanoseconds as f64 * 1e3)
         }
+        Ok(samples) if experiment.kernel == Kernel::Pattern && !samples.laps.is_empty() => rounds(samples),
         Ok(samples) if !samples.laps.is_empty() => {
             let loads: u64 = samples.laps.iter().map(|l| u64::from(l.loads)).sum();
             let cycles: u64 = samples.laps.iter().map(|l| l.cycles).sum();
@@ -66,6 +71,30 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         }
     };
     format!("{what} {result}\n")
+}
+
+/// A pattern on one line: its name, its path, its parameters.
+fn in_words(pattern: &Pattern, path: LoadPath) -> String {
+    // A pattern is its name with its parameters; whatever else it came to be, its JSON says it, too.
+    let value = serde_json::to_value(pattern).unwrap_or_default();
+    let Some((name, serde_json::Value::Object(parameters))) = value.as_object().and_then(|o| o.iter().next()) else {
+        return format!("pattern {} {value}", path.name());
+    };
+    let word = |value: &serde_json::Value| value.as_str().map_or(value.to_string(), str::to_owned);
+    let parameters: Vec<String> = parameters.iter().map(|(key, value)| format!("{key} {}", word(value))).collect();
+    format!("{name:<13} {:<6} {}", path.name(), parameters.join(", "))
+}
+
+/// What threads at work took: a round of many has found the caches as the one before it left them.
+fn rounds(samples: &Samples) -> String {
+    let mut cycles: Vec<f64> = samples.laps.iter().map(|lap| lap.cycles as f64 / f64::from(lap.loads.max(1))).collect();
+    let first = cycles[0];
+    cycles.sort_unstable_by(f64::total_cmp);
+    let median = cycles[cycles.len() / 2];
+    let program = samples.program.map_or(String::new(), |program| {
+        format!("; {} registers, {} of local memory", program.registers, Bytes(program.local_bytes.into()))
+    });
+    format!(": {median:.2} cycles an operation, the first of {} rounds {first:.2}{program}", cycles.len())
 }
 
 /// Where the time of a run went.

@@ -8,16 +8,19 @@ use super::words::{self, COLUMNS, Detail, FROM_DRIVER, printable};
 use crate::topology::Topology;
 
 /// Width that a report keeps to.
-const WIDTH: usize = 80;
+pub(super) const WIDTH: usize = 80;
 
 /// The whole report.
 pub fn text(topology: &Topology) -> String {
-    let mut out: String = words::head(topology).iter().map(|line| wrapped(line, "", "  ")).collect();
+    let mut out: String = words::head(&topology.device, &topology.run, topology.replayed_from.as_deref())
+        .iter()
+        .map(|line| wrapped(line, "", "  "))
+        .collect();
     out.push('\n');
     out.push_str(&table(topology));
-    section(&mut out, "Device, from the driver", &words::device(topology));
+    section(&mut out, "Device, from the driver", &words::device(&topology.device));
     section(&mut out, "Intervals and sources", &details(topology));
-    section(&mut out, "Unknown", &unknown(topology));
+    section(&mut out, "Unknown", &by_reason(unknown(topology)));
     section(&mut out, "Warnings", &topology.run.warnings);
     out
 }
@@ -57,26 +60,28 @@ fn details(topology: &Topology) -> Vec<String> {
     lines
 }
 
+/// What is unknown, and why.
+fn unknown(topology: &Topology) -> impl Iterator<Item = (String, String)> {
+    topology.elements.iter().flat_map(|(name, element)| {
+        let unknown = words::attributes(element).filter(|(_, finding)| !finding.is_known());
+        unknown.map(|(attribute, finding)| (format!("{} {attribute}", name.key()), words::reason(finding)))
+    })
+}
+
 /// Each reason once, with all that it is the reason for.
-fn unknown(topology: &Topology) -> Vec<String> {
+pub(super) fn by_reason(unknown: impl Iterator<Item = (String, String)>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for (name, element) in &topology.elements {
-        for (attribute, finding) in words::attributes(element) {
-            if finding.is_known() {
-                continue;
-            }
-            let reason = words::reason(finding);
-            let what = format!("{} {}", name.key(), attribute);
-            match reasons.iter_mut().find(|(r, _)| *r == reason) {
-                Some((_, all)) => all.push(what),
-                None => reasons.push((reason, vec![what])),
-            }
+    for (what, reason) in unknown {
+        match reasons.iter_mut().find(|(r, _)| *r == reason) {
+            Some((_, all)) => all.push(what),
+            None => reasons.push((reason, vec![what])),
         }
     }
     reasons.into_iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
 }
 
-fn section(out: &mut String, title: &str, lines: &[String]) {
+/// Lines under a title; nothing, if there are none.
+pub(super) fn section(out: &mut String, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
@@ -89,7 +94,7 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
 }
 
 /// Breaks a line at blanks (a terminal is told nothing by what a name holds besides) so that it keeps to [`WIDTH`]; a word that is longer stands alone.
-fn wrapped(line: &str, first: &str, rest: &str) -> String {
+pub(super) fn wrapped(line: &str, first: &str, rest: &str) -> String {
     let mut out = String::new();
     let mut current = first.to_owned();
     let mut empty = true;

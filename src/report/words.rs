@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::topology::{Element, ElementName, Finding, Latency, Provenance, Topology};
+use crate::gpu::DeviceFacts;
+use crate::topology::{Element, ElementName, Finding, Latency, Provenance, RunInfo, Topology};
 use crate::units::Bytes;
 
 /// Said first of all where a model was measured.
@@ -47,8 +48,7 @@ pub(super) const LEGEND: &str = "? is unknown, > a lower bound, - does not apply
      what it translates.";
 
 /// The lines of the head; the first says whether a model was measured.
-pub(super) fn head(topology: &Topology) -> Vec<String> {
-    let (device, run) = (&topology.device, &topology.run);
+pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&str>) -> Vec<String> {
     let (major, minor) = device.compute_capability;
     let clock = run.measured_clock_mhz.map_or("SM clock not measured".to_owned(), |(low, high)| {
         if (high - low).round() < 1.0 {
@@ -68,15 +68,14 @@ pub(super) fn head(topology: &Topology) -> Vec<String> {
         run.tool_version, run.effort, run.seed, run.started, run.duration_s, device.driver_api
     ));
     lines.push(format!("Scope: {}", run.scope));
-    if let Some(file) = &topology.replayed_from {
+    if let Some(file) = replayed_from {
         lines.push(format!("Replayed from {file}"));
     }
     lines
 }
 
 /// What the driver says of the device (Größler, section 4.1).
-pub(super) fn device(topology: &Topology) -> Vec<String> {
-    let device = &topology.device;
+pub(super) fn device(device: &DeviceFacts) -> Vec<String> {
     let or_unknown = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
     let mhz = |khz: u32| if khz == 0 { "unknown".to_owned() } else { format!("{:.0} MHz", f64::from(khz) / 1e3) };
     let cores = or_unknown(device.cores_per_multiprocessor.map(|c| c.to_string()));

@@ -6,6 +6,81 @@ fn bytes() -> impl Strategy<Value = Bytes> {
     any::<u64>().prop_map(Bytes)
 }
 
+fn patterns() -> impl Strategy<Value = Pattern> {
+    let numbers = || any::<(u32, u32, u32, u32, bool)>();
+    let scopes = prop::sample::select(vec![Scope::Warp, Scope::Block, Scope::Grid]);
+    let walks = prop::sample::select(vec![Walk2d::Rows, Walk2d::Columns, Walk2d::Tiles, Walk2d::Random]);
+    prop_oneof![
+        (any::<u32>(), bytes(), bytes()).prop_map(|(pairs, small, large)| Pattern::Pairs { pairs, small, large }),
+        (numbers(), scopes).prop_map(|((threads, blocks, writes, between, _), scope)| Pattern::Barriers {
+            threads,
+            blocks,
+            writes,
+            between,
+            scope
+        }),
+        (any::<(u32, u32)>(), [bytes(), bytes(), bytes(), bytes()]).prop_map(
+            |((threads, reads), [distance, step, width, start])| Pattern::Reads {
+                threads,
+                reads,
+                distance,
+                step,
+                width,
+                start
+            }
+        ),
+        numbers().prop_map(|(threads, variables, statements, padding, _)| Pattern::Sums {
+            threads,
+            variables,
+            statements,
+            padding
+        }),
+        (numbers(), bytes()).prop_map(|((distinct, loads, .., uniform), stride)| Pattern::Constants {
+            distinct,
+            stride,
+            loads,
+            uniform
+        }),
+        numbers().prop_map(|(operations, .., parameter)| Pattern::Operands {
+            operand: if parameter { Operand::Parameter } else { Operand::Immediate },
+            operations
+        }),
+        (numbers(), walks).prop_map(|((side, loads, ..), walk)| Pattern::Array { walk, side, loads }),
+        numbers().prop_map(|(skew, bytes, threads, blocks, shared)| Pattern::Histogram {
+            counters: if shared { Counters::Shared } else { Counters::Global },
+            skew,
+            bytes,
+            threads,
+            blocks
+        }),
+        numbers().prop_map(|(operations, loads, threads, blocks, shared)| Pattern::Intensity {
+            operations,
+            from: if shared { From::Shared } else { From::Global },
+            loads,
+            threads,
+            blocks
+        }),
+    ]
+}
+
+fn suites() -> impl Strategy<Value = Suite> {
+    let parts = prop::collection::vec(prop::sample::select(PartName::ALL.to_vec()), 0..12);
+    let numbers = || prop::collection::vec(any::<u64>(), 0..40);
+    (parts, prop::collection::vec(any::<u32>(), 0..40), numbers(), numbers())
+        .prop_map(|(parts, threads, distances, jumps)| Suite { parts, threads, distances, jumps })
+}
+
+fn programs() -> impl Strategy<Value = ProgramFacts> {
+    let code = any::<(u32, u32, u32)>().prop_map(|(bytes, local_loads, local_stores)| CodeFacts {
+        bytes,
+        local_loads,
+        local_stores,
+    });
+    (any::<(u32, u32, u64)>(), prop::option::of(code)).prop_map(|((registers, local_bytes, compile_us), code)| {
+        ProgramFacts { registers, local_bytes, compile_us, code }
+    })
+}
+
 fn orders() -> impl Strategy<Value = Order> {
     prop_oneof![
         Just(Order::Sequential),
@@ -20,6 +95,7 @@ fn orders() -> impl Strategy<Value = Order> {
             lines,
             shuffled
         }),
+        patterns().prop_map(Order::Pattern),
     ]
 }
 
@@ -28,8 +104,15 @@ fn paths() -> impl Strategy<Value = LoadPath> {
 }
 
 fn kernels() -> impl Strategy<Value = Kernel> {
-    let all = [Kernel::Clock, Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads, Kernel::Disturb, Kernel::Warp];
-    prop::sample::select(all.to_vec())
+    prop::sample::select(vec![
+        Kernel::Clock,
+        Kernel::Lap,
+        Kernel::PerLoad,
+        Kernel::PerTwoLoads,
+        Kernel::Disturb,
+        Kernel::Warp,
+        Kernel::Pattern,
+    ])
 }
 
 fn prepares() -> impl Strategy<Value = Prepare> {
@@ -76,8 +159,9 @@ fn outcomes() -> impl Strategy<Value = Result<Samples, Failure>> {
     let laps = any::<(u32, u64)>().prop_map(|(loads, cycles)| Lap { loads, cycles });
     let clocks = any::<(u64, u64)>().prop_map(|(cycles, nanoseconds)| ClockSpan { cycles, nanoseconds });
     let lists = (prop::collection::vec(latency, 0..50), prop::collection::vec(laps, 0..5));
-    let samples = (lists, prop::collection::vec(clocks, 0..3), any::<(u32, u64)>()).prop_map(
-        |((latencies, laps), clocks, (sm, base))| Samples { latencies, laps, clocks, sm, base, program: None },
+    let programs = prop::option::of(programs());
+    let samples = (lists, prop::collection::vec(clocks, 0..3), any::<(u32, u64)>(), programs).prop_map(
+        |((latencies, laps), clocks, (sm, base), program)| Samples { latencies, laps, clocks, sm, base, program },
     );
     prop_oneof![
         4 => samples.prop_map(Ok),
@@ -93,6 +177,7 @@ proptest! {
     fn any_entries_survive(
         parts in prop::collection::vec((any::<u32>(), experiments(), any::<u16>(), outcomes(), 0.0..1e6), 0..20),
         batch in 1usize..8,
+        asked in prop::option::of(suites()),
     ) {
         let entries: Vec<Entry> = parts
             .into_iter()
@@ -102,10 +187,14 @@ proptest! {
             .collect();
         let mut writer = Writer::new(Vec::new()).unwrap();
         writer.header(&header()).unwrap();
+        if let Some(asked) = &asked {
+            writer.asked(asked).unwrap();
+        }
         for batch in entries.chunks(batch) {
             writer.measured(batch).unwrap();
         }
         let recording = read(&writer.into_inner()).unwrap();
+        prop_assert_eq!(&recording.asked, &asked);
         prop_assert_eq!(&*recording.entries, &*entries);
         for entry in &entries {
             let last = entries.iter().rfind(|other| other.experiment == entry.experiment && other.is_current());

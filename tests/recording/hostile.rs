@@ -17,12 +17,25 @@ fn blocks_come_in_order() {
         let text = message(read(&framed(&blocks.iter().map(Vec::as_slice).collect::<Vec<_>>())));
         assert!(text.contains(what), "{text}");
     }
+    let asked = postcard::to_stdvec(&(4u32, suite())).unwrap();
+    let code = postcard::to_stdvec(&(1u32, Code::new("k", "ptx", None))).unwrap();
+    assert_eq!(read(&framed(&[&plain(0), &asked, &code])).unwrap().asked, Some(suite()));
+    for blocks in [[&plain(0), &asked, &asked], [&plain(0), &code, &asked]] {
+        let text = message(read(&framed(&blocks.map(Vec::as_slice))));
+        assert!(text.contains("a question that does not follow the header"), "{text}");
+    }
+    assert!(message(read(&framed(&[&asked]))).contains("before the header"));
+
     let mut writer = Writer::new(Vec::new()).unwrap();
     assert!(matches!(writer.measured(&entries()), Err(Error::OutOfOrder { .. })));
+    assert!(matches!(writer.asked(&suite()), Err(Error::OutOfOrder { .. })));
     writer.header(&header()).unwrap();
     assert!(matches!(writer.header(&header()), Err(Error::OutOfOrder { .. })));
+    writer.measured(&entries()).unwrap();
+    assert!(matches!(writer.asked(&suite()), Err(Error::OutOfOrder { .. })));
     writer.end(&run_at_end()).unwrap();
     assert!(matches!(writer.measured(&entries()), Err(Error::OutOfOrder { .. })));
+    assert!(matches!(writer.asked(&suite()), Err(Error::OutOfOrder { .. })));
 }
 
 /// Fails the test when more is asked for than a careful reader needs.
@@ -82,10 +95,16 @@ fn lists_in_a_block_are_not_believed() {
     assert!(message(read(&framed(&[&facts]))).contains("bytes of facts are more than"));
     facts.splice(..1, [0x80, 0]);
     assert!(message(read(&framed(&[&facts]))).contains("bytes of facts are more than"), "the variant in two bytes");
+    let much = Suite { threads: vec![1; MAX_FACTS], ..suite() };
+    let asked = postcard::to_stdvec(&(4u32, &much)).unwrap();
+    assert!(message(read(&framed(&[&start, &asked]))).contains("bytes of facts are more than"));
+    let endless = [4, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10];
+    assert!(message(read(&framed(&[&start, &endless]))).contains("not what one holds"));
 
     let mut writer = Writer::new(Vec::new()).unwrap();
     assert!(matches!(writer.header(&many), Err(Error::Oversized { .. })));
     writer.header(&header()).expect("nothing was written before");
+    assert!(matches!(writer.asked(&much), Err(Error::Oversized { .. })));
     assert!(read(&writer.into_inner()).is_ok());
 }
 
@@ -111,7 +130,7 @@ fn planes_that_do_not_fit_are_damage() {
 
 proptest! {
     #[test]
-    fn noise_is_no_recording(noise in prop::collection::vec(any::<u8>(), 0..300), block in 0u8..5) {
+    fn noise_is_no_recording(noise in prop::collection::vec(any::<u8>(), 0..300), block in 0u8..6) {
         prop_assert!(read(&noise).is_err());
         let start = postcard::to_stdvec(&(0u32, header())).unwrap();
         let _ = read(&framed(&[&start, &[&[block], &noise[..]].concat()]));

@@ -10,10 +10,12 @@ mod written;
 
 use std::io::{self, Read, Write};
 
+use gpu_strata::characterization::{PartName, Suite};
 use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
 use gpu_strata::gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
-use gpu_strata::recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, Writer};
-use gpu_strata::samples::{ClockSpan, Failure, Lap, Samples};
+use gpu_strata::pattern::{Counters, From, Operand, Pattern, Scope, Walk2d};
+use gpu_strata::recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
+use gpu_strata::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
 use gpu_strata::source::Source;
 use gpu_strata::topology::{ElementName, RunInfo};
 use gpu_strata::units::Bytes;
@@ -34,15 +36,29 @@ fn header() -> Header {
     Header { device, run }
 }
 
+/// A question that differs from the default in each of its lists.
+fn suite() -> Suite {
+    Suite { parts: vec![PartName::Spilling], threads: vec![1, 1024], distances: vec![4, 4096], jumps: vec![2048] }
+}
+
+/// Threads at work whose program is part of the question.
+fn sums() -> Experiment {
+    let sums = Pattern::Sums { threads: 32, variables: 300, statements: 512, padding: 7 };
+    Experiment::pattern(sums, LoadPath::GlobalCa, 3)
+}
+
 /// Two batches, machine code, and all that an entry can be.
 fn entries() -> Vec<Entry> {
     let laps = vec![Lap { loads: 64, cycles: 2_300 }, Lap { loads: 128, cycles: 4_600 }];
     let clocks = vec![ClockSpan { cycles: 19_800_000, nanoseconds: 10_000_000 }];
+    let code = Some(CodeFacts { bytes: 70_000, local_loads: 200, local_stores: 130 });
+    let program = ProgramFacts { registers: 255, local_bytes: 400, compile_us: 80_000, code };
     vec![
         Entry::new(0, chase(40, 1), Ok(latencies((0..40).map(|i| 35 + 195 * (i % 3) + i).collect())), 1.0),
         Entry::new(1, chase(3, 2), Ok(Samples { laps, ..latencies(vec![35, 230, 70_000]) }), 1.25),
         Entry::new(2, chase(4, 3), Err(Failure::unsupported("no texture, \"here\"")), 1.5),
         Entry::new(5, Experiment::clock(10_000, 3, 0), Ok(Samples { clocks, ..Samples::default() }), 2.75),
+        Entry::new(8, sums(), Ok(Samples { program: Some(program), ..latencies(Vec::new()) }), 3.0),
     ]
 }
 
@@ -55,6 +71,8 @@ fn small() -> (Vec<u8>, Vec<u64>) {
     let mut writer = Writer::new(Vec::new()).unwrap();
     let mut begins = vec![writer.bytes()];
     writer.header(&header()).unwrap();
+    begins.push(writer.bytes());
+    writer.asked(&suite()).unwrap();
     begins.push(writer.bytes());
     writer.code(&Code::new("per_load_ca", ".version 6.0", Some(b"\x7fELF machine code".to_vec()))).unwrap();
     begins.push(writer.bytes());
@@ -75,7 +93,7 @@ fn read(bytes: &[u8]) -> Result<Recording, Error> {
 
 /// A preamble, and blocks that are framed as they should be whatever they hold.
 fn framed(blocks: &[&[u8]]) -> Vec<u8> {
-    let mut file = b"\x89STR\r\n\x1A\n\x02\0\0\0\0\0\0\0".to_vec();
+    let mut file = b"\x89STR\r\n\x1A\n\x03\0\0\0\0\0\0\0".to_vec();
     for block in blocks {
         let packed = zstd::bulk::compress(block, 3).unwrap();
         file.extend(frame(packed.len() as u32, block.len() as u32, &packed));

@@ -7,6 +7,7 @@ fn what_is_written_is_read() {
     let (bytes, _) = small();
     let recording = read(&bytes).unwrap();
     assert_eq!(recording.header, header());
+    assert_eq!(recording.asked, Some(suite()));
     assert_eq!(*recording.entries, *entries());
     assert_eq!(recording.end, Some(run_at_end()));
     assert_eq!((recording.cut.as_ref(), recording.bytes), (None, bytes.len() as u64));
@@ -14,6 +15,27 @@ fn what_is_written_is_read() {
     let [code] = &recording.codes[..] else { panic!("one kernel was written") };
     assert_eq!(code, &Code::new("per_load_ca", ".version 6.0", Some(b"\x7fELF machine code".to_vec())));
     assert_eq!(code.ptx_sha256[..4], [0xb5, 0xa2, 0x60, 0x7b]);
+}
+
+/// As version 2 wrote it: no question, no program, no pattern.
+#[test]
+fn a_file_of_version_2_is_read() {
+    let older = &entries()[..4];
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.header(&header()).unwrap();
+    writer.measured(older).unwrap();
+    writer.end(&run_at_end()).unwrap();
+    let mut bytes = writer.into_inner();
+    assert_eq!(bytes[8..10], VERSION.to_le_bytes());
+    bytes[8..10].copy_from_slice(&2u16.to_le_bytes());
+    let recording = read(&bytes).unwrap();
+    assert_eq!((&recording.asked, &*recording.entries), (&None, older));
+    assert_eq!(recording.end, Some(run_at_end()));
+
+    let committed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/2026-11-21-h200-evidence.strata");
+    assert_eq!(std::fs::read(&committed).unwrap()[8..10], 2u16.to_le_bytes(), "one that version 2 wrote");
+    let recording = Recording::read(&committed).unwrap();
+    assert!(recording.asked.is_none() && recording.end.is_some() && !recording.entries.is_empty());
 }
 
 #[test]
@@ -47,7 +69,7 @@ fn experiments_are_answered_by_their_content() {
     writer.measured(&entries).unwrap();
     let mut recording = read(&writer.into_inner()).unwrap();
 
-    let asked = [5, 1, 2].map(|i: usize| entries[i].experiment.clone());
+    let asked = [6, 1, 2].map(|i: usize| entries[i].experiment.clone());
     assert_eq!(recording.run(&asked), [again.outcome.clone(), entries[1].outcome.clone(), again.outcome.clone()]);
     let absent = [chase(40, 77), outdated.experiment.clone()];
     assert_eq!((&recording).run(&absent), [Err(Failure::NotRecorded), Err(Failure::NotRecorded)]);
@@ -61,7 +83,7 @@ fn experiments_are_answered_by_their_content() {
     let run = recording.run_info();
     assert_eq!((run.duration_s, run.warnings.len()), (4.0, 2));
     assert!(run.warnings[0].contains("the block that ends a recording is missing"), "{:?}", run.warnings);
-    assert!(run.warnings[1].contains("1 of 6 recorded experiments are not used"), "{:?}", run.warnings);
+    assert!(run.warnings[1].contains("1 of 7 recorded experiments are not used"), "{:?}", run.warnings);
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(in crate::report) struct Bar {
     pub label: String,
     /// How long it is; not below zero.
     pub value: f64,
+    /// Which series it is of: those of one series have one colour.
+    pub series: usize,
 }
 
 /// A picture of bars.
@@ -57,7 +59,7 @@ impl Bars {
             let y = top + ROW * i as f64 + (ROW - HEIGHT) / 2.0;
             let end = ruler.place(bar.value);
             canvas.text((left - 6.0, y + 12.0), Anchor::End, &clipped(&bar.label, LABELS));
-            canvas.rect((left, y), (end - left, HEIGHT), COLOURS[0], "");
+            canvas.rect((left, y), (end - left, HEIGHT), COLOURS[bar.series % COLOURS.len()], "");
             canvas.text((end + 5.0, y + 12.0), Anchor::Start, &self.axis.measure.show(bar.value));
         }
         canvas.line("axis", (left, top), (left, bottom + 4.0));

@@ -43,7 +43,7 @@ pub(in crate::report) struct Lines {
     pub description: String,
     /// The axis to the right.
     pub x: Axis,
-    /// The axis upwards; it shows zero.
+    /// The axis upwards; it shows zero, unless each doubling takes the same room on it.
     pub y: Axis,
     /// The series.
     pub series: Vec<Series>,
@@ -69,7 +69,9 @@ impl Lines {
         let marks = if self.marks.is_empty() { 0.0 } else { LINE_HEIGHT };
         let top = legend_end + LINE_HEIGHT + marks + 6.0;
         let bottom = top + FIELD;
-        let ys = points().map(|(_, y)| y).chain([0.0]);
+        // Doublings never come down to zero.
+        let doublings = self.y.log2 && points().all(|(_, y)| y >= 1.0);
+        let ys = points().map(|(_, y)| y).chain((!doublings).then_some(0.0));
         let y = Ruler::new(&self.y, ys, 5, true, (bottom, top))?;
         let left = MARGIN + y.label_width(self.y.measure).clamp(20.0, 90.0) + 6.0;
         let right = WIDTH - MARGIN - 16.0;

@@ -26,7 +26,7 @@ fn bars(values: &[f64]) -> Bars {
         description: MISCHIEF.into(),
         labels: MISCHIEF.into(),
         axis: axis(Measure::Number, true),
-        bars: values.iter().map(|v| Bar { label: MISCHIEF.repeat(9), value: *v }).collect(),
+        bars: values.iter().map(|v| Bar { label: MISCHIEF.repeat(9), value: *v, series: 7 }).collect(),
     }
 }
 

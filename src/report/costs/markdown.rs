@@ -1,0 +1,56 @@
+//! The report as GitHub-flavoured Markdown, in one file.
+
+use std::fmt::Write;
+
+use super::figure::{Grid, description, heading, numbers, picture};
+use super::{title, unanswered};
+use crate::characterization::{Characterization, Part, PartName};
+use crate::report::markdown::{beginning, finished, folded, image, list, plain, section};
+use crate::report::words::{self, Detail, NO_PICTURE};
+
+/// The whole report.
+pub fn markdown(answer: &Characterization) -> String {
+    let mut out = beginning(&title(answer), &answer.device, &answer.run, answer.replayed_from.as_deref());
+    let mut data = String::new();
+    for (name, part) in &answer.parts {
+        chapter(&mut out, &mut data, *name, part);
+    }
+    section(&mut out, "Device, from the driver", words::device(&answer.device).into_iter());
+    finished(out, &data)
+}
+
+/// The section of a part; what its pictures refer to goes to `data`. Writing to a string cannot fail.
+fn chapter(out: &mut String, data: &mut String, name: PartName, part: &Part) {
+    let _ = writeln!(out, "## {} (`{}`)\n", name.title(), name.key());
+    let _ = writeln!(out, "{}\n", plain(&part.question));
+    if let Some(reason) = unanswered(part) {
+        let _ = writeln!(out, "**Not answered**: {}\n", plain(&reason));
+    }
+    if !part.meaning.is_empty() {
+        list(out, part.meaning.iter().cloned());
+    }
+    for figure in &part.figures {
+        let key = format!("{}-{}", name.key(), figure.name);
+        let drawn = picture(figure);
+        if let Some(picture) = &drawn {
+            image(out, data, &plain(&key), picture);
+        }
+        let (what, shown) = (plain(&figure.title), plain(&heading(&figure.y)));
+        let instead = if drawn.is_some() { String::new() } else { format!(" It {NO_PICTURE}.") };
+        let _ = writeln!(out, "**{what}**: {shown}. {}{instead}\n", plain(&description(figure)));
+        let missing = Grid::of(figure).missing();
+        if !missing.is_empty() {
+            list(out, missing.into_iter());
+        }
+        folded(out, "The numbers of this figure, with the range of what was observed", &numbers(figure));
+    }
+    for (finding, content) in &part.findings {
+        let words = if content.is_known() {
+            Detail::of(content).to_string()
+        } else {
+            format!("unknown: {}", words::reason(content))
+        };
+        let _ = writeln!(out, "- **{}**: {}", plain(finding), plain(&words));
+    }
+    out.push_str(if part.findings.is_empty() { "" } else { "\n" });
+}
