@@ -70,7 +70,7 @@ impl Bench<'_> {
         let transfer = Instant::now();
         let texture = self.fill_buffer(experiment, pattern)?;
         let base = self.pattern_memory.at_least(self.gpu, Bytes(INPUT_AT))?;
-        let plan = plan(pattern, base, texture);
+        let plan = plan(pattern, experiment.path, base, texture);
         self.timings.transfer += transfer.elapsed();
         let outcome = self.launch_pattern(experiment, pattern, function, &plan);
         if let Some(texture) = texture {
@@ -147,7 +147,7 @@ impl Bench<'_> {
         let function = self.gpu.function(fresh, &program.name())?;
         // Found at all: the module has constants of its own.
         self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
-        let plan = plan(some, DevicePtr(0), None);
+        let plan = plan(some, experiment.path, DevicePtr(0), None);
         self.launch_pattern(experiment, some, function, &plan)
     }
 
@@ -275,11 +275,12 @@ impl Bench<'_> {
 }
 
 /// What to launch for a pattern whose memory begins at `base`.
-fn plan(pattern: Pattern, base: DevicePtr, texture: Option<Texture>) -> Plan {
+fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: Option<Texture>) -> Plan {
     let (threads, blocks) = (pattern.threads(), pattern.blocks());
     let input = texture.map_or(base.0 + INPUT_AT, |texture| texture.0);
     let shared = match pattern {
-        Pattern::Pairs { .. } => SHARED_RING + Bytes(4 * u64::from(pattern.operations())),
+        Pattern::Pairs { .. } if path == LoadPath::Shared => SHARED_RING + Bytes(4 * u64::from(pattern.operations())),
+        Pattern::Pairs { .. } => Bytes(4 * u64::from(pattern.operations())),
         // Each thread reads four words from its own on.
         Pattern::Intensity { from: From::Shared, .. } => Bytes(4 * (u64::from(threads) + 8)),
         _ => Bytes(0),
@@ -288,7 +289,9 @@ fn plan(pattern: Pattern, base: DevicePtr, texture: Option<Texture>) -> Plan {
     let (parameters, check) = match pattern {
         Pattern::Pairs { pairs, small, large } => {
             let way = large.0 * u64::from(pairs);
-            ([small.0, large.0, SHARED_RING.0], Some(way))
+            // In a ring it ends where it has gone round.
+            let ring = if path == LoadPath::Shared { SHARED_RING.0 } else { 0 };
+            ([small.0, large.0, ring], Some(way.checked_rem(ring).unwrap_or(way)))
         }
         Pattern::Barriers { writes, between, .. } => {
             // How far each thread went, and the last element, which holds 1.
@@ -325,7 +328,10 @@ fn plan(pattern: Pattern, base: DevicePtr, texture: Option<Texture>) -> Plan {
         Pattern::Histogram { .. } => pattern.operations() / 4,
         _ => pattern.operations(),
     };
-    let buffer = if let Pattern::Barriers { .. } = pattern { base.0 + INPUT_AT } else { input };
+    let buffer = match pattern {
+        Pattern::Reads { start, .. } => input + start.0,
+        _ => input,
+    };
     let together = matches!(pattern, Pattern::Barriers { scope: Scope::Grid, .. });
     Plan { launch: Launch { blocks, threads, shared }, count, buffer, parameters, check, together }
 }

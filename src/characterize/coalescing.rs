@@ -210,7 +210,7 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
     answer.finding(
         &cost,
         finding(&each, "cycles", "what each further piece of a request takes")
-            .note(format!("from {one} piece to {WARP}")),
+            .note(format!("from {one} of them to {WARP}")),
     );
     if each.value > 0.0 {
         // Turned round: the pieces that the times imply.

@@ -41,7 +41,10 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         places: vec![(0.0, operands(Operand::Immediate)), (1.0, operands(Operand::Parameter))],
     };
     let (words, operations) = (measure(notebook, &plans, later_rounds), measure(notebook, &[operations], later_rounds));
-    let (words, operations) = (words?, operations?);
+    let (mut words, operations) = (words?, operations?);
+    if let Some(uniform) = words.last_mut() {
+        uniform.reason.get_or_insert("an address that is one for all lanes names one word".into());
+    }
     let mut answer = Answer::default();
     for (stride, line) in STRIDES.iter().zip(&words) {
         let (Some(one), Some(all)) = (line.at(1.0), line.at(32.0)) else { continue };

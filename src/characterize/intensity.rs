@@ -13,11 +13,11 @@ pub(super) const QUESTION: &str =
     "How many operations must a kernel do with each word that it loads to be limited by arithmetic?";
 
 /// Multiplications with addition to a load.
-const OPERATIONS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+const OPERATIONS: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// Loads of each thread from shared memory.
 const SHARED_LOADS: u32 = 256;
-/// Loads of each thread from global memory: with two full blocks on each SM several times what the L2 holds.
-const GLOBAL_LOADS: u32 = 64;
+/// Loads of each thread from global memory: with full SMs several times what the L2 holds.
+const GLOBAL_LOADS: u32 = 256;
 /// Threads of a block.
 const THREADS: u32 = 1024;
 /// The arithmetic is the limit if it reaches this share of its greatest rate.
@@ -31,7 +31,8 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let plan = |label: &str, from, loads, blocks| {
         Plan::new(label, OPERATIONS, move |operations: u32| {
             let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
-            Experiment { prepare: Prepare::FlushL2, ..Experiment::pattern(pattern, LoadPath::GlobalCa, 1) }
+            // Once before: lines that were written would have to go back to memory while others are loaded.
+            Experiment { prepare: Prepare::Fill { passes: 1 }, ..Experiment::pattern(pattern, LoadPath::GlobalCa, 1) }
         })
     };
     let plans = [

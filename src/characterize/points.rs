@@ -61,7 +61,9 @@ pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Re
     for plan in plans {
         let mut line = Line { label: plan.label.clone(), points: Vec::new(), reason: None };
         for (x, _) in &plan.places {
-            let sheets: Result<Vec<Sheet>, Failure> = answers.by_ref().take(repeats as usize).collect();
+            // All answers of the place are taken, also where the first is a failure.
+            let answers: Vec<Result<Sheet, Failure>> = answers.by_ref().take(repeats as usize).collect();
+            let sheets: Result<Vec<Sheet>, Failure> = answers.into_iter().collect();
             match sheets {
                 Ok(sheets) => line.points.extend(point(notebook, *x, &sheets, values)),
                 Err(failure) => {

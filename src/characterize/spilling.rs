@@ -184,7 +184,7 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
                 if threads == 1 {
                     first = Some(x);
                 }
-                told.push(format!("{} in blocks of {} threads", x - 1, threads.max(FEW_THREADS)));
+                told.push(format!("{} variables of 64 bits in blocks of up to {} threads", x - 1, threads.max(FEW_THREADS)));
                 let number = notebook.number_of(&experiment(threads, x, 0));
                 answer.finding(
                     &name,
@@ -206,7 +206,7 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
     }
     if !told.is_empty() {
         answer.means(format!(
-            "Registers hold {} variables of 64 bits; with one more the compiler spills.",
+            "Registers hold {}; with one more the compiler spills.",
             told.join(" and ")
         ));
     }

@@ -7,7 +7,7 @@ use super::Answer;
 use super::points::{
     Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, measure, percent_more, said,
 };
-use crate::characterization::{Line, Suite};
+use crate::characterization::{Line, Point, Suite};
 use crate::experiment::{Experiment, LoadPath};
 use crate::pattern::{Pattern, Scope};
 use crate::probe::{Gap, Notebook};
@@ -86,20 +86,27 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         );
     }
     let mut costs = Vec::new();
-    for (name, lines, whose) in [("block", &block, "the block"), ("warp", &warp, "the warp")] {
-        let mut said_of = Vec::new();
-        for line in [lines.first(), lines.last()].into_iter().flatten() {
-            let (Some(one), Some(all)) = (line.at(1.0), line.at(last)) else { continue };
-            let each = difference(all, one, last - 1.0);
+    for (name, lines) in [("block", &block), ("warp", &warp)] {
+        let ends: Vec<(&Line, Point)> =
+            [lines.first(), lines.last()].into_iter().flatten().filter_map(|line| Some((line, each(line)?))).collect();
+        for (line, cycles) in &ends {
             answer.finding(
                 &format!("{name}_barrier_{}", line.label.replace(' ', "_")),
-                finding(&each, "cycles", "what each further barrier adds, between 1 and 1024 of them"),
+                finding(
+                    cycles,
+                    "cycles",
+                    "what each further barrier adds to a thread's time, between 1 and 1024 of them",
+                ),
             );
-            said_of.push(format!("{} with {}", said(each.value), line.label));
         }
-        said_of.dedup();
-        if !said_of.is_empty() {
-            costs.push(format!("a barrier of {whose} adds {} cycles", said_of.join(" and ")));
+        if let (Some((few, least)), Some((many, most))) = (ends.first(), ends.last()) {
+            costs.push(format!(
+                "{} cycles for a barrier of the {name} with {} and {} with {}",
+                said(least.value),
+                few.label,
+                said(most.value),
+                many.label
+            ));
         }
     }
     answer.figure(figure("block", "Writes with barriers of the block", x(), y(), block));
@@ -121,9 +128,8 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     match grid {
         Ok(lines) => {
             if let Some(all) = lines.last()
-                && let (Some(one), Some(most)) = (all.at(1.0), all.at(last))
+                && let Some(each) = each(all)
             {
-                let each = difference(most, one, last - 1.0);
                 answer.finding(
                     "grid_barrier",
                     finding(
@@ -132,7 +138,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
                         "what each further barrier of the grid adds, with a block of a warp on every SM",
                     ),
                 );
-                costs.push(format!("one of the grid {} with {}", said(each.value), all.label));
+                costs.push(format!("{} for one of the grid with {}", said(each.value), all.label));
             }
             answer.figure(figure("grid", "Writes with barriers of the grid, blocks of one warp", x(), y(), lines));
         }
@@ -140,19 +146,19 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         Err(gap) => answer.finding("grid_barrier", gap.finding()),
     }
     if !costs.is_empty() {
-        answer.means(format!(
-            "{}: wait once for many writes, and for as few threads as share them.",
-            capital(&costs.join("; "))
-        ));
+        answer.means(format!("A thread that writes pays {}.", costs.join("; ")));
     }
     if let Some(percent) = answer.number("slowdown_by_barriers") {
-        answer.means(format!("A barrier after every write takes {} % longer than one after the last.", said(percent)));
+        answer.means(format!(
+            "Writing with a barrier after each of the 1024 writes takes {} % longer than with one after the last.",
+            said(percent)
+        ));
     }
     Ok(answer)
 }
 
-/// With a capital first letter.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+/// What each further barrier adds, between the fewest and the most: cycles a write, times the writes, over the barriers.
+fn each(line: &Line) -> Option<Point> {
+    let (one, all) = (line.at(1.0)?, line.at(f64::from(WRITES))?);
+    Some(difference(all, one, f64::from(WRITES - 1) / f64::from(WRITES)))
 }
