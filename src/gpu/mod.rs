@@ -30,7 +30,7 @@ pub struct Module(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Function(pub usize);
 
-/// A linear texture object.
+/// A texture object, over linear memory or over a CUDA array of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Texture(pub u64);
 
@@ -180,7 +180,7 @@ pub trait Gpu {
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture>;
 
     /// Makes a CUDA array of `width` times `height` unsigned texels of 4 bytes, given row by row, and a texture of two
-    /// dimensions over it, which owns it.
+    /// dimensions over it, which owns it. What it gives for coordinates beyond its edges is not the same everywhere.
     fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture>;
 
     /// Destroys a texture object, with its array if it owns one.

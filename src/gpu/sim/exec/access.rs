@@ -171,12 +171,11 @@ fn on_device(
     lane: u32,
     address: u64,
     thread: u64,
-    way: Way,
     state: &State,
     grid: &Grid,
 ) -> Result<(u64, u8), Fault> {
     let bytes = inst.kind.bytes;
-    let (address, bytes) = match way {
+    let (address, bytes) = match way_of(inst.op) {
         Way::Constant | Way::ConstantUniform => (grid.constants.wrapping_add(address), bytes),
         Way::Local => {
             let local = grid.entry.local;
@@ -224,8 +223,7 @@ pub(super) fn memory(
     let first = u64::from(block) * u64::from(grid.threads) + u64::from(by.warp * LANES);
     for (i, lane) in lanes(mask).enumerate() {
         let thread = first + u64::from(lane);
-        (access.addresses[i], access.bytes[i]) =
-            on_device(warp, inst, lane, access.addresses[i], thread, way, state, grid)?;
+        (access.addresses[i], access.bytes[i]) = on_device(warp, inst, lane, access.addresses[i], thread, state, grid)?;
     }
     let is_load = matches!(inst.op, Op::Load(_) | Op::Texture(_));
     if now > horizon && !(is_load && state.hierarchy.is_private(way, by, access.all())) {

@@ -4,13 +4,15 @@
 //! The stand-in is chosen, and told what to do wrong, by environment variables. They hold for a whole process, so each test of
 //! the library runs its body in a child: this same test program, asked for that one test.
 
+mod seam;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use gpu_strata::gpu::cuda::{Cuda, LIBRARY_VARIABLE, devices};
-use gpu_strata::gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, Resources, Texture};
+use gpu_strata::gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, Texture};
 use gpu_strata::units::Bytes;
 
 /// Set in a child, to the test that it is.
@@ -185,153 +187,6 @@ fn a_healthy_driver_does_all_that_the_seam_asks() {
         gpu.free(pinned).unwrap();
         says(&failure(gpu.free(memory)), &["cuMemFree"]);
         says(&failure(gpu.free(DevicePtr(64))), &["cuMemFree"]);
-    });
-}
-
-#[test]
-fn modules_are_loaded_again_and_unloaded() {
-    faulty("modules_are_loaded_again_and_unloaded", "none", || {
-        let mut gpu = open();
-        let (module, function) = loaded(&mut gpu);
-        let (bank, _) = gpu.symbol(module, "bank").unwrap();
-        gpu.write(bank, &[7; 8]).unwrap();
-        let again = gpu.load_again(module).unwrap();
-        assert_eq!(gpu.machine_code(again), gpu.machine_code(module));
-        let (other, bytes) = gpu.symbol(again, "bank").unwrap();
-        assert!(other != bank && bytes == Bytes::kib(64));
-        let mut back = [9; 8];
-        gpu.read(other, &mut back).unwrap();
-        assert_eq!(back, [0; 8]);
-
-        assert_eq!(gpu.resources(function).unwrap(), Resources { registers: 40, local: Bytes(128) });
-        gpu.unload(module).unwrap();
-        let gone = [
-            failure(gpu.unload(module)),
-            failure(gpu.load_again(module)),
-            failure(gpu.function(module, "walk")),
-            failure(gpu.symbol(module, "bank")),
-            failure(gpu.launch(function, ONE_BLOCK, &[1, 2])),
-            failure(gpu.launch_together(function, ONE_BLOCK, &[1, 2])),
-            failure(gpu.resources(function)),
-            failure(gpu.set_attribute(function, FunctionAttribute::Carveout(0))),
-        ];
-        for error in gone {
-            says(&error, &["module 0 has been unloaded"]);
-        }
-        assert_eq!(gpu.machine_code(module), None);
-        says(&failure(gpu.unload(Module(9))), &["not of this device"]);
-        // The other one is still there; what is left goes when the device is closed, and the stand-in ends the process if
-        // anything stays, or is taken back twice.
-        let walk = gpu.function(again, "walk").unwrap();
-        gpu.launch(walk, ONE_BLOCK, &[1, 2]).unwrap();
-    });
-}
-
-#[test]
-fn an_unload_that_fails_is_not_repeated() {
-    faulty("an_unload_that_fails_is_not_repeated", "unload-fails", || {
-        let mut gpu = open();
-        let (module, _) = loaded(&mut gpu);
-        says(&failure(gpu.unload(module)), &["cuModuleUnload", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"]);
-        says(&failure(gpu.unload(module)), &["has been unloaded"]);
-    });
-}
-
-#[test]
-fn blocks_are_launched_together() {
-    faulty("blocks_are_launched_together", "none", || {
-        let mut gpu = open();
-        let (_, function) = loaded(&mut gpu);
-        gpu.mark().unwrap();
-        gpu.launch_together(function, Launch { blocks: 132 * 64, ..ONE_BLOCK }, &[1, 2]).unwrap();
-        assert_eq!(gpu.mark().unwrap(), 500.0);
-        let error = failure(gpu.launch_together(function, Launch { blocks: 132 * 64 + 1, ..ONE_BLOCK }, &[1, 2]));
-        assert!(matches!(error, Error::Unsupported { .. }));
-        says(&error, &["8449 blocks of 32 threads", "at the same time"]);
-        // The call does not tell the driver how many parameters there are.
-        for parameters in [&[1][..], &[1, 2, 3]] {
-            let error = failure(gpu.launch_together(function, ONE_BLOCK, parameters));
-            says(&error, &["`walk` has 2 parameters", &format!("not {}", parameters.len())]);
-        }
-        says(
-            &failure(gpu.launch_together(function, Launch { threads: 2000, ..ONE_BLOCK }, &[1, 2])),
-            &["cuLaunchCooperativeKernel", "CUDA_ERROR_INVALID_VALUE"],
-        );
-    });
-}
-
-#[test]
-fn a_device_without_cooperative_launches() {
-    let refused = || {
-        let mut gpu = open();
-        let (_, function) = loaded(&mut gpu);
-        let error = failure(gpu.launch_together(function, ONE_BLOCK, &[1, 2]));
-        assert!(matches!(error, Error::Unsupported { .. }));
-        says(&error, &["no cooperative launches"]);
-        gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
-    };
-    faulty("a_device_without_cooperative_launches", "no-cooperation", refused);
-}
-
-#[test]
-fn a_driver_that_refuses_a_cooperative_launch() {
-    faulty("a_driver_that_refuses_a_cooperative_launch", "cooperation-refused", || {
-        let mut gpu = open();
-        let (_, function) = loaded(&mut gpu);
-        says(&failure(gpu.launch_together(function, ONE_BLOCK, &[1, 2])), &["no cooperative launches"]);
-    });
-}
-
-#[test]
-fn textures_of_bytes_and_of_arrays() {
-    faulty("textures_of_bytes_and_of_arrays", "none", || {
-        let mut gpu = open();
-        let (before, _) = gpu.memory().unwrap();
-        let memory = gpu.allocate(Bytes(4096)).unwrap();
-        for texel in [1, 4] {
-            let texture = gpu.texture(memory, Bytes(4096), Bytes(texel)).unwrap();
-            gpu.destroy_texture(texture).unwrap();
-        }
-        says(&failure(gpu.texture(memory, Bytes(4096), Bytes(2))), &["texels of 1 or 4 B, not of 2 B"]);
-        // A gibibyte is too many texels of one byte, not of four.
-        says(&failure(gpu.texture(memory, Bytes::mib(1024), Bytes(1))), &["at most 268435456 texels", "1073741824"]);
-        gpu.free(memory).unwrap();
-
-        let texture = gpu.array(16, 4, &[7; 64]).unwrap();
-        assert_eq!(gpu.memory().unwrap().0, before - Bytes(256));
-        gpu.destroy_texture(texture).unwrap();
-        assert_eq!(gpu.memory().unwrap().0, before);
-        says(&failure(gpu.destroy_texture(texture)), &["not of this device"]);
-        for (width, height, count) in [(16, 4, 63), (0, 4, 0), (4, 0, 0)] {
-            let error = failure(gpu.array(width, height, &vec![0; count]));
-            assert!(matches!(error, Error::Unsupported { .. }));
-            says(&error, &[&format!("{count} texels are no array of {width} x {height}")]);
-        }
-        let error = failure(gpu.array(1 << 18, 1, &vec![0; 1 << 18]));
-        assert!(matches!(error, Error::Unsupported { .. }));
-        says(&error, &["no CUDA array of 262144 x 1 texels"]);
-        // This one is left to the end of the device.
-        gpu.array(2, 2, &[1, 2, 3, 4]).unwrap();
-    });
-}
-
-#[test]
-fn an_array_that_cannot_be_filled_is_not_kept() {
-    faulty("an_array_that_cannot_be_filled_is_not_kept", "copy-fails", || {
-        let mut gpu = open();
-        let (before, _) = gpu.memory().unwrap();
-        says(&failure(gpu.array(16, 4, &[7; 64])), &["cuMemcpy2D failed", "CUDA_ERROR_OUT_OF_MEMORY (2)"]);
-        assert_eq!(gpu.memory().unwrap().0, before);
-    });
-}
-
-#[test]
-fn an_array_without_a_texture_is_not_kept() {
-    faulty("an_array_without_a_texture_is_not_kept", "texture-fails", || {
-        let mut gpu = open();
-        let (before, _) = gpu.memory().unwrap();
-        says(&failure(gpu.array(16, 4, &[7; 64])), &["cuTexObjectCreate failed", "CUDA_ERROR_OUT_OF_MEMORY (2)"]);
-        assert_eq!(gpu.memory().unwrap().0, before);
     });
 }
 

@@ -1,5 +1,9 @@
 //! The simulator against closed formulas, against kernels written badly, and against kernels that do what they must not.
 
+mod arrays;
+mod lanes;
+mod modules;
+
 use gpu_strata::gpu::sim::Sim;
 use gpu_strata::gpu::sim::machine::Machine;
 use gpu_strata::gpu::sim::machine::spec::{Index, Replacement};
@@ -102,7 +106,16 @@ const HEADER: &str = ".version 6.0\n.target sm_50\n.address_size 64\n";
 
 /// A machine of one SM with an L1 of 30 cycles and an L2 of 200.
 fn machine(extra: &str) -> Machine {
-    let text = format!(
+    parsed(&text(extra))
+}
+
+fn parsed(text: &str) -> Machine {
+    Machine::parse("small", text).unwrap_or_else(|defect| panic!("{defect}"))
+}
+
+/// The text of that machine, with further tables.
+fn text(extra: &str) -> String {
+    format!(
         r#"
 schema = "strata/machine/1"
 [device]
@@ -166,15 +179,14 @@ levels = ["l1", "l2"]
 cycles = [30, 200]
 memory = 500
 "#
-    );
-    Machine::parse("small", &text).unwrap_or_else(|defect| panic!("{defect}"))
+    )
 }
 
 /// Runs a kernel of two parameters, memory and a number, with this many threads; what it left in the memory.
 fn run(machine: Machine, body: &str, threads: u32, number: u64, words: usize) -> Result<Vec<u64>, Error> {
     let mut gpu = Sim::new(machine, 1).with_budget(2_000_000);
     let text = format!(
-        "{HEADER}.visible .entry k(.param .u64 memory, .param .u64 number)\n{{\n.shared .align 16 .b8 buffer[32768];\n{body}\n}}\n"
+        "{HEADER}.const .align 256 .b8 bank[65536];\n.visible .entry k(.param .u64 memory, .param .u64 number)\n{{\n.shared .align 16 .b8 buffer[32768];\n{body}\n}}\n"
     );
     let module = gpu.load(&text)?;
     let function = gpu.function(module, "k")?;
@@ -270,11 +282,11 @@ fn refused(body: &str, parts: &[&str]) {
 
 #[test]
 fn what_cannot_be_run_is_refused_with_its_line() {
-    refused(".reg .f32 %f;\nret;", &["line 7", ".f32"]);
-    refused(".reg .u32 %a;\nadd.u32 %a, %a, 1;\nfma.rn.f32 %a, %a, %a, %a;\nret;", &["line 9", "fma.rn.f32"]);
-    refused("bra nowhere;", &["line 7", "nowhere"]);
-    refused(".reg .u64 %a;\nmov.u64 %a, 64;\nld.global.u64 %a, [%a];\nret;", &["line 9", "not allocated"]);
-    refused(".reg .u64 %a;\nld.param.u64 %a, [memory];\nld.global.u64 %a, [%a+3];\nret;", &["line 9", "not aligned"]);
+    refused(".reg .f16 %f;\nret;", &["line 8", ".f16"]);
+    refused(".reg .u32 %a;\nadd.u32 %a, %a, 1;\nex2.approx.f32 %a, %a;\nret;", &["line 10", "ex2.approx.f32"]);
+    refused("bra nowhere;", &["line 8", "nowhere"]);
+    refused(".reg .u64 %a;\nmov.u64 %a, 64;\nld.global.u64 %a, [%a];\nret;", &["line 10", "not allocated"]);
+    refused(".reg .u64 %a;\nld.param.u64 %a, [memory];\nld.global.u64 %a, [%a+3];\nret;", &["line 10", "not aligned"]);
 }
 
 #[test]
