@@ -140,17 +140,18 @@ pub struct Characterize {
     /// texture_2d, histogram, intensity
     #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = str::parse::<PartName>)]
     pub only: Vec<PartName>,
-    /// Thread counts of a block, each 1 to 1024
+    /// Thread counts of a block, each 1 to 1024; by default the powers of two from 1 to 1024
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_threads,
-        default_values_t = Suite::default().threads)]
+        default_values_t = Suite::default().threads, hide_default_value = true, allow_negative_numbers = true)]
     pub threads: Vec<u32>,
-    /// Distances from thread to thread in bytes, each a multiple of 4 from 4 to 4096
+    /// Distances from thread to thread in bytes, each a multiple of 4 from 4 to 4096; by default the powers of two from 4 to
+    /// 1024
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_distance,
-        default_values_t = Suite::default().distances)]
+        default_values_t = Suite::default().distances, hide_default_value = true, allow_negative_numbers = true)]
     pub distances: Vec<u64>,
-    /// Jumps within a pair of loads in bytes, each 1 to 2048
+    /// Jumps within a pair of loads in bytes, each 1 to 2048; by default the powers of two from 1 to 512
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_jump,
-        default_values_t = Suite::default().jumps)]
+        default_values_t = Suite::default().jumps, hide_default_value = true, allow_negative_numbers = true)]
     pub jumps: Vec<u64>,
     #[command(flatten)]
     pub run: Run,

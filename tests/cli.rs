@@ -5,7 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use gpu_strata::recording::VERSION;
+use gpu_strata::characterization::{PartName, Suite};
+use gpu_strata::recording::{Header, VERSION, Writer};
+use gpu_strata::topology::RunInfo;
 use tempfile::TempDir;
 
 /// Result of a run: exit status, standard output, standard error.
@@ -55,7 +57,9 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn help_reads_well() {
-    for command in ["", "discover", "replay", "devices", "machines", "measure", "export", "schema", "completions"] {
+    let commands =
+        ["", "discover", "characterize", "replay", "devices", "machines", "measure", "export", "schema", "completions"];
+    for command in commands {
         let arguments: Vec<&str> = if command.is_empty() { vec!["--help"] } else { vec![command, "--help"] };
         let run = strata(&arguments);
         assert_eq!(run.status, Some(0));
@@ -85,13 +89,115 @@ fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--device", "sim:none/such.toml"], &["none/such.toml", "cannot be opened"]);
     refused(&["machines", "gtx9999"], &["gtx9999", "k20c"]);
     refused(&["discovr"], &["discovr", "discover"]);
+    refused(&["schema", "recording"], &["recording", "topology", "characterization"]);
     refused(&["replay"], &["FILE.strata"]);
     refused(&["export", "x.strata"], &["--csv"]);
 }
 
 #[test]
+fn what_cannot_be_characterized_is_refused_with_what_can() {
+    let refused = |option: &str, value: &str, allowed: &str| {
+        refused(&["characterize", option, value], &[option, value.split(',').next_back().unwrap(), allowed]);
+    };
+    for value in ["0", "1025", "32,2048", "-4", "4.5", "x", "", "99999999999"] {
+        refused("--threads", value, "1 to 1024");
+    }
+    for value in ["0", "2", "6", "4,5", "4100", "8192", "1KiB"] {
+        refused("--distances", value, "multiples of 4 B from 4 to 4096");
+    }
+    for value in ["0", "2049", "99999999999999999999999"] {
+        refused("--jumps", value, "1 to 2048 B");
+    }
+    refused("--only", "l2", "locality, synchronization, coalescing");
+    refused("--only", "locality,localty", "intensity");
+}
+
+/// A recording of a question without an answer.
+fn asked(dir: &Path, suite: &Suite) -> String {
+    let path = dir.join("asked.strata");
+    let mut writer = Writer::create(&path).unwrap();
+    writer.header(&Header::default()).unwrap();
+    writer.asked(suite).unwrap();
+    writer.end(&RunInfo::default()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_replay_gives_what_was_asked() {
+    let dir = TempDir::new().unwrap();
+    let file = asked(dir.path(), &Suite { parts: vec![PartName::Locality, PartName::ReadOnly], ..Suite::default() });
+    let replayed = |more: &[&str]| -> serde_json::Value {
+        let run = strata(&[&["replay", &file, "--format", "json"], more].concat());
+        assert_eq!(run.status, Some(0), "{}", run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    };
+    let parts = |answer: &serde_json::Value| answer["parts"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let answer = replayed(&[]);
+    assert_eq!(answer["schema"], "strata/characterization/1");
+    assert_eq!(parts(&answer), ["locality", "read_only"]);
+    let answer = replayed(&["--only", "read_only"]);
+    assert_eq!(
+        (parts(&answer), &answer["asked"]["parts"]),
+        (vec!["read_only".into()], &serde_json::json!(["read_only"]))
+    );
+
+    refused(&["replay", &file, "--only", "l2"], &["is a characterization", "no part `l2`", "locality", "intensity"]);
+    let discovery = recording();
+    let discovery = discovery.to_str().unwrap();
+    refused(
+        &["replay", discovery, "--only", "banks"],
+        &["is a discovery", "no element `banks`", "l1, texture", "dram"],
+    );
+    for suite in [
+        Suite { threads: vec![u32::MAX], ..Suite::default() },
+        Suite { distances: vec![8, 8], ..Suite::default() },
+        Suite { jumps: Vec::new(), ..Suite::default() },
+    ] {
+        let file = asked(dir.path(), &suite);
+        refused(&["replay", &file], &["asked.strata", "cannot be measured", "record again"]);
+    }
+}
+
+/// Duplicates are merged and all is sorted, so that one question has one recording.
+#[test]
+fn a_characterization_is_recorded_and_replays() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("run.strata");
+    let file = file.to_str().unwrap();
+    let run = strata(&[
+        "characterize",
+        "--device",
+        "sim:gtx680",
+        "--only",
+        "synchronization,synchronization",
+        "--threads",
+        "32,1,32",
+        "--effort",
+        "quick",
+        "--record",
+        file,
+        "--quiet",
+    ]);
+    assert_eq!(run.stderr, "");
+    assert!(run.stdout.starts_with("SIMULATED: no hardware was measured.\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("Synchronization (synchronization)\n"), "{}", run.stdout);
+    let asked = gpu_strata::recording::Recording::read(Path::new(file)).unwrap().asked.unwrap();
+    assert_eq!((asked.parts, asked.threads), (vec![PartName::Synchronization], vec![1, 32]));
+    let replayed = strata(&["replay", file]);
+    assert_eq!(replayed.status, run.status);
+    let unmarked: Vec<&str> =
+        replayed.stdout.lines().filter(|l| !l.starts_with("Replayed from") && !l.ends_with("run.strata")).collect();
+    assert_eq!(unmarked, run.stdout.lines().collect::<Vec<_>>());
+    for (format, words) in
+        [("markdown", "# What access patterns cost on "), ("html", "<section id=\"synchronization\">")]
+    {
+        assert!(strata(&["replay", file, "--format", format]).stdout.contains(words));
+    }
+}
+
+#[test]
 fn a_missing_driver_is_said_before_anything_else_happens() {
-    for arguments in [&["devices"][..], &["discover"]] {
+    for arguments in [&["devices"][..], &["discover"], &["characterize"]] {
         let run = strata(arguments);
         assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
         assert!(run.stderr.contains("strata replay FILE"), "{}", run.stderr);

@@ -7,8 +7,9 @@ use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepa
 use gpu_strata::export;
 use gpu_strata::gpu::DeviceFacts;
 use gpu_strata::order;
+use gpu_strata::pattern::Pattern;
 use gpu_strata::recording::{Code, Entry, Header, Recording, Writer};
-use gpu_strata::samples::{ClockSpan, Failure, Lap, Samples};
+use gpu_strata::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
 use gpu_strata::topology::RunInfo;
 use gpu_strata::units::Bytes;
 
@@ -53,11 +54,18 @@ fn entries() -> Vec<Entry> {
         order: Order::Lanes { offsets: vec![0, 8, 8], bank_width: Some(Bytes(8)) },
         ..Experiment::chase(Kernel::Warp, LoadPath::Shared, Bytes(64), Bytes(8))
     };
+    let sums = Pattern::Sums { threads: 32, variables: 40, statements: 512, padding: 0 };
+    let code = Some(CodeFacts { bytes: 7_000, local_loads: 20, local_stores: 13 });
+    let program = ProgramFacts { registers: 255, local_bytes: 400, compile_us: 80_000, code };
+    let with = |program| Samples { program: Some(program), ..Samples::default() };
+    let sums = |rounds| Experiment::pattern(sums, LoadPath::GlobalCa, rounds);
     vec![
         Entry::new(4, chase(), Ok(samples), 0.5),
         Entry::new(5, disturb, Err(Failure::failed("illegal, \"address\"\nat line 2")), 1.0),
         Entry::new(6, Experiment::clock(10, 0, 0), Ok(Samples { laps, clocks, ..Samples::default() }), 1.5),
         Entry::new(7, warp, Err(Failure::Interrupted), 2.0),
+        Entry::new(8, sums(2), Ok(with(program)), 2.5),
+        Entry::new(9, sums(3), Ok(with(ProgramFacts { code: None, ..program })), 3.0),
     ]
 }
 
@@ -73,8 +81,14 @@ fn every_experiment_and_every_sample_has_a_row() {
     let rows: Vec<_> =
         summary.files.iter().map(|f| (f.path.strip_prefix(&dir).unwrap().to_str().unwrap(), f.rows)).collect();
     let device = table(&dir, "device.csv").lines().count() as u64 - 1;
-    let expected =
-        [("experiments.csv", 4), ("latencies.csv", 12), ("laps.csv", 2), ("clocks.csv", 1), ("device.csv", device)];
+    let expected = [
+        ("experiments.csv", 6),
+        ("latencies.csv", 12),
+        ("laps.csv", 2),
+        ("clocks.csv", 1),
+        ("programs.csv", 2),
+        ("device.csv", device),
+    ];
     assert_eq!(rows, expected);
     for file in &summary.files {
         assert_eq!(file.bytes, fs::metadata(&file.path).unwrap().len());
@@ -85,21 +99,30 @@ fn every_experiment_and_every_sample_has_a_row() {
     assert_eq!(
         header,
         "number,kernel,kernel_version,path,footprint_B,stride_B,order,granule_B,page_B,lines_per_page,offsets_B,bank_width_B,\
-         warm_laps,timed_loads,rounds,walk,prepare,fill_passes,alone,sm_asked,allocation,carveout_percent,partner_path,\
+         pattern,warm_laps,timed_loads,rounds,walk,prepare,fill_passes,alone,sm_asked,allocation,carveout_percent,partner_path,\
          partner_footprint_B,partner_stride_B,partner_thread,partner_block_threads,seed,repeat,at_s,outcome,failure,\
          smid,base_address"
     );
     let expected = [
-        "4,per_load,1,ca,256,32,random,,,,,,1,8,1,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400",
-        "5,disturb,1,ca,256,32,paged,,128,2,,,1,8,1,resident,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
+        "4,per_load,1,ca,256,32,random,,,,,,,1,8,1,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400",
+        "5,disturb,1,ca,256,32,paged,,128,2,,,,1,8,1,resident,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
          \"illegal, \"\"address\"\"\nat line 2\",,",
-        "6,clock,1,cg,8,8,sequential,,,,,,1,10,1,resident,nothing,,true,0,0,,,,,,,0,0,1.5,measured,,0,",
-        "7,warp,1,shared,64,8,lanes,,,,0 8 8,8,1,8,1,resident,nothing,,false,,0,0,,,,,,0,0,2,failed,\
+        "6,clock,1,cg,8,8,sequential,,,,,,,1,10,1,resident,nothing,,true,0,0,,,,,,,0,0,1.5,measured,,0,",
+        "7,warp,1,shared,64,8,lanes,,,,0 8 8,8,,1,8,1,resident,nothing,,false,,0,0,,,,,,0,0,2,failed,\
          interrupted before it was measured,,",
+        "8,pattern,1,ca,320,1,pattern,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
+         \"\"padding\"\":0}}\",0,512,2,resident,nothing,,true,,0,,,,,,,0,0,2.5,measured,,0,",
+        "9,pattern,1,ca,320,1,pattern,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
+         \"\"padding\"\":0}}\",0,512,3,resident,nothing,,true,,0,,,,,,,0,0,3,measured,,0,",
     ];
     assert_eq!(rows, expected.map(|row| format!("{row}\r\n")).concat());
     assert_eq!(table(&dir, "laps.csv"), "number,lap,loads,duration_cycles\r\n6,0,8,280\r\n6,1,16,560\r\n");
     assert_eq!(table(&dir, "clocks.csv"), "number,reading,sm_clock_cycles,global_timer_ns\r\n6,0,1980,1000\r\n");
+    assert_eq!(
+        table(&dir, "programs.csv"),
+        "number,registers,local_B,compile_us,code_B,local_loads,local_stores\r\n\
+         8,255,400,80000,7000,20,13\r\n9,255,400,80000,,,\r\n"
+    );
     let device = table(&dir, "device.csv");
     for line in [
         "key,value",

@@ -43,7 +43,7 @@ pub(super) fn trimmed(table: &Table) -> String {
 /// What came back from one experiment, on one line.
 pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples, Failure>) -> String {
     let what = match &experiment.order {
-        Order::Pattern(pattern) => format!("{number:>5} {}", in_words(pattern, experiment.path)),
+        Order::Pattern(pattern) => format!("{number:>5} {}:", in_words(pattern, experiment.path)),
         _ => format!(
             "{number:>5} {:<13} {:<6} {:>10} / {:<5}",
             experiment.kernel.name(),
@@ -94,7 +94,7 @@ fn rounds(samples: &Samples) -> String {
     let program = samples.program.map_or(String::new(), |program| {
         format!("; {} registers, {} of local memory", program.registers, Bytes(program.local_bytes.into()))
     });
-    format!(": {median:.2} cycles an operation, the first of {} rounds {first:.2}{program}", cycles.len())
+    format!("{median:.2} cycles an operation, the first of {} rounds {first:.2}{program}", cycles.len())
 }
 
 /// Where the time of a run went.
@@ -148,12 +148,28 @@ fn rfc3339(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::rfc3339;
+    use super::*;
+    use crate::pattern::Scope;
+    use crate::samples::{Lap, ProgramFacts};
 
     #[test]
     fn dates_are_civil() {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
         assert_eq!(rfc3339(951_827_696), "2000-02-29T12:34:56Z");
         assert_eq!(rfc3339(1_795_305_599), "2026-11-21T23:59:59Z");
+    }
+    #[test]
+    fn a_pattern_has_a_line_of_its_own() {
+        let barriers = Pattern::Barriers { threads: 32, blocks: 1, writes: 8, between: 4, scope: Scope::Block };
+        let experiment = Experiment::pattern(barriers, LoadPath::GlobalCa, 3);
+        let lap = |cycles| Lap { loads: 8, cycles };
+        let mut samples = Samples { laps: vec![lap(800), lap(80), lap(96)], ..Samples::default() };
+        let what = "    7 barriers      ca     threads 32, blocks 1, writes 8, between 4, scope block:";
+        let line = |samples: &Samples| sample_line(7, &experiment, &Ok(samples.clone()));
+        assert_eq!(line(&samples), format!("{what} 12.00 cycles an operation, the first of 3 rounds 100.00\n"));
+        samples.program = Some(ProgramFacts { registers: 40, local_bytes: 1024, ..ProgramFacts::default() });
+        assert!(line(&samples).ends_with("; 40 registers, 1 KiB of local memory\n"), "{}", line(&samples));
+        let failed = sample_line(7, &experiment, &Err(Failure::failed("no grid")));
+        assert_eq!(failed, format!("{what} failed: no grid\n"));
     }
 }

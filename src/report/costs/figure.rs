@@ -38,10 +38,10 @@ impl<'f> Grid<'f> {
     }
 }
 
-/// What an axis shows, with its unit.
+/// What an axis shows, with its unit where its label does not say it.
 pub(super) fn heading(axis: &Axis) -> String {
     match &axis.unit {
-        Some(unit) if *unit != axis.label => format!("{}, {unit}", axis.label),
+        Some(unit) if !axis.label.split_whitespace().any(|word| word == unit) => format!("{}, {unit}", axis.label),
         _ => axis.label.clone(),
     }
 }

@@ -1,16 +1,12 @@
-//! Reports with pictures: complete, self-contained, and safe whatever a recording holds.
+//! Reports of a discovery.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::report;
-use gpu_strata::topology::{Element, ElementName, Finding, Latency, RunInfo, SCHEMA, Topology};
+use gpu_strata::topology::{Element, ElementName, Latency, SCHEMA, Topology};
 use serde_json::json;
 
-/// A name that would be markup if it were not text.
-const MISCHIEF: &str = "<script>&\"";
+use super::*;
 
 /// A small result of everything: known, unknown and failed, from the driver, with a curve and with one of a wrong shape.
 fn small(device: &str, simulated: bool) -> Topology {
@@ -35,23 +31,10 @@ fn small(device: &str, simulated: bool) -> Topology {
         miss_penalty: Some(Finding::unknown(format!("{device} does not say"))),
         ..Element::default()
     };
-    let run = RunInfo {
-        tool_version: "0.1.0".into(),
-        backend: "sim".into(),
-        simulated,
-        seed: 1,
-        effort: "quick".into(),
-        started: "2026-11-21T13:18:07Z".into(),
-        duration_s: 2.1,
-        measured_clock_mhz: Some((705.9, 706.0)),
-        scope: "whole GPU".into(),
-        warnings: vec![format!("*{device}* was warm")],
-        ..RunInfo::default()
-    };
     Topology {
         schema: SCHEMA.into(),
         device: DeviceFacts { name: device.into(), compute_capability: (3, 5), ..DeviceFacts::default() },
-        run,
+        run: run(device, simulated),
         elements: BTreeMap::from([(ElementName::L1, l1), (ElementName::Dram, dram)]),
         replayed_from: Some(format!("{device}.strata")),
     }
@@ -65,42 +48,6 @@ fn recorded() -> Vec<Topology> {
     let all: Vec<Topology> = files.map(|p| serde_json::from_str(&fs::read_to_string(p).unwrap()).unwrap()).collect();
     assert!(!all.is_empty(), "no result was found");
     all
-}
-
-/// Every tag is closed in its order, and what stands in a tag are a name and quoted attributes.
-#[track_caller]
-fn well_formed(page: &str) {
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = page.strip_prefix("<!doctype html>\n").expect("a page begins with its kind");
-    while let Some(at) = rest.find('<') {
-        let end = rest[at..].find('>').map(|end| at + end).expect("a tag ends");
-        let (tag, context) = (&rest[at + 1..end], &rest[at..(at + 80).min(rest.len())]);
-        rest = &rest[end + 1..];
-        assert!(tag.matches('"').count() % 2 == 0, "a quotation mark is missing: {context}");
-        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
-        assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "no tag: {context}");
-        if tag.starts_with('/') {
-            assert_eq!(open.pop(), Some(name), "closed out of order: {context}");
-        } else if !tag.ends_with('/') && !["meta", "br"].contains(&name) {
-            open.push(name);
-        }
-    }
-    assert_eq!(open, Vec::<&str>::new(), "left open");
-    // What is no reference of a character is a bare ampersand.
-    for (at, _) in page.match_indices('&') {
-        let reference = page[at + 1..].split(';').next().unwrap_or_default();
-        let known = ["amp", "lt", "gt", "quot"].contains(&reference) || reference.starts_with('#');
-        assert!(known && reference.len() < 8, "a bare ampersand: {reference:.20}");
-    }
-}
-
-/// A page asks for nothing from elsewhere and runs nothing.
-#[track_caller]
-fn self_contained(page: &str) {
-    let page = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
-    for word in ["http", "<script", "<link", "<iframe", "src=", "url(", "@import", "javascript:", " onload"] {
-        assert!(!page.contains(word), "{word}");
-    }
 }
 
 #[test]

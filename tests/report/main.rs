@@ -1,0 +1,67 @@
+//! Reports with pictures: complete, self-contained, and safe whatever a recording holds.
+
+mod costs;
+mod schema;
+mod topology;
+
+use std::collections::BTreeMap;
+
+use gpu_strata::gpu::DeviceFacts;
+use gpu_strata::report;
+use gpu_strata::topology::{Finding, RunInfo};
+
+/// A name that would be markup if it were not text.
+const MISCHIEF: &str = "<script>&\"";
+
+/// A run with a warning that names the device.
+fn run(device: &str, simulated: bool) -> RunInfo {
+    RunInfo {
+        tool_version: "0.1.0".into(),
+        backend: "sim".into(),
+        simulated,
+        seed: 1,
+        effort: "quick".into(),
+        started: "2026-11-21T13:18:07Z".into(),
+        duration_s: 2.1,
+        measured_clock_mhz: Some((705.9, 706.0)),
+        scope: "whole GPU".into(),
+        warnings: vec![format!("*{device}* was warm")],
+        ..RunInfo::default()
+    }
+}
+
+/// Every tag is closed in its order, and what stands in a tag are a name and quoted attributes.
+#[track_caller]
+fn well_formed(page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page.strip_prefix("<!doctype html>\n").expect("a page begins with its kind");
+    while let Some(at) = rest.find('<') {
+        let end = rest[at..].find('>').map(|end| at + end).expect("a tag ends");
+        let (tag, context) = (&rest[at + 1..end], &rest[at..(at + 80).min(rest.len())]);
+        rest = &rest[end + 1..];
+        assert!(tag.matches('"').count() % 2 == 0, "a quotation mark is missing: {context}");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "no tag: {context}");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "closed out of order: {context}");
+        } else if !tag.ends_with('/') && !["meta", "br"].contains(&name) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new(), "left open");
+    // What is no reference of a character is a bare ampersand.
+    for (at, _) in page.match_indices('&') {
+        let reference = page[at + 1..].split(';').next().unwrap_or_default();
+        let known = ["amp", "lt", "gt", "quot"].contains(&reference) || reference.starts_with('#');
+        assert!(known && reference.len() < 8, "a bare ampersand: {reference:.20}");
+    }
+}
+
+/// A page asks for nothing from elsewhere and runs nothing.
+#[track_caller]
+fn self_contained(page: &str) {
+    let page = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for word in ["http", "<script", "<link", "<iframe", "src=", "url(", "@import", "javascript:", " onload"] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
