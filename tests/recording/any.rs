@@ -9,6 +9,7 @@ fn bytes() -> impl Strategy<Value = Bytes> {
 fn patterns() -> impl Strategy<Value = Pattern> {
     let numbers = || any::<(u32, u32, u32, u32, bool)>();
     let scopes = prop::sample::select(vec![Scope::Warp, Scope::Block, Scope::Grid]);
+    let layouts = prop::sample::select(vec![Layout::Array, Layout::Linear]);
     let walks = prop::sample::select(vec![Walk2d::Rows, Walk2d::Columns, Walk2d::Tiles, Walk2d::Random]);
     prop_oneof![
         (any::<u32>(), bytes(), bytes()).prop_map(|(pairs, small, large)| Pattern::Pairs { pairs, small, large }),
@@ -45,7 +46,7 @@ fn patterns() -> impl Strategy<Value = Pattern> {
             operand: if parameter { Operand::Parameter } else { Operand::Immediate },
             operations
         }),
-        (numbers(), walks).prop_map(|((side, loads, ..), walk)| Pattern::Array { walk, side, loads }),
+        (numbers(), walks, layouts).prop_map(|((side, loads, ..), walk, layout)| Pattern::Square { walk, layout, side, loads }),
         numbers().prop_map(|(skew, bytes, threads, blocks, shared)| Pattern::Histogram {
             counters: if shared { Counters::Shared } else { Counters::Global },
             skew,

@@ -52,7 +52,7 @@ fn what_version_3_has_stays_as_it_is() {
     let (small, large, distance, step, width) = (Bytes(1), Bytes(64), Bytes(8), Bytes(16), Bytes(4));
     let start = Bytes(32);
     let barriers = |scope| Pattern::Barriers { threads: 1, blocks: 2, writes: 3, between: 4, scope };
-    let array = |walk| Pattern::Array { walk, side: 1, loads: 2 };
+    let square = |walk, layout| Pattern::Square { walk, layout, side: 1, loads: 2 };
     let histogram = |counters| Pattern::Histogram { counters, skew: 1, bytes: 2, threads: 3, blocks: 4 };
     let intensity = |from| Pattern::Intensity { operations: 1, from, loads: 2, threads: 3, blocks: 4 };
     let operands = |operand| Pattern::Operands { operand, operations: 1 };
@@ -66,10 +66,10 @@ fn what_version_3_has_stays_as_it_is() {
         Pattern::Constants { distinct: 1, stride: step, loads: 2, uniform: true },
         operands(Operand::Immediate),
         operands(Operand::Parameter),
-        array(Walk2d::Rows),
-        array(Walk2d::Columns),
-        array(Walk2d::Tiles),
-        array(Walk2d::Random),
+        square(Walk2d::Rows, Layout::Array),
+        square(Walk2d::Columns, Layout::Linear),
+        square(Walk2d::Tiles, Layout::Array),
+        square(Walk2d::Random, Layout::Array),
         histogram(Counters::Global),
         histogram(Counters::Shared),
         intensity(From::Shared),

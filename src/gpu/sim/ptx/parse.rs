@@ -211,6 +211,22 @@ impl Reader {
         }
     }
 
+    /// Directives between the parameters and the body, which bound what a compiler may use and change nothing here.
+    fn tuning(&mut self) -> Result<(), Fault> {
+        while !matches!(self.peek(), Some((Token::Mark('{'), _)) | None) {
+            let line = self.line();
+            let directive = self.word()?;
+            if ![".maxntid", ".minnctapersm", ".maxnreg"].contains(&directive.as_str()) {
+                return Err(Fault::at(line, format!("`{{` is expected, not `{directive}`")));
+            }
+            self.number()?;
+            while self.skip(',') {
+                self.number()?;
+            }
+        }
+        Ok(())
+    }
+
     fn entry(&mut self) -> Result<EntryText, Fault> {
         let name = self.word()?;
         let mut entry = EntryText {
@@ -236,6 +252,7 @@ impl Reader {
                 }
             }
         }
+        self.tuning()?;
         self.expect('{')?;
         while !self.skip('}') {
             self.statement(&mut entry)?;
