@@ -2,7 +2,7 @@
 
 use super::figure::{Grid, compact, heading, place};
 use super::{findings, unanswered};
-use crate::characterization::{Characterization, Figure, Part, PartName};
+use crate::characterization::{Characterization, Figure, Part, PartName, Point};
 use crate::report::text::{WIDTH, by_reason, section, wrapped};
 use crate::report::words::{self, Detail, printable};
 
@@ -76,9 +76,8 @@ fn table(figure: &Figure, grid: &Grid<'_>) -> String {
 }
 
 fn column(figure: &Figure, grid: &Grid<'_>, i: usize, x: f64) -> Column {
-    let cell =
-        |points: &[Option<&_>]| points[i].map_or("-".to_owned(), |p: &crate::characterization::Point| compact(p.value));
-    let cells = grid.rows.iter().map(|(_, points)| vec![cell(points)]);
+    let cell = |point: Option<&Point>| point.map_or("-".to_owned(), |p| compact(p.value));
+    let cells = grid.rows.iter().map(|(_, points)| vec![cell(points[i])]);
     Column { cells: [folded(&place(&figure.x, x), PLACE)].into_iter().chain(cells).collect() }
 }
 
@@ -106,23 +105,21 @@ fn block(labels: &Column, columns: &[Column]) -> String {
 
 /// A text in lines of this width, broken at blanks, and within a word only where the word is wider.
 fn folded(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in printable(text).split_whitespace() {
-        let mut word: Vec<char> = word.chars().collect();
-        while !word.is_empty() {
-            let line = lines.last_mut().expect("there is always a line");
-            let used = line.chars().count();
-            let blank = usize::from(used > 0);
-            if used + blank + word.len() > width && used > 0 {
-                lines.push(String::new());
-                continue;
-            }
-            let rest = word.split_off(word.len().min(width));
-            line.push_str(if blank > 0 { " " } else { "" });
-            line.extend(word);
-            word = rest;
+    let text = printable(text);
+    let words = text.split_whitespace().flat_map(|word| {
+        let letters: Vec<char> = word.chars().collect();
+        letters.chunks(width).map(String::from_iter).collect::<Vec<_>>()
+    });
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::take(&mut line));
         }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(&word);
     }
+    lines.push(line);
     lines
 }
 
