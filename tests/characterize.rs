@@ -7,8 +7,8 @@ use gpu_strata::characterization::{Figure, Part, PartName, Suite};
 use gpu_strata::characterize::{Characterized, Question, characterize};
 use gpu_strata::gpu::Gpu;
 use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::{self, Machine};
 use gpu_strata::gpu::sim::machine::spec::{Path, Scope, Spec};
+use gpu_strata::gpu::sim::machine::{self, Machine};
 use gpu_strata::probe::Effort;
 
 /// Machines of a developer's test run: one of each generation that differs here. All of them with `STRATA_ALL_MACHINES`.
@@ -67,7 +67,8 @@ fn jumps_step_at_what_the_machine_fetches() {
         ];
         for (name, path) in paths {
             let Some(path) = path else { continue };
-            let found: Vec<u64> = part.findings[name].value.as_array().unwrap().iter().filter_map(|v| v.as_u64()).collect();
+            let found: Vec<u64> =
+                part.findings[name].value.as_array().unwrap().iter().filter_map(|v| v.as_u64()).collect();
             assert_eq!(found, steps(spec, path), "{} {name}", spec.device.name);
         }
         let shared = &part.findings["shared_steps"];
@@ -87,10 +88,16 @@ fn the_window_is_the_machines() {
         assert_eq!(part.findings["l2_window"].value.as_u64(), Some(32), "{name}");
         // The times give the pieces that the window makes of a request.
         let moved = figure(&part, "moved");
-        let implied = moved.lines.iter().find(|line| line.label == "implied by ld.global.ca").expect("the window was found");
+        let implied =
+            moved.lines.iter().find(|line| line.label == "implied by ld.global.ca").expect("the window was found");
         for point in &implied.points {
             let pieces = (32.0 * point.x / expected as f64).ceil().clamp(1.0, 32.0);
-            assert!((point.value - pieces).abs() <= 0.15 * pieces, "{name}: {} pieces at {} B, not {pieces}", point.value, point.x);
+            assert!(
+                (point.value - pieces).abs() <= 0.15 * pieces,
+                "{name}: {} pieces at {} B, not {pieces}",
+                point.value,
+                point.x
+            );
         }
     }
 }
@@ -102,7 +109,11 @@ fn further_constants_cost_what_the_machine_says() {
         let expected = machine.spec.pipeline.constant_word.get() as f64;
         for name in ["further_word_4_b_apart", "further_word_64_b_apart"] {
             let found = part.findings[name].number().expect("it is a number");
-            assert!((found - expected).abs() <= 0.1 * expected, "{} {name}: {found}, not {expected}", machine.spec.device.name);
+            assert!(
+                (found - expected).abs() <= 0.1 * expected,
+                "{} {name}: {found}, not {expected}",
+                machine.spec.device.name
+            );
         }
     }
 }
@@ -148,7 +159,12 @@ fn an_array_serves_columns_as_it_serves_rows() {
     let at = |line: usize, x: f64| walks.lines[line].points.iter().find(|p| p.x == x).expect("it was measured").value;
     let [array, linear] = [0, 1];
     assert!(at(array, 1.0) < 1.5 * at(array, 0.0), "columns of an array: {} and {}", at(array, 1.0), at(array, 0.0));
-    assert!(at(linear, 1.0) > 1.5 * at(linear, 0.0), "columns of linear memory: {} and {}", at(linear, 1.0), at(linear, 0.0));
+    assert!(
+        at(linear, 1.0) > 1.5 * at(linear, 0.0),
+        "columns of linear memory: {} and {}",
+        at(linear, 1.0),
+        at(linear, 0.0)
+    );
 }
 
 #[test]

@@ -82,7 +82,11 @@ fn lines(curve: &Finding) -> Vec<Line> {
         let point = Point { x: stride, value: cycles, low, high, experiments: curve.experiments.clone() };
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
-            None => lines.push(Line { label, points: vec![point], reason: Some("wider accesses are measured at fewer strides".into()) }),
+            None => lines.push(Line {
+                label,
+                points: vec![point],
+                reason: Some("wider accesses are measured at fewer strides".into()),
+            }),
         }
     }
     if let Some(first) = lines.first_mut() {

@@ -7,8 +7,9 @@
 use super::Answer;
 use super::points::{
     Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, measure, percent_more,
-    rounded, said, settles_at,
+    rounded, said,
 };
+use crate::analysis::robust;
 use crate::characterization::{Line, Point, Suite};
 use crate::experiment::{Experiment, LoadPath, Prepare, WARP};
 use crate::pattern::Pattern;
@@ -33,8 +34,10 @@ const WIDTHS: [u64; 3] = [4, 8, 16];
 const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Where the first of 32 neighbouring words begins, from a boundary of 256 B on.
 const STARTS: [u32; 9] = [0, 4, 8, 16, 32, 64, 96, 112, 124];
-/// Two latencies are the same if they differ by less than this share.
-const SAME: f64 = 0.02;
+/// Pieces explain latencies if none is off by more than this share of what they span.
+const EXPLAINED: f64 = 0.2;
+/// Largest size of pieces that is tried: four lines.
+const MOST_WINDOW: u64 = 512;
 
 fn reads(threads: u32, distance: u64) -> Experiment {
     let pattern = Pattern::Reads {
@@ -76,9 +79,16 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     };
     let plans: Vec<Plan> = suite.threads.iter().map(|&t| threads(t)).collect();
     let paths = [LoadPath::GlobalCa, LoadPath::GlobalCg];
-    let windows = paths.map(|path| {
-        Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
-    });
+    let mut windows: Vec<Plan> = paths
+        .iter()
+        .map(|&path| {
+            Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
+        })
+        .collect();
+    windows.extend(paths.map(|path| {
+        let label = format!("{}, a word further", path.instruction());
+        Plan::new(label, distances.iter().map(|d| d + 4), move |d: u32| again(path, u64::from(d), 4, 0))
+    }));
     let starts = paths.map(|path| Plan::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
     let widths = WIDTHS.map(|width| {
         Plan::new(format!("{width} B"), STRIDES, move |stride: u32| {
@@ -101,6 +111,9 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let mut lines = moved(&distances, &windows);
     for (path, line) in ["l1", "l2"].into_iter().zip(&windows) {
         window(&mut answer, path, line, &mut lines);
+    }
+    if let [plain, _, padded, ..] = windows.as_slice() {
+        cause(&mut answer, plain, padded);
     }
     if let Some(line) = starts.first() {
         misaligned(&mut answer, line);
@@ -180,58 +193,96 @@ fn moved(distances: &[u32], windows: &[Line]) -> Vec<Line> {
     ]
 }
 
-/// Fits the window: the distance from which on every lane's word is a piece of its own, and what a further piece costs.
+/// Reads of a warp by the distance of its lanes, explained by pieces of one size: `cycles = base + each * (pieces - 1)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Window {
+    /// Bytes of a piece.
+    bytes: u64,
+    /// Cycles of a request of one piece.
+    base: f64,
+    /// Cycles of each further piece.
+    each: f64,
+    /// Greatest deviation of a point, in cycles.
+    off: f64,
+}
+
+/// The size of pieces that explains the latencies best, among powers of two; none, if none explains them.
+fn fit(line: &Line) -> Option<Window> {
+    let (least, most) = line.points.iter().fold((f64::MAX, f64::MIN), |(l, m), p| (l.min(p.value), m.max(p.value)));
+    let candidates = (2..=MOST_WINDOW.ilog2()).map(|power| 1u64 << power);
+    let fits = candidates.filter_map(|bytes| {
+        let xs: Vec<f64> = line.points.iter().map(|p| pieces(p.x as u64, bytes) as f64 - 1.0).collect();
+        let (mean_x, mean_y) =
+            (robust::mean(&xs), robust::mean(&line.points.iter().map(|p| p.value).collect::<Vec<_>>()));
+        let (mut xx, mut xy) = (0.0, 0.0);
+        for (x, point) in xs.iter().zip(&line.points) {
+            xx += (x - mean_x) * (x - mean_x);
+            xy += (x - mean_x) * (point.value - mean_y);
+        }
+        let each = (xx > 0.0).then(|| xy / xx)?;
+        let base = mean_y - each * mean_x;
+        let off = |(x, point): (&f64, &Point)| (base + each * x - point.value).abs();
+        let off = xs.iter().zip(&line.points).map(off).fold(0.0, f64::max);
+        Some(Window { bytes, base: rounded(base), each: rounded(each), off: rounded(off) })
+    });
+    let best = fits.min_by(|a, b| a.off.total_cmp(&b.off))?;
+    (best.each > 0.0 && best.off <= EXPLAINED * (most - least)).then_some(best)
+}
+
+/// Fits the window, and turns it round: the pieces that the times imply.
 fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) {
-    let (name, cost) = (format!("{level}_window"), format!("{level}_piece_cycles"));
-    let (Some(first), Some((before, settled))) = (line.points.first(), settles_at(line, SAME)) else {
-        let reason = format!("a warp's reads by {} take the same at all distances, or go on to change", line.label);
-        answer.finding(&name, Finding::unknown(reason.clone()));
-        answer.finding(&cost, Finding::unknown(reason));
+    let name = format!("{level}_window");
+    let Some(found) = fit(line) else {
+        let reason = format!("no size of pieces explains how a warp's reads by {} depend on the distance", line.label);
+        answer.finding(&name, Finding::unknown(reason));
         return;
     };
-    let window = settled.x;
-    let experiments = line.points.iter().flat_map(|p| p.experiments.iter().copied());
-    answer.finding(
-        &name,
-        Finding::measured(window as u64, format!("distance from which on reads by {} take no longer", line.label))
-            .unit("B")
-            .range((before.x + 1.0).min(window), window)
-            .note(format!(
-                "{} cycles at {} B, {} from {} B on",
-                said(before.value),
-                before.x,
-                said(settled.value),
-                window
-            ))
-            .from_experiments(experiments),
+    let experiments: Vec<u32> = line.points.iter().flat_map(|p| p.experiments.iter().copied()).collect();
+    let method = format!(
+        "size of pieces, among powers of two, whose number best explains reads by {} at all distances",
+        line.label
     );
-    let one = pieces(first.x as u64, window as u64) as f64;
-    let each = difference(settled, first, WARP as f64 - one);
+    let finding = Finding::measured(found.bytes, method).unit("B").note(format!(
+        "{} cycles for one piece and {} for each further one, off by at most {}",
+        said(found.base),
+        said(found.each),
+        said(found.off)
+    ));
+    answer.finding(&name, finding.range(found.bytes as f64, found.bytes as f64).from_experiments(experiments));
+    let implied = line.map(|point| {
+        let of = |value: f64| rounded(1.0 + (value - found.base) / found.each);
+        let (value, low, high) = (of(point.value), of(point.low), of(point.high));
+        Some(Point { x: point.x, value, low, high, experiments: point.experiments.clone() })
+    });
+    moved.push(Line { label: format!("implied by {}", line.label), ..implied });
+}
+
+/// Whether it is lines or banks: lanes a word further apart than a power of two are in as many lines, but in banks of their own.
+fn cause(answer: &mut Answer, plain: &Line, padded: &Line) {
+    let Some(found) = fit(plain) else { return };
+    let far = padded.points.iter().filter(|p| p.x >= found.bytes as f64).min_by(|a, b| a.x.total_cmp(&b.x));
+    let Some((far, same)) = far.and_then(|far| Some((far, plain.at(found.bytes as f64)?))) else { return };
+    let banks = far.value - found.base < 0.5 * (same.value - found.base);
+    let what = if banks { "banks" } else { "lines" };
+    let method = "lanes one word further apart: in as many lines, but in banks of their own";
     answer.finding(
-        &cost,
-        finding(&each, "cycles", "what each further piece of a request takes")
-            .note(format!("from {one} of them to {WARP}")),
+        "l1_cause",
+        Finding::measured(what, method)
+            .note(format!("{} cycles at {} B, {} at {} B", said(same.value), same.x, said(far.value), far.x))
+            .from_experiments(far.experiments.iter().chain(&same.experiments).copied()),
     );
-    if each.value > 0.0 {
-        // Turned round: the pieces that the times imply.
-        let implied = line.map(|point| {
-            let of = |value: f64| rounded(one + (value - first.value) / each.value);
-            Some(Point {
-                x: point.x,
-                value: of(point.value),
-                low: of(point.low),
-                high: of(point.high),
-                experiments: point.experiments.clone(),
-            })
-        });
-        moved.push(Line { label: format!("implied by {}", line.label), ..implied });
-    }
-    if level == "l1" {
-        answer.means(format!(
-            "Words of a warp within {window} B are read at once; each further piece of {window} B takes {} cycles more.",
-            said(each.value)
-        ));
-    }
+    answer.means(if banks {
+        format!(
+            "A warp's read costs {} cycles where its words are in banks of their own and {} more for each further one in a bank: it is \
+             the bank of a word that matters, not how many lines the words are in ({} cycles {} B apart, {} cycles {} B apart).",
+            said(found.base), said(found.each), said(same.value), same.x, said(far.value), far.x
+        )
+    } else {
+        format!(
+            "Words of a warp within {} B are read at once; each further piece of {} B takes {} cycles more.",
+            found.bytes, found.bytes, said(found.each)
+        )
+    });
 }
 
 /// What a start off a boundary costs.

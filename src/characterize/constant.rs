@@ -15,6 +15,8 @@ pub(super) const QUESTION: &str = "What does it cost that lanes of a warp want d
 const LOADS: u32 = 1024;
 /// Different words that a warp may want.
 const DISTINCT: [u32; 6] = [1, 2, 4, 8, 16, 32];
+/// Cycles an operation below which a difference is that of the loop around it, which the compiler made twice.
+const NOTHING: f64 = 0.5;
 /// From word to word: side by side, and in lines of their own on every GPU so far.
 const STRIDES: [u64; 2] = [4, 64];
 
@@ -93,9 +95,9 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     {
         let more = difference(parameter, immediate, 1.0);
         answer.finding("parameter_operand", finding(&more, "cycles", "what an operation takes longer with an operand from the kernel's parameters than with an immediate one"));
+        let dearer = if more.value < NOTHING { "no more".into() } else { format!("{} cycles more", said(more.value)) };
         answer.means(format!(
-            "Parameters of the kernel cost as operands {} cycles more than immediate numbers ({} and {} cycles an operation).",
-            said(more.value),
+            "Parameters of the kernel cost as operands {dearer} than numbers in the instruction ({} and {} cycles an operation).",
             said(parameter.value),
             said(immediate.value)
         ));

@@ -1,7 +1,7 @@
 //! How often each byte occurs (CS 179, lecture 4: a shared memory application): who should count.
 
 use super::Answer;
-use super::points::{Plan, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said};
+use super::points::{Plan, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
 use crate::characterization::Suite;
 use crate::experiment::{Experiment, LoadPath};
 use crate::pattern::{Counters, Pattern};
@@ -41,14 +41,10 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         for skew in [SKEWS[0], SKEWS[SKEWS.len() - 1]] {
             let x = f64::from(skew);
             let (Some(slow), Some(fast)) = (global.at(x), shared.at(x)) else { continue };
-            let Some(more) = percent_more(slow, fast) else { continue };
+            let Some(more) = times(slow, fast) else { continue };
             answer.finding(
                 &format!("global_against_shared_{skew}"),
-                finding(
-                    &more,
-                    "%",
-                    format!("time by global atomics against shared ones and a merge, {skew} % of the input one byte"),
-                ),
+                finding(&more, "", format!("how many times longer global atomics take than shared ones with a merge, {skew} % of the input one byte")),
             );
             answer.means(format!(
                 "With {skew} % of the input one and the same byte, global atomics take {} times as long as shared ones ({:.3} and {:.3} \

@@ -63,8 +63,11 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             finding(peak, "", "multiplications with addition that an SM does in a cycle, the most of all programs")
                 .note(format!("with {} to a load", peak.x)),
         );
-        for (name, line, loads) in [("shared", &rates[0], "shared memory"), ("global", &rates[1], "global memory")] {
-            balance(&mut answer, name, line, loads, peak);
+        for (name, loads, times, rate) in
+            [("shared", "shared memory", &per_warp[0], &rates[0]), ("global", "global memory", &per_warp[1], &rates[1])]
+        {
+            equal(&mut answer, name, times, loads, peak);
+            balance(&mut answer, name, rate, loads, peak);
         }
     }
     let x = || axis("operations to a load", "", true);
@@ -82,6 +85,25 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
 fn scaled(point: &Point, by: f64) -> Point {
     let of = |value: f64| (value * by * 1e4).round() / 1e4;
     Point { value: of(point.value), low: of(point.low), high: of(point.high), ..point.clone() }
+}
+
+/// The operations to a load that take as long as the load, were they alone: the lecture's rule, peak arithmetic over peak loads.
+fn equal(answer: &mut Answer, name: &str, times: &Line, loads: &str, peak: &Point) {
+    let Some(one) = times.points.first() else { return };
+    // Cycles of a warp's load times operations a cycle, over the 32 lanes.
+    let of = |cycles: f64, rate: f64| rounded(cycles * rate / 32.0);
+    let value = Point {
+        x: one.x,
+        value: of(one.value, peak.value),
+        low: of(one.low, peak.low),
+        high: of(one.high, peak.high),
+        experiments: one.experiments.iter().chain(&peak.experiments).copied().collect(),
+    };
+    answer.finding(
+        &format!("equal_{name}"),
+        finding(&value, "", format!("operations that take as long as a load from {loads} with one operation"))
+            .note(format!("a warp's load takes {} cycles of the SM", said(one.value))),
+    );
 }
 
 /// The fewest operations to a load with which arithmetic is the limit.
@@ -111,9 +133,12 @@ fn balance(answer: &mut Answer, name: &str, rates: &Line, loads: &str, peak: &Po
         .note(format!("one operation to a load gives {} a cycle", said(one)))
         .from_experiments(experiments),
     );
+    let equal = answer.number(&format!("equal_{name}")).unwrap_or(0.0);
     answer.means(format!(
-        "Words from {loads}: up to {below:.0} operations to each the loads are the limit, from {:.0} on the arithmetic ({} a cycle and SM).",
+        "A word from {loads} takes an SM as long as {} multiplications with addition; {:.0} to each word are needed for 90 % of the {} a \
+         cycle that it can do.",
+        said(equal),
         found.x,
-        said(found.value)
+        said(peak.value)
     ));
 }

@@ -97,9 +97,12 @@ impl Answer {
     }
 }
 
+/// How a part makes its answer.
+type Infer = fn(&Notebook, &Suite) -> Result<Answer, Gap>;
+
 /// One part, with the reason where it has no answer.
 fn part(name: PartName, notebook: &Notebook, suite: &Suite) -> Part {
-    let (question, infer): (&str, fn(&Notebook, &Suite) -> Result<Answer, Gap>) = match name {
+    let (question, infer): (&str, Infer) = match name {
         PartName::Locality => (locality::QUESTION, locality::infer),
         PartName::Synchronization => (synchronization::QUESTION, synchronization::infer),
         PartName::Coalescing => (coalescing::QUESTION, coalescing::infer),

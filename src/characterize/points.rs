@@ -154,6 +154,19 @@ pub(super) fn percent_more(of: &Point, base: &Point) -> Option<Point> {
     })
 }
 
+/// How many times one point is the other; the interval is that of the extremes.
+pub(super) fn times(of: &Point, base: &Point) -> Option<Point> {
+    let ratio = |a: f64, b: f64| (b > 0.0).then(|| rounded(a / b));
+    let experiments = of.experiments.iter().chain(&base.experiments).copied().collect();
+    Some(Point {
+        x: of.x,
+        value: ratio(of.value, base.value)?,
+        low: ratio(of.low, base.high)?,
+        high: ratio(of.high, base.low)?,
+        experiments,
+    })
+}
+
 /// A difference of two points over a number; the interval is that of the extremes.
 pub(super) fn difference(of: &Point, base: &Point, over: f64) -> Point {
     Point {
@@ -181,16 +194,6 @@ pub(super) fn said(value: f64) -> String {
     }
 }
 
-/// The first place from which on a line has settled: all later points are within `share` of the last, and the point before is
-/// not. Nothing, if the line never changes or never settles.
-pub(super) fn settles_at(line: &Line, share: f64) -> Option<(&Point, &Point)> {
-    let last = line.points.last()?;
-    let near = |point: &Point| (point.value - last.value).abs() <= share * last.value.abs();
-    let from = line.points.iter().rposition(|point| !near(point))? + 1;
-    // Settled at the last point alone is not known to be settled.
-    (from + 1 < line.points.len()).then(|| (&line.points[from - 1], &line.points[from]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,14 +207,6 @@ mod tests {
             experiments: vec![i as u32],
         };
         Line { label: String::new(), points: values.iter().enumerate().map(point).collect(), reason: None }
-    }
-
-    #[test]
-    fn a_line_settles_where_it_stops_to_change() {
-        let settled = |values: &[f64]| settles_at(&line(values), 0.02).map(|(before, first)| (before.x, first.x));
-        assert_eq!(settled(&[10.0, 20.0, 40.0, 40.0, 40.5]), Some((2.0, 4.0)));
-        assert_eq!(settled(&[40.0, 40.0, 40.0]), None, "it never changes");
-        assert_eq!(settled(&[10.0, 20.0, 40.0]), None, "it may go on");
     }
 
     #[test]

@@ -184,7 +184,11 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
                 if threads == 1 {
                     first = Some(x);
                 }
-                told.push(format!("{} variables of 64 bits in blocks of up to {} threads", x - 1, threads.max(FEW_THREADS)));
+                told.push(format!(
+                    "{} variables of 64 bits in blocks of up to {} threads",
+                    x - 1,
+                    threads.max(FEW_THREADS)
+                ));
                 let number = notebook.number_of(&experiment(threads, x, 0));
                 answer.finding(
                     &name,
@@ -205,10 +209,7 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
         }
     }
     if !told.is_empty() {
-        answer.means(format!(
-            "Registers hold {}; with one more the compiler spills.",
-            told.join(" and ")
-        ));
+        answer.means(format!("Registers hold {}; with one more the compiler spills.", told.join(" and ")));
     }
     Ok(first)
 }

@@ -46,7 +46,12 @@ fn patterns() -> impl Strategy<Value = Pattern> {
             operand: if parameter { Operand::Parameter } else { Operand::Immediate },
             operations
         }),
-        (numbers(), walks, layouts).prop_map(|((side, loads, ..), walk, layout)| Pattern::Square { walk, layout, side, loads }),
+        (numbers(), walks, layouts).prop_map(|((side, loads, ..), walk, layout)| Pattern::Square {
+            walk,
+            layout,
+            side,
+            loads
+        }),
         numbers().prop_map(|(skew, bytes, threads, blocks, shared)| Pattern::Histogram {
             counters: if shared { Counters::Shared } else { Counters::Global },
             skew,

@@ -33,8 +33,7 @@ pub fn violations(function: &Function, accesses: &[&str]) -> Vec<Violation> {
         }
     }
     let mut listed = 0;
-    for index in first + 1..second {
-        let instruction = &code[index];
+    for (index, instruction) in code.iter().enumerate().take(second).skip(first + 1) {
         let opcode = instruction.opcode.as_str();
         if accesses.iter().any(|access| opcode.starts_with(access)) {
             listed += 1;

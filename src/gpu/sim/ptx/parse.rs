@@ -213,7 +213,7 @@ impl Reader {
 
     /// Directives between the parameters and the body, which bound what a compiler may use and change nothing here.
     fn tuning(&mut self) -> Result<(), Fault> {
-        while !matches!(self.peek(), Some((Token::Mark('{'), _)) | None) {
+        while !matches!(self.peek(), Some(Token::Mark('{')) | None) {
             let line = self.line();
             let directive = self.word()?;
             if ![".maxntid", ".minnctapersm", ".maxnreg"].contains(&directive.as_str()) {
