@@ -143,12 +143,11 @@ fn what_a_simulated_machine_has_not_is_said() {
 }
 
 #[test]
-fn atomics_on_one_counter_wait_for_each_other() {
+fn lanes_that_count_in_one_word_wait_for_each_other() {
     let machine = Machine::named("k20c").expect("it comes with strata");
     let part = one(&machine, PartName::Histogram);
     // Lanes that want one word of shared memory wait for each other; of 32 words drawn at random few share a bank.
     assert!(part.findings["shared_skew"].number() > Some(10.0), "{:?}", part.findings["shared_skew"]);
-    assert!(part.findings["global_against_shared_0"].number() > Some(100.0), "{:?}", part.findings);
 }
 
 #[test]

@@ -336,11 +336,20 @@ fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: Option<Textu
     Plan { launch: Launch { blocks, threads, shared }, count, buffer, parameters, check, together }
 }
 
-/// The input of a histogram: bytes drawn at random, of which `skew` per cent are made one and the same.
+/// The input of a histogram: bytes drawn at random, of which `skew` per cent are made one and the same, to a 256th.
 fn bytes_to_count(pattern: Pattern, seed: u64) -> Vec<u8> {
     let Pattern::Histogram { skew, .. } = pattern else { return Vec::new() };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    (0..pattern.footprint().0).map(|_| if rng.random_range(0..100) < skew { 0 } else { rng.random() }).collect()
+    let mut bytes = vec![0; pattern.footprint().0 as usize];
+    let mut draws = bytes.clone();
+    rng.fill(&mut bytes[..]);
+    rng.fill(&mut draws[..]);
+    for (byte, draw) in bytes.iter_mut().zip(draws) {
+        if u32::from(draw) < skew * 256 / 100 {
+            *byte = 0;
+        }
+    }
+    bytes
 }
 
 /// Checks what every block reports and makes samples of the times.

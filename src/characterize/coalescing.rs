@@ -36,6 +36,8 @@ const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const STARTS: [u32; 9] = [0, 4, 8, 16, 32, 64, 96, 112, 124];
 /// Pieces explain latencies if none is off by more than this share of what they span.
 const EXPLAINED: f64 = 0.2;
+/// Banks are what costs if a piece costs at least so many times as much with conflicts as without.
+const TWICE: f64 = 2.0;
 /// Largest size of pieces that is tried: four lines.
 const MOST_WINDOW: u64 = 512;
 
@@ -79,16 +81,13 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     };
     let plans: Vec<Plan> = suite.threads.iter().map(|&t| threads(t)).collect();
     let paths = [LoadPath::GlobalCa, LoadPath::GlobalCg];
-    let mut windows: Vec<Plan> = paths
-        .iter()
-        .map(|&path| {
-            Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
-        })
-        .collect();
-    windows.extend(paths.map(|path| {
-        let label = format!("{}, a word further", path.instruction());
-        Plan::new(label, distances.iter().map(|d| d + 4), move |d: u32| again(path, u64::from(d), 4, 0))
-    }));
+    let windows = paths.map(|path| {
+        Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
+    });
+    // A word further: in as many lines, but no two lanes in the same bank.
+    let padded = paths.map(|path| {
+        Plan::new(path.instruction(), distances.iter().map(|d| d + 4), move |d: u32| again(path, u64::from(d), 4, 0))
+    });
     let starts = paths.map(|path| Plan::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
     let widths = WIDTHS.map(|width| {
         Plan::new(format!("{width} B"), STRIDES, move |stride: u32| {
@@ -99,21 +98,22 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let warm = measure(notebook, &plans, later_rounds);
     let again = [
         measure(notebook, &windows, later_rounds),
+        measure(notebook, &padded, later_rounds),
         measure(notebook, &starts, later_rounds),
         measure(notebook, &widths, later_rounds),
     ];
     let (cold, warm) = (cold?, warm?);
-    let [windows, starts, widths] = again;
-    let (windows, starts, widths) = (windows?, starts?, widths?);
+    let [windows, padded, starts, widths] = again;
+    let (windows, padded, starts, widths) = (windows?, padded?, starts?, widths?);
 
     let mut answer = Answer::default();
     slowdown(&mut answer, &cold, &warm);
-    let mut lines = moved(&distances, &windows);
-    for (path, line) in ["l1", "l2"].into_iter().zip(&windows) {
+    let mut lines = moved(&padded);
+    for (path, line) in ["l1", "l2"].into_iter().zip(&padded) {
         window(&mut answer, path, line, &mut lines);
     }
-    if let [plain, _, padded, ..] = windows.as_slice() {
-        cause(&mut answer, plain, padded);
+    if let (Some(plain), Some(padded)) = (windows.first(), padded.first()) {
+        banks(&mut answer, plain, padded);
     }
     if let Some(line) = starts.first() {
         misaligned(&mut answer, line);
@@ -123,6 +123,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     answer.figure(figure("cold", "1024 reads a thread, from memory", x(), y(), cold));
     answer.figure(figure("warm", "The same again, from what the caches kept", x(), y(), warm));
     answer.figure(figure("window", "A warp reads the same words again and again", x(), y(), windows));
+    answer.figure(figure("window_padded", "The same a word further apart: no two words in a bank", x(), y(), padded));
     answer.figure(figure(
         "moved",
         "Pieces that a warp's request falls into",
@@ -171,18 +172,21 @@ fn slowdown(answer: &mut Answer, cold: &[Line], warm: &[Line]) {
 }
 
 /// The pieces that a request falls into: sectors and lines as computed.
-fn moved(distances: &[u32], windows: &[Line]) -> Vec<Line> {
+fn moved(windows: &[Line]) -> Vec<Line> {
     let numbers = |x: f64| {
         let of = windows.iter().filter_map(|line| line.at(x));
         of.flat_map(|point| point.experiments.iter().copied()).collect::<Vec<u32>>()
     };
     let computed = |label: String, of: u64| Line {
         label,
-        points: distances
+        points: windows
             .iter()
-            .map(|&d| {
-                let value = pieces(u64::from(d), of) as f64;
-                Point { x: f64::from(d), value, low: value, high: value, experiments: numbers(f64::from(d)) }
+            .max_by_key(|line| line.points.len())
+            .into_iter()
+            .flat_map(|line| &line.points)
+            .map(|&Point { x, .. }| {
+                let value = pieces(x as u64, of) as f64;
+                Point { x, value, low: value, high: value, experiments: numbers(x) }
             })
             .collect(),
         reason: None,
@@ -249,6 +253,15 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
         said(found.off)
     ));
     answer.finding(&name, finding.range(found.bytes as f64, found.bytes as f64).from_experiments(experiments));
+    if level == "l1" {
+        answer.means(format!(
+            "Words of a warp within {} B are read at once: {} cycles, and {} more for each further {} B that its words are in.",
+            found.bytes,
+            said(found.base),
+            said(found.each),
+            found.bytes
+        ));
+    }
     let implied = line.map(|point| {
         let of = |value: f64| rounded(1.0 + (value - found.base) / found.each);
         let (value, low, high) = (of(point.value), of(point.low), of(point.high));
@@ -257,32 +270,33 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
     moved.push(Line { label: format!("implied by {}", line.label), ..implied });
 }
 
-/// Whether it is lines or banks: lanes a word further apart than a power of two are in as many lines, but in banks of their own.
-fn cause(answer: &mut Answer, plain: &Line, padded: &Line) {
-    let Some(found) = fit(plain) else { return };
-    let far = padded.points.iter().filter(|p| p.x >= found.bytes as f64).min_by(|a, b| a.x.total_cmp(&b.x));
-    let Some((far, same)) = far.and_then(|far| Some((far, plain.at(found.bytes as f64)?))) else { return };
-    let banks = far.value - found.base < 0.5 * (same.value - found.base);
-    let what = if banks { "banks" } else { "lines" };
-    let method = "lanes one word further apart: in as many lines, but in banks of their own";
-    answer.finding(
-        "l1_cause",
-        Finding::measured(what, method)
-            .note(format!("{} cycles at {} B, {} at {} B", said(same.value), same.x, said(far.value), far.x))
-            .from_experiments(far.experiments.iter().chain(&same.experiments).copied()),
-    );
-    answer.means(if banks {
-        format!(
-            "A warp's read costs {} cycles where its words are in banks of their own and {} more for each further one in a bank: it is \
-             the bank of a word that matters, not how many lines the words are in ({} cycles {} B apart, {} cycles {} B apart).",
-            said(found.base), said(found.each), said(same.value), same.x, said(far.value), far.x
-        )
-    } else {
-        format!(
-            "Words of a warp within {} B are read at once; each further piece of {} B takes {} cycles more.",
-            found.bytes, found.bytes, said(found.each)
-        )
-    });
+/// Tells banks from lines: lanes a word further apart than a power of two are in as many lines, but in banks of their own.
+fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
+    let name = "l1_conflict_cycles";
+    let (Some(both), Some(alone)) = (fit(plain), fit(lines)) else {
+        answer.finding(
+            name,
+            Finding::unknown("either with or without conflicts of banks, no size of pieces explains the latencies"),
+        );
+        return;
+    };
+    let at = both.bytes as f64;
+    let (Some(with), Some(without)) = (plain.at(at), lines.at(at + 4.0)) else { return };
+    let method = "slope by distances that are powers of two, against that by distances a word longer, which have no two lanes in a bank";
+    let told =
+        format!("{} cycles {} B apart, {} cycles {} B apart", said(with.value), with.x, said(without.value), without.x);
+    let experiments = with.experiments.iter().chain(&without.experiments).copied();
+    if both.each < TWICE * alone.each {
+        let reason = format!("words in one bank cost no more than words in banks of their own: {told}");
+        answer.finding(name, Finding::unknown(reason).from_experiments(experiments));
+        return;
+    }
+    answer.finding(name, Finding::measured(both.each, method).unit("cycles").note(&told).from_experiments(experiments));
+    answer.means(format!(
+        "More than lines, banks of the L1 matter: each further word of a bank takes {} cycles ({told}). Distances that are odd numbers of \
+         words avoid it.",
+        said(both.each)
+    ));
 }
 
 /// What a start off a boundary costs.

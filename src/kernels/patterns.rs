@@ -145,7 +145,7 @@ impl PatternProgram {
             PatternProgram::Pairs(LoadPath::GlobalCg) => &["LDG.E.U8.STRONG.GPU"],
             PatternProgram::Pairs(LoadPath::Texture) | PatternProgram::Square(Layout::Linear) => &["TLD."],
             PatternProgram::Pairs(LoadPath::Constant) => &["LDC.U8"],
-            PatternProgram::Pairs(_) => &["LDS.U8"],
+            PatternProgram::Pairs(_) => &["LDS.U8", "LDS.U.U8"],
             PatternProgram::Barriers(Scope::Grid) => &[
                 "STG.E",
                 "ATOMG.E.ADD",

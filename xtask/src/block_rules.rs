@@ -5,9 +5,24 @@ use crate::opcodes::{Class, class};
 use crate::rules::{Rule, Violation};
 use crate::sass::{Function, Instruction};
 
-/// Opcodes of arithmetic that chases do not have and patterns do.
-const ARITHMETIC: [&str; 12] =
-    ["FFMA", "I2F", "F2I", "MUFU", "VOTE", "VOTEU", "POPC", "IABS", "LEA", "S2R", "I2FP", "UPOPC"];
+/// Opcodes that chases do not have and patterns do: arithmetic, special registers, and what goes with a barrier.
+const ARITHMETIC: [&str; 15] = [
+    "FFMA",
+    "I2F",
+    "F2I",
+    "MUFU",
+    "VOTE",
+    "VOTEU",
+    "POPC",
+    "IABS",
+    "LEA",
+    "S2R",
+    "S2UR",
+    "I2FP",
+    "UPOPC",
+    "BMOV",
+    "CGAERRBAR",
+];
 /// The constant bank of parameters and descriptors.
 const PARAMETERS: &str = "c[0x0]";
 

@@ -59,18 +59,17 @@ fn against_first(words: &[u64]) -> Vec<u64> {
     all
 }
 
-/// Quantile of the rounds that counts: what disturbs a load of shared memory only makes it longer. On an H200 that had been
-/// idle, three of five rounds took up to eleven cycles a load more (recorded runs); the median would be one of them.
-const UNDISTURBED: f64 = 0.25;
-
+/// The fastest round: what disturbs a load of shared memory only makes it longer. On an H200 that had been idle, three of five
+/// rounds took up to eleven cycles a load more (seen in runs of the banks alone); the median would be one of them.
 fn cycles(sheet: &Sheet) -> Result<f64, Gap> {
-    robust::quantile(&rounds(sheet), UNDISTURBED).map_or_else(|| Gap::unknown("no load of a warp was timed"), Ok)
+    robust::quantile(&rounds(sheet), 0.0).map_or_else(|| Gap::unknown("no load of a warp was timed"), Ok)
 }
 
-/// How far the rounds that count are from each other.
+/// How far the second fastest round is from the fastest.
 fn spread(sheet: &Sheet) -> Option<f64> {
-    let rounds = rounds(sheet);
-    Some(robust::quantile(&rounds, UNDISTURBED)? - robust::quantile(&rounds, 0.0)?)
+    let mut rounds = rounds(sheet);
+    rounds.sort_unstable_by(f64::total_cmp);
+    Some(rounds.get(1)? - rounds[0])
 }
 
 /// One point of a curve.
@@ -85,7 +84,7 @@ struct Point {
 struct Curve {
     width: Bytes,
     points: Vec<Point>,
-    /// How far a point's rounds are from each other, those that were not disturbed; that of nine tenths of the points.
+    /// How far the two fastest rounds of a point are from each other: the median of all points.
     noise: f64,
 }
 
@@ -131,7 +130,7 @@ fn curve_of(notebook: &Notebook, width: Bytes, asked: Option<Bytes>) -> Result<C
         let spreads: Vec<f64> = sheets.iter().filter_map(spread).collect();
         let points: Result<Vec<Point>, Gap> =
             strides.iter().zip(&sheets).map(|(&stride, sheet)| Ok(Point { stride, cycles: cycles(sheet)? })).collect();
-        Ok(Curve { width, points: points?, noise: robust::quantile(&spreads, 0.9).unwrap_or(0.0) })
+        Ok(Curve { width, points: points?, noise: robust::median(&spreads).unwrap_or(0.0) })
     })
 }
 
