@@ -2,7 +2,7 @@
 //! number.
 //!
 //! ```text
-//!              Experiment  (what to do: kernel, load path, footprint, stride, order, seed, SM)
+//!              Experiment  (what to do: kernel, load path, footprint, stride, order or pattern, seed, SM)
 //!                  │
 //! Gpu  ◄───────  bench  ───────►  Samples  (what came back: latencies or totals, clocks)
 //! ├ cuda                             │
@@ -12,15 +12,23 @@
 //!                                    │        ▲ a replay answers from here
 //!                                    ▼
 //!                 probe (one file a question) + analysis (pure statistics)
-//!                                    ▼
-//!                                Topology  (elements; each attribute a Finding)
+//!                     ┌──────────────┴──────────────┐
+//!                     │                        characterize (one file a part)
+//!                     ▼                             ▼
+//!                 Topology                   Characterization
+//!       (elements; each attribute      (parts; each with figures, Findings
+//!        a Finding)                     and sentences)
+//!                     └──────────────┬──────────────┘
 //!                                    ▼
 //!                                 report
 //! ```
 //!
 //! Reading order: [`experiment`] and [`samples`] (the two halves of every exchange), [`probe::elements`] (what is asked of
 //! which memory), [`probe::capacity`] (one question in full), [`kernels`] (what runs on the device), [`mod@bench`] (how it is
-//! made to run), [`discover`] (the loop that ties them). To add an attribute, see [`probe`].
+//! made to run), [`asking`] (the loop that ties them), [`discover`] (what is asked). To add an attribute, see [`probe`].
+//!
+//! What access patterns cost goes the same way: [`pattern`] (what threads do), [`characterize`] (the parts),
+//! [`characterization`] (their answer).
 //!
 //! Two seams: [`gpu::Gpu`] below the bench and [`source::Source`] above it. Nothing above a seam asks what is below.
 //! `tests/flow.rs` fails when an import runs against the picture. The library never prints.
