@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pattern::Pattern;
+use crate::pattern::{CONSTANT_MEMORY, Pattern};
 use crate::units::Bytes;
 
 /// How a load reaches memory: the instruction, and so the caches on its way.
@@ -330,11 +330,11 @@ impl Experiment {
 
     /// What makes the experiment impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
-        if self.kernel == Kernel::Clock {
-            return None;
-        }
         if let Order::Pattern(pattern) = self.order {
             return self.pattern_defect(pattern);
+        }
+        if self.kernel == Kernel::Clock {
+            return None;
         }
         if self.kernel == Kernel::Pattern {
             return Some("threads at work need a pattern".into());
@@ -415,6 +415,22 @@ impl Experiment {
         if !(1..=MOST_ROUNDS).contains(&self.rounds) {
             return Some(format!("{} rounds: a launch has 1 to {MOST_ROUNDS}", self.rounds));
         }
+        if let Prepare::Fill { passes: passes @ (0 | MOST_ROUNDS..) } = self.prepare {
+            return Some(format!("{passes} passes before the launch that counts: there are 1 to {}", MOST_ROUNDS - 1));
+        }
+        if u64::from(pattern.operations()) * u64::from(self.rounds) > MOST_WORK {
+            return Some(format!(
+                "{} operations in each of {} rounds: a launch has {MOST_WORK} at most",
+                pattern.operations(),
+                self.rounds
+            ));
+        }
+        if let Pattern::Pairs { large, .. } = pattern
+            && self.path == Constant
+            && large > CONSTANT_MEMORY
+        {
+            return Some(format!("pairs {large} apart: a module has {CONSTANT_MEMORY} of constant memory"));
+        }
         pattern.defect()
     }
 
@@ -455,6 +471,9 @@ pub const LARGE_PAGE: Bytes = Bytes::mib(2);
 
 /// Most rounds of a pattern in one launch.
 const MOST_ROUNDS: u32 = 64;
+/// Most operations of a thread in one launch, all rounds together: at a microsecond each, which only a barrier of the grid takes,
+/// they stay under a display's watchdog.
+const MOST_WORK: u64 = 1 << 20;
 
 /// Lanes of a warp: 32 on every NVIDIA GPU so far.
 pub const WARP: usize = 32;

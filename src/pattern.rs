@@ -17,13 +17,15 @@ pub enum Scope {
     Block,
     /// All threads of all blocks: a counter in global memory, between barriers of the blocks.
     Grid,
+    /// Nobody: the loop around the barriers alone, to be taken off.
+    Nobody,
 }
 
 /// Where an operand of arithmetic comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operand {
-    /// A number in the instruction.
+    /// A number in the text.
     Immediate,
     /// A parameter of the kernel, which lies in constant memory.
     Parameter,
@@ -146,7 +148,7 @@ pub enum Pattern {
     },
     /// A warp multiplies and adds, each operation waiting for the one before.
     Operands {
-        /// Where two of three operands come from.
+        /// What two of the three operands are.
         operand: Operand,
         /// Operations.
         operations: u32,
@@ -196,8 +198,12 @@ pub const MOST_THREADS: u32 = 1024;
 const MOST_BLOCKS: u32 = 1024;
 /// Width of an element, where a pattern leaves no choice: one word.
 pub const ELEMENT: Bytes = Bytes(4);
-/// Most that a pattern may touch: more than any of the suite does, less than any GPU has.
-const MOST_MEMORY: Bytes = Bytes::mib(512);
+/// Most that a pattern may touch, with a page beside it: more than any of the suite does, less than any GPU has.
+const MOST_MEMORY: Bytes = Bytes(Bytes::mib(512).0 - 4096);
+/// Most bytes from thread to thread and from element to element: a page of any GPU.
+const MOST_APART: Bytes = Bytes::mib(2);
+/// Most pairs of loads: their times and the bytes that they walk over share what every device gives a block.
+const MOST_PAIRS: u32 = 1024;
 /// Most loads, writes or operations of a thread: a launch must stay well under a display's watchdog.
 const MOST_OPERATIONS: u32 = 1 << 20;
 /// Most variables of a thread: their program is text.
@@ -207,8 +213,22 @@ const MOST_TEXT: u32 = 4096;
 /// Statements in one pass of the loop of [`Pattern::Sums`]: ptxas 13.5 makes at most 41 KiB
 /// of machine code of them for sm_90, and 64 KiB are the most that keep instruction caches out of the measurement.
 pub const STATEMENTS_A_PASS: u32 = 256;
+/// Loads in the body of a loop with arithmetic: several are under way at once, as in any kernel that hides their latency.
+pub const LOADS_A_PASS: u32 = 4;
+/// Operations in the body of a loop of arithmetic alone.
+pub const OPERATIONS_A_PASS: u32 = 64;
+/// Loads in the body of a loop of constant loads.
+pub const CONSTANTS_A_PASS: u32 = 8;
+/// Block sizes for which [`Pattern::Sums`] is compiled: 65536 registers are 255 (the most that a thread may have), 128 or 64 for
+/// each thread.
+const BOUNDS: [u32; 3] = [256, 512, MOST_THREADS];
 /// Constant memory of a module.
-const CONSTANT_MEMORY: Bytes = Bytes::kib(64);
+pub const CONSTANT_MEMORY: Bytes = Bytes::kib(64);
+
+/// The least block size, among those for which [`Pattern::Sums`] is compiled, that so many threads fit in.
+pub fn block_bound(threads: u32) -> u32 {
+    BOUNDS.into_iter().find(|&bound| threads <= bound).unwrap_or(MOST_THREADS)
+}
 
 impl Pattern {
     /// Threads of a block.
@@ -237,7 +257,7 @@ impl Pattern {
     /// What each thread does so many times between the clock reads: loads, writes, statements, operations or bytes.
     pub const fn operations(self) -> u32 {
         match self {
-            Pattern::Pairs { pairs, .. } => 2 * pairs,
+            Pattern::Pairs { pairs, .. } => pairs.saturating_mul(2),
             Pattern::Barriers { writes, .. } => writes,
             Pattern::Reads { reads, .. } => reads,
             Pattern::Sums { statements, .. } => statements,
@@ -265,10 +285,11 @@ impl Pattern {
                 Bytes(stride.0.saturating_mul(last(distinct)).saturating_add(4))
             }
             Pattern::Operands { .. } => Bytes(0),
-            Pattern::Square { side, .. } => ELEMENT * (u64::from(side) * u64::from(side)),
+            Pattern::Square { side, .. } => Bytes((u64::from(side) * u64::from(side)).saturating_mul(ELEMENT.0)),
             Pattern::Histogram { bytes, blocks, .. } => Bytes(u64::from(bytes) * u64::from(blocks)),
+            Pattern::Intensity { from: From::Shared, .. } => Bytes(0),
             Pattern::Intensity { loads, threads, blocks, .. } => {
-                ELEMENT * u64::from(loads).saturating_mul(u64::from(threads) * u64::from(blocks))
+                Bytes((ELEMENT.0 * u64::from(loads)).saturating_mul(u64::from(threads) * u64::from(blocks)))
             }
         }
     }
@@ -288,6 +309,21 @@ impl Pattern {
             return Some(format!("{} are more than the {MOST_MEMORY} that a pattern may touch", self.footprint()));
         }
         match self {
+            Pattern::Pairs { pairs, .. } if pairs > MOST_PAIRS => {
+                Some(format!("{pairs} pairs: there may be {MOST_PAIRS}, whose times fit in shared memory"))
+            }
+            Pattern::Constants { loads: many, .. } if !many.is_multiple_of(CONSTANTS_A_PASS) => {
+                Some(format!("{many} loads: the loop has {CONSTANTS_A_PASS} a pass"))
+            }
+            Pattern::Operands { operations: many, .. } if !many.is_multiple_of(OPERATIONS_A_PASS) => {
+                Some(format!("{many} operations: the loop has {OPERATIONS_A_PASS} a pass"))
+            }
+            Pattern::Intensity { loads: many, .. } if !many.is_multiple_of(LOADS_A_PASS) => {
+                Some(format!("{many} loads: the loop has {LOADS_A_PASS} a pass"))
+            }
+            Pattern::Reads { distance, step, .. } if distance.max(step) > MOST_APART => {
+                Some(format!("{} apart: there may be {MOST_APART}", distance.max(step)))
+            }
             Pattern::Pairs { small, large, .. } if small == Bytes(0) || small >= large => {
                 Some(format!("a jump of {small} between pairs {large} apart: it must be at least a byte, and shorter"))
             }
@@ -377,7 +413,11 @@ mod tests {
             (reads(0, 4), "1 to 1024"),
             (reads(2000, 4), "1 to 1024"),
             (reads(32, 6), "multiples of the 4 B access"),
-            (reads(1024, u64::MAX - 3), "512 MiB"),
+            (reads(1024, u64::MAX - 3), "more than"),
+            (reads(1, Bytes::mib(4).0), "2 MiB"),
+            (Pattern::Constants { distinct: 1, stride: Bytes(4), loads: 10, uniform: false }, "8 a pass"),
+            (Pattern::Operands { operand: Operand::Immediate, operations: 65 }, "64 a pass"),
+            (Pattern::Pairs { pairs: u32::MAX, small: Bytes(1), large: Bytes(2) }, "1048576"),
             (barriers(0), "must divide"),
             (barriers(3), "must divide"),
             (Pattern::Sums { threads: 1, variables: 1, statements: 4096, padding: 0 }, "2 to 2048"),

@@ -26,6 +26,15 @@ impl Bench<'_> {
         {
             return Some(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len())));
         }
+        if let Order::Pattern(pattern) = experiment.order
+            && pattern.threads() > facts.max_threads_per_block
+        {
+            return Some(Failure::unsupported(format!(
+                "{} threads: a block of this device has {} at most",
+                pattern.threads(),
+                facts.max_threads_per_block
+            )));
+        }
         if matches!(experiment.kernel, Kernel::Clock | Kernel::Pattern) {
             return None;
         }
@@ -195,7 +204,7 @@ impl Bench<'_> {
     /// Makes the driver set the carveout anew. An SM that once ran several blocks at a time keeps a larger share of shared
     /// memory, and the driver, which sees no change of the hint, leaves it so: on an H200 some SMs missed nearly all of
     /// 193 KiB while others held 230, launch after launch. A kernel with the opposite hint in between is a change.
-    fn renew_carveout(&mut self, carveout: u8) -> Result<()> {
+    pub(super) fn renew_carveout(&mut self, carveout: u8) -> Result<()> {
         let opposite = if carveout < 50 { 100 } else { 0 };
         let census = self.programs.get(self.gpu, Program::Census)?;
         self.programs.configure(self.gpu, Program::Census, census.function, Some(opposite), Bytes(0))?;

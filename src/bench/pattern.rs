@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::Bench;
 use super::prepared::Outcome;
 use crate::experiment::{Experiment, LoadPath, Order, Prepare};
-use crate::gpu::{DevicePtr, Error, Function, Launch, Module, Result, Texture};
+use crate::gpu::{DevicePtr, Function, Launch, Module, Result, Texture};
 use crate::kernels::idiom::{CONSTANT_BYTES, CONSTANT_SYMBOL};
 use crate::kernels::{self, PatternProgram, Program};
 use crate::pattern::{From, Layout, Pattern, STATEMENTS_A_PASS, Scope};
@@ -27,6 +27,14 @@ const SHARED_RING: Bytes = Bytes::kib(32);
 const COUNTERS: u64 = 256 * 4;
 /// Where the input lies, behind what kernels write: in pages of its own.
 const INPUT_AT: u64 = 4096;
+
+/// Memory as a pattern finds it.
+struct Filled {
+    base: DevicePtr,
+    texture: Option<Texture>,
+    /// How often each byte of a histogram's input occurs.
+    counts: Option<Box<[u32; 256]>>,
+}
 
 /// What a launch is told and what must come out of it.
 struct Plan {
@@ -68,41 +76,48 @@ impl Bench<'_> {
     /// A pattern whose memory is a buffer.
     fn plain(&mut self, experiment: &Experiment, pattern: Pattern, function: Function) -> Result<Outcome> {
         let transfer = Instant::now();
-        let texture = self.fill_buffer(experiment, pattern)?;
-        let base = self.pattern_memory.at_least(self.gpu, Bytes(INPUT_AT))?;
+        let Filled { base, texture, counts } = self.fill_buffer(experiment, pattern)?;
         let plan = plan(pattern, experiment.path, base, texture);
         self.timings.transfer += transfer.elapsed();
         let outcome = self.launch_pattern(experiment, pattern, function, &plan);
         if let Some(texture) = texture {
-            self.gpu.destroy_texture(texture)?;
+            // A texture that cannot be destroyed is a lost context, which the outcome says.
+            let _ = self.gpu.destroy_texture(texture);
         }
-        let outcome = outcome?;
-        if let (Pattern::Histogram { .. }, Ok(_)) = (pattern, &outcome) {
-            return self.checked_counts(experiment, pattern, base).map(|right| right.and(outcome));
+        match (outcome?, counts) {
+            (Ok(samples), Some(counts)) => Ok(self.checked_counts(experiment, base, &counts)?.map(|()| samples)),
+            (outcome, _) => Ok(outcome),
         }
-        Ok(outcome)
     }
 
     /// Puts into memory what the pattern finds there: zeros, but for variables and for bytes to be counted.
-    fn fill_buffer(&mut self, experiment: &Experiment, pattern: Pattern) -> Result<Option<Texture>> {
+    fn fill_buffer(&mut self, experiment: &Experiment, pattern: Pattern) -> Result<Filled> {
         let bytes = Bytes(INPUT_AT + pattern.footprint().0.next_multiple_of(4));
         let base = self.pattern_memory.at_least(self.gpu, bytes)?;
         self.gpu.clear(base, Bytes(INPUT_AT))?;
         let input = base.offset(INPUT_AT);
+        let mut counts = None;
         match pattern {
             Pattern::Sums { variables, .. } => {
                 let values: Vec<u8> = (1..=u64::from(variables)).flat_map(u64::to_le_bytes).collect();
                 self.gpu.write(input, &values)?;
             }
-            Pattern::Histogram { .. } => self.gpu.write(input, &bytes_to_count(pattern, experiment.seed))?,
+            Pattern::Histogram { .. } => {
+                let bytes = bytes_to_count(pattern, experiment.seed);
+                let mut all = Box::new([0; 256]);
+                bytes.iter().for_each(|&byte| all[usize::from(byte)] += 1);
+                counts = Some(all);
+                self.gpu.write(input, &bytes)?;
+            }
             _ => self.gpu.clear(input, Bytes(bytes.0 - INPUT_AT))?,
         }
-        match (pattern, experiment.path) {
+        let texture = match (pattern, experiment.path) {
             (Pattern::Pairs { .. }, LoadPath::Texture) => {
-                self.gpu.texture(input, Bytes(bytes.0 - INPUT_AT), Bytes(1)).map(Some)
+                Some(self.gpu.texture(input, Bytes(bytes.0 - INPUT_AT), Bytes(1))?)
             }
-            _ => Ok(None),
-        }
+            _ => None,
+        };
+        Ok(Filled { base, texture, counts })
     }
 
     /// Pairs of loads from constant memory: as many as a module holds, from one fresh instance of the module after the other,
@@ -182,7 +197,8 @@ impl Bench<'_> {
             together: false,
         };
         let outcome = self.launch_pattern(experiment, pattern, function, &plan);
-        self.gpu.destroy_texture(texture)?;
+        // As above.
+        let _ = self.gpu.destroy_texture(texture);
         outcome
     }
 
@@ -202,12 +218,13 @@ impl Bench<'_> {
         self.set_up(function, experiment, plan)?;
         let [a, b, c] = plan.parameters;
         let parameters = [out.0, plan.buffer, u64::from(experiment.rounds), u64::from(plan.count), a, b, c];
-        // To fill the L2 is to do it once before, untimed.
-        let launches = if let Prepare::Fill { passes } = experiment.prepare { 1 + passes } else { 1 };
         let mut raw = vec![0u8; bytes];
-        for _ in 0..launches {
-            // Checks are sums that begin at zero.
+        for _ in 0..launches(experiment) {
+            // Checks are sums that begin at zero, and so is the counter of a grid's barriers.
             self.gpu.clear(out, Bytes(bytes as u64))?;
+            if plan.together {
+                self.gpu.clear(DevicePtr(plan.parameters[2]), Bytes(4))?;
+            }
             if experiment.prepare == Prepare::FlushL2 {
                 self.flush_l2()?;
             }
@@ -225,38 +242,33 @@ impl Bench<'_> {
         Ok(samples(pattern, plan, &raw[..times], &raw[times..]))
     }
 
-    /// Asks for the shared memory and the carveout that the launch needs.
+    /// Asks for the shared memory and the carveout that the launch needs. A program whose share of shared memory matters is always
+    /// launched with a request for one: what was asked for once stays.
     fn set_up(&mut self, function: Function, experiment: &Experiment, plan: &Plan) -> Result<()> {
-        use crate::gpu::FunctionAttribute::{Carveout, MaxDynamicShared};
-        if plan.launch.shared.0 > self.gpu.facts().shared_per_block {
-            self.gpu.set_attribute(function, MaxDynamicShared(plan.launch.shared))?;
-        }
-        if let Some(percent) = experiment.carveout {
-            match self.gpu.set_attribute(function, Carveout(percent)) {
-                // Without a carveout there is nothing that a request could change.
-                Err(Error::Unsupported { .. }) => {}
-                other => other?,
-            }
-        }
-        Ok(())
+        let Some(program) = PatternProgram::of(experiment) else { return Ok(()) };
+        let shared = plan.launch.shared;
+        self.programs.configure(self.gpu, Program::Pattern(program), function, experiment.carveout, shared)?;
+        experiment.carveout.map_or(Ok(()), |percent| self.renew_carveout(percent))
     }
 
     /// Compares the counters with the input, whose bytes were counted once a round.
-    fn checked_counts(&mut self, experiment: &Experiment, pattern: Pattern, counters: DevicePtr) -> Result<Outcome> {
+    fn checked_counts(
+        &mut self,
+        experiment: &Experiment,
+        counters: DevicePtr,
+        counts: &[u32; 256],
+    ) -> Result<std::result::Result<(), Failure>> {
         let mut raw = vec![0; COUNTERS as usize];
         self.gpu.read(counters, &mut raw)?;
         let counted = raw.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes")));
-        let launches = if let Prepare::Fill { passes } = experiment.prepare { 1 + passes } else { 1 };
-        let mut expected = [0u32; 256];
-        for byte in bytes_to_count(pattern, experiment.seed) {
-            expected[usize::from(byte)] += experiment.rounds * launches;
-        }
-        let wrong = counted.zip(expected).position(|(counted, expected)| counted != expected);
+        let times = experiment.rounds * launches(experiment);
+        // Counters of 32 bits go round, there and here.
+        let wrong = counted.zip(counts).position(|(counted, once)| counted != once.wrapping_mul(times));
         Ok(match wrong {
             Some(byte) => Err(Failure::failed(format!(
                 "wrong count of byte {byte}: these are not the atomics that were asked for"
             ))),
-            None => Ok(Samples::default()),
+            None => Ok(()),
         })
     }
 
@@ -272,6 +284,11 @@ impl Bench<'_> {
             code,
         })
     }
+}
+
+/// Launches of an experiment: to fill the L2 is to do it once before, untimed.
+fn launches(experiment: &Experiment) -> u32 {
+    if let Prepare::Fill { passes } = experiment.prepare { 1 + passes } else { 1 }
 }
 
 /// What to launch for a pattern whose memory begins at `base`.
@@ -298,7 +315,7 @@ fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: Option<Textu
             ([u64::from(between), 0, base.0], Some(each * (4 * u64::from(writes) + 1)))
         }
         Pattern::Reads { reads, distance, step, .. } => {
-            ([distance.0, step.0, 0], Some(each * step.0 * u64::from(reads)))
+            ([distance.0, step.0, 0], Some(each * (step.0 * u64::from(reads))))
         }
         Pattern::Sums { variables, statements, .. } => {
             let sum = kernels::expected_sum(variables, statements / STATEMENTS_A_PASS);

@@ -5,14 +5,10 @@ use std::fmt::Write;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::pattern::{From, Operand, STATEMENTS_A_PASS};
+use crate::pattern::{From, LOADS_A_PASS, OPERATIONS_A_PASS, Operand, STATEMENTS_A_PASS};
 
 /// Seed of the variables that a statement draws: fixed, since the compiler's work is part of what is measured.
 const DRAWS: u64 = 0x5ca1ab1e;
-/// Loads in the body of a loop with arithmetic: several are under way at once, as in any kernel that hides their latency.
-pub const LOADS_A_PASS: u32 = 4;
-/// Operations in the body of a loop of arithmetic alone.
-pub const OPERATIONS_A_PASS: u32 = 64;
 
 // Writing to a string cannot fail, so the results are dropped.
 
@@ -55,7 +51,7 @@ pub(super) fn sum_pass(variables: u32, padding: u32) -> String {
         let _ = writeln!(out, "\tadd.u64 \t%sum, %sum, %v{from};\n\tadd.u64 \t%v{to}, %v{to}, %sum;");
         let due = u64::from(padding) * (number as u64 + 1) / u64::from(STATEMENTS_A_PASS);
         while padded < due {
-            // Each needs the one before, and no two add the same: nothing can be folded.
+            // Three registers in turn, each of which adds the next: nothing can be folded.
             let (one, other) = (padded % 3, (padded + 1) % 3);
             let _ = writeln!(out, "\tadd.u32 \t%p{one}, %p{one}, %p{other};");
             padded += 1;

@@ -16,7 +16,7 @@ use minijinja::{Environment, context};
 use crate::experiment::{Experiment, Kernel, LoadPath, WARP_ACCESSES};
 use idiom::Agent;
 
-pub use generated::{FACTOR, LOADS_A_PASS, OPERATIONS_A_PASS, TERM, expected_sum};
+pub use generated::{FACTOR, TERM, expected_sum};
 pub use patterns::PatternProgram;
 
 /// Compute capability that the text names: old on purpose, the driver translates it for what it finds.

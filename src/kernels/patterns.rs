@@ -7,8 +7,8 @@ use minijinja::{Environment, context};
 
 use super::idiom::{self, CONSTANT_SYMBOL};
 use super::{Check, ClockRead, Text, generated};
-use crate::experiment::{Experiment, LoadPath, Order};
-use crate::pattern::{Counters, From, Layout, Operand, Pattern, Scope};
+use crate::experiment::{Experiment, Kernel, LoadPath, Order};
+use crate::pattern::{CONSTANTS_A_PASS, Counters, From, Layout, LOADS_A_PASS, OPERATIONS_A_PASS, Operand, Pattern, Scope, block_bound};
 
 /// The text that a pattern needs: what it does not share with others of its kind is in the text, everything else a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,24 +40,21 @@ pub enum PatternProgram {
     Intensity(From, u32),
 }
 
-/// Block sizes for which [`PatternProgram::Sums`] is compiled: 65536 registers are 255, 128 or 64 for each thread.
-const BOUNDS: [u32; 3] = [256, 512, 1024];
-
 /// Names of the parameters that follow `out`, `buffer`, `rounds` and `count`; what they mean depends on the pattern.
 pub const PARAMETERS: [&str; 3] = ["a", "b", "c"];
 
 impl PatternProgram {
     /// The text for an experiment, if it is a pattern.
     pub fn of(experiment: &Experiment) -> Option<Self> {
-        let Order::Pattern(pattern) = experiment.order else { return None };
+        let (Kernel::Pattern, Order::Pattern(pattern)) = (experiment.kernel, &experiment.order) else { return None };
+        let pattern = *pattern;
         let path = experiment.path;
         Some(match pattern {
             Pattern::Pairs { .. } => PatternProgram::Pairs(path),
             Pattern::Barriers { scope, .. } => PatternProgram::Barriers(scope),
             Pattern::Reads { width, .. } => PatternProgram::Reads(path, width.0 as u32),
             Pattern::Sums { threads, variables, padding, .. } => {
-                let bound = BOUNDS.into_iter().find(|&bound| threads <= bound).unwrap_or(crate::pattern::MOST_THREADS);
-                PatternProgram::Sums { variables, padding, bound }
+                PatternProgram::Sums { variables, padding, bound: block_bound(threads) }
             }
             Pattern::Constants { uniform, .. } => PatternProgram::Constants(uniform),
             Pattern::Operands { operand, .. } => PatternProgram::Operands(operand),
@@ -71,7 +68,7 @@ impl PatternProgram {
     pub fn samples() -> Vec<Self> {
         use LoadPath::{Constant, GlobalCa, GlobalCg, GlobalNc, Shared, Texture};
         let mut all: Vec<Self> = [GlobalCa, GlobalCg, Texture, Constant, Shared].map(PatternProgram::Pairs).into();
-        all.extend([Scope::Warp, Scope::Block, Scope::Grid].map(PatternProgram::Barriers));
+        all.extend([Scope::Warp, Scope::Block, Scope::Grid, Scope::Nobody].map(PatternProgram::Barriers));
         for path in [GlobalCa, GlobalCg, GlobalNc] {
             all.extend([4, 8, 16].map(|width| PatternProgram::Reads(path, width)));
         }
@@ -98,6 +95,7 @@ impl PatternProgram {
             PatternProgram::Barriers(Scope::Warp) => "barriers_warp".into(),
             PatternProgram::Barriers(Scope::Block) => "barriers_block".into(),
             PatternProgram::Barriers(Scope::Grid) => "barriers_grid".into(),
+            PatternProgram::Barriers(Scope::Nobody) => "barriers_none".into(),
             PatternProgram::Reads(path, width) => format!("reads_{}_{width}", path.name()),
             PatternProgram::Sums { variables, padding, bound } => format!("sums_{variables}_{padding}_{bound}"),
             PatternProgram::Constants(uniform) => format!("constants_{}", if uniform { "uniform" } else { "indexed" }),
@@ -195,7 +193,7 @@ impl PatternProgram {
             constant_symbol => CONSTANT_SYMBOL,
             constant_bytes => idiom::CONSTANT_BYTES,
             clock => context! { type => clock.ptx_type(), narrow => clock.narrow() },
-            scope => match self { PatternProgram::Barriers(Scope::Warp) => "warp", PatternProgram::Barriers(Scope::Block) => "block", _ => "grid" },
+            scope => match self { PatternProgram::Barriers(Scope::Warp) => "warp", PatternProgram::Barriers(Scope::Block) => "block", PatternProgram::Barriers(Scope::Nobody) => "nobody", _ => "grid" },
             load => self.load(),
             uniform => self == PatternProgram::Constants(true),
             operand => if self == PatternProgram::Operands(Operand::Immediate) { "immediate" } else { "parameter" },
@@ -206,8 +204,9 @@ impl PatternProgram {
             body => self.body(),
             loads => if let PatternProgram::Sums { variables, .. } = self { generated::sum_loads(variables) } else { String::new() },
             after => self.after(),
-            operations_a_pass => generated::OPERATIONS_A_PASS,
-            loads_a_pass => generated::LOADS_A_PASS,
+            constants_a_pass => CONSTANTS_A_PASS,
+            operations_a_pass => OPERATIONS_A_PASS,
+            loads_a_pass => LOADS_A_PASS,
         };
         let rendered = environment(clock).render_str(self.template(), values);
         let ptx = rendered.unwrap_or_else(|e| panic!("kernel template `{name}`: {e:#}")) + "\n";
