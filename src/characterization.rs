@@ -217,6 +217,9 @@ pub struct Line {
     /// Why points are missing, where any are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What is missing was tried and failed (exit status 4), as opposed to what this device cannot do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
 }
 
 /// A table of measured points that is drawn as lines.
@@ -271,6 +274,7 @@ pub struct Characterization {
 impl Characterization {
     /// Whether something failed (exit status 4).
     pub fn is_partial(&self) -> bool {
-        self.parts.values().any(|p| p.findings.values().chain(&p.unanswered).any(|f| f.failed))
+        let line = |part: &Part| part.figures.iter().flat_map(|figure| &figure.lines).any(|line| line.failed);
+        self.parts.values().any(|p| line(p) || p.findings.values().chain(&p.unanswered).any(|f| f.failed))
     }
 }

@@ -84,8 +84,8 @@ fn the_window_is_the_machines() {
         let cached = spec.path.global_ca.levels.first().is_some_and(|level| spec.cache[level].scope == Scope::Sm);
         let expected = if cached { spec.pipeline.coalescing.get() } else { 32 };
         let name = &spec.device.name;
-        assert_eq!(part.findings["l1_window"].value.as_u64(), Some(expected), "{name}");
-        assert_eq!(part.findings["l2_window"].value.as_u64(), Some(32), "{name}");
+        assert_eq!(part.findings["ca_window"].value.as_u64(), Some(expected), "{name}");
+        assert_eq!(part.findings["cg_window"].value.as_u64(), Some(32), "{name}");
         // The times give the pieces that the window makes of a request.
         let moved = figure(&part, "moved");
         let implied =

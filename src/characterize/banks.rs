@@ -42,10 +42,9 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             said(each)
         ));
     }
-    if let Some((word, free)) = lines
-        .first()
-        .and_then(|line| Some((line.points.iter().max_by(|a, b| a.value.total_cmp(&b.value))?, line.at(1.0)?)))
-    {
+    // A column of a square of 32 x 32 words: lanes 32 words apart.
+    let ends = lines.first().and_then(|line| Some((line.at(32.0)?, line.at(1.0)?)));
+    if let Some((word, free)) = ends {
         let pad = answer.findings.get("padding").and_then(|f| f.value.get(0)?.get("words")?.as_u64());
         let remedy = pad.filter(|&words| words > 0).map_or(String::new(), |words| {
             format!("; rows padded by {words} word{} avoid it", if words == 1 { "" } else { "s" })
@@ -82,11 +81,10 @@ fn lines(curve: &Finding) -> Vec<Line> {
         let point = Point { x: stride, value: cycles, low, high, experiments: curve.experiments.clone() };
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
-            None => lines.push(Line {
-                label,
-                points: vec![point],
-                reason: Some("wider accesses are measured at fewer strides".into()),
-            }),
+            None => {
+                let reason = Some("wider accesses are measured at fewer strides".into());
+                lines.push(Line { label, points: vec![point], reason, failed: false });
+            }
         }
     }
     if let Some(first) = lines.first_mut() {

@@ -6,7 +6,7 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, measure, percent_more,
+    Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure, percent_more,
     rounded, said,
 };
 use crate::analysis::robust;
@@ -34,6 +34,12 @@ const WIDTHS: [u64; 3] = [4, 8, 16];
 const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Where the first of 32 neighbouring words begins, from a boundary of 256 B on.
 const STARTS: [u32; 9] = [0, 4, 8, 16, 32, 64, 96, 112, 124];
+/// Less than this, in cycles a read, is no cost.
+const CYCLE: f64 = 0.5;
+/// Fewest distances that tell sizes of pieces apart.
+const FEWEST: usize = 4;
+/// The best size of pieces must be off by so many times less than any other.
+const CLEARLY: f64 = 1.5;
 /// Pieces explain latencies if none is off by more than this share of what they span.
 const EXPLAINED: f64 = 0.2;
 /// Banks are what costs if a piece costs at least so many times as much with conflicts as without.
@@ -107,9 +113,11 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let (windows, padded, starts, widths) = (windows?, padded?, starts?, widths?);
 
     let mut answer = Answer::default();
-    slowdown(&mut answer, &cold, &warm);
+    if suite.threads.iter().any(|&threads| threads > 1) {
+        slowdown(&mut answer, &cold, &warm);
+    }
     let mut lines = moved(&padded);
-    for (path, line) in ["l1", "l2"].into_iter().zip(&padded) {
+    for (path, line) in ["ca", "cg"].into_iter().zip(&padded) {
         window(&mut answer, path, line, &mut lines);
     }
     if let (Some(plain), Some(padded)) = (windows.first(), padded.first()) {
@@ -148,12 +156,13 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     Ok(answer)
 }
 
-/// What the greatest distance costs against the least, with the most threads.
+/// What the greatest distance costs against the least, with as many threads as it costs most.
 fn slowdown(answer: &mut Answer, cold: &[Line], warm: &[Line]) {
     for (name, lines, from) in [("slowdown_from_memory", cold, "memory"), ("slowdown_from_caches", warm, "the caches")]
     {
         let worst = lines
             .iter()
+            .filter(|line| line.points.len() > 1)
             .filter_map(|line| Some((line, percent_more(line.points.last()?, line.points.first()?)?)))
             .max_by(|a, b| a.1.value.total_cmp(&b.1.value));
         let Some((line, most)) = worst else { continue };
@@ -163,11 +172,12 @@ fn slowdown(answer: &mut Answer, cold: &[Line], warm: &[Line]) {
             finding(&most, "%", format!("time of reads from {from} with threads {greatest} B apart against {least} B"))
                 .note(format!("with {}, which is the most", line.label)),
         );
-        answer.means(format!(
-            "Threads {greatest} B apart instead of {least} B take {} % longer to read from {from}, with {}.",
-            said(most.value),
-            line.label
-        ));
+        if let Some(much) = longer(most.value) {
+            answer.means(format!(
+                "Threads {greatest} B apart instead of {least} B take {much} to read from {from}, with {}.",
+                line.label
+            ));
+        }
     }
 }
 
@@ -179,6 +189,7 @@ fn moved(windows: &[Line]) -> Vec<Line> {
     };
     let computed = |label: String, of: u64| Line {
         label,
+        failed: false,
         points: windows
             .iter()
             .max_by_key(|line| line.points.len())
@@ -210,7 +221,7 @@ struct Window {
     off: f64,
 }
 
-/// The size of pieces that explains the latencies best, among powers of two; none, if none explains them.
+/// The size of pieces that explains the latencies best, among powers of two; none, if none explains them, or several as well.
 fn fit(line: &Line) -> Option<Window> {
     let (least, most) = line.points.iter().fold((f64::MAX, f64::MIN), |(l, m), p| (l.min(p.value), m.max(p.value)));
     let candidates = (2..=MOST_WINDOW.ilog2()).map(|power| 1u64 << power);
@@ -229,15 +240,22 @@ fn fit(line: &Line) -> Option<Window> {
         let off = xs.iter().zip(&line.points).map(off).fold(0.0, f64::max);
         Some(Window { bytes, base: rounded(base), each: rounded(each), off: rounded(off) })
     });
-    let best = fits.min_by(|a, b| a.off.total_cmp(&b.off))?;
-    (best.each > 0.0 && best.off <= EXPLAINED * (most - least)).then_some(best)
+    let mut fits: Vec<Window> = fits.filter(|fit| fit.each > 0.0).collect();
+    fits.sort_by(|a, b| a.off.total_cmp(&b.off));
+    let (best, next) = (fits.first()?, fits.get(1).map_or(f64::MAX, |next| next.off));
+    let explained = best.off <= EXPLAINED * (most - least) && most - least >= CYCLE;
+    (line.points.len() >= FEWEST && explained && next > CLEARLY * best.off).then_some(*best)
 }
 
 /// Fits the window, and turns it round: the pieces that the times imply.
 fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) {
     let name = format!("{level}_window");
     let Some(found) = fit(line) else {
-        let reason = format!("no size of pieces explains how a warp's reads by {} depend on the distance", line.label);
+        let reason = if line.points.len() < FEWEST {
+            format!("{} distances do not tell sizes of pieces apart: {FEWEST} do", line.points.len())
+        } else {
+            format!("no one size of pieces explains how a warp's reads by {} depend on the distance", line.label)
+        };
         answer.finding(&name, Finding::unknown(reason));
         return;
     };
@@ -253,9 +271,10 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
         said(found.off)
     ));
     answer.finding(&name, finding.range(found.bytes as f64, found.bytes as f64).from_experiments(experiments));
-    if level == "l1" {
+    if level == "ca" {
         answer.means(format!(
-            "Words of a warp within {} B are read at once: {} cycles, and {} more for each further {} B that its words are in.",
+            "By {}, words of a warp within {} B are read at once: {} cycles, and {} more for each further {} B that its words are in.",
+            line.label,
             found.bytes,
             said(found.base),
             said(found.each),
@@ -272,7 +291,7 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
 
 /// Tells banks from lines: lanes a word further apart than a power of two are in as many lines, but in banks of their own.
 fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
-    let name = "l1_conflict_cycles";
+    let name = "ca_conflict_cycles";
     let (Some(both), Some(alone)) = (fit(plain), fit(lines)) else {
         answer.finding(
             name,
@@ -281,7 +300,9 @@ fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
         return;
     };
     let at = both.bytes as f64;
-    let (Some(with), Some(without)) = (plain.at(at), lines.at(at + 4.0)) else { return };
+    // The nearest distance that was measured both ways.
+    let from = plain.points.iter().find(|p| p.x >= at);
+    let Some((with, without)) = from.and_then(|with| Some((with, lines.at(with.x + 4.0)?))) else { return };
     let method = "slope by distances that are powers of two, against that by distances a word longer, which have no two lanes in a bank";
     let told =
         format!("{} cycles {} B apart, {} cycles {} B apart", said(with.value), with.x, said(without.value), without.x);
@@ -293,8 +314,8 @@ fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
     }
     answer.finding(name, Finding::measured(both.each, method).unit("cycles").note(&told).from_experiments(experiments));
     answer.means(format!(
-        "More than lines, banks of the L1 matter: each further word of a bank takes {} cycles ({told}). Distances that are odd numbers of \
-         words avoid it.",
+        "More than that, the banks of the cache matter: each further word of a bank takes {} cycles ({told}). Distances that are \
+         odd numbers of words avoid it.",
         said(both.each)
     ));
 }
@@ -311,11 +332,15 @@ fn misaligned(answer: &mut Answer, line: &Line) {
         finding(&more, "cycles", "what 32 neighbouring words take longer from the worst start than from a boundary")
             .note(format!("from {} B behind a boundary", worst.x)),
     );
-    answer.means(format!(
-        "32 neighbouring words that begin off a boundary take up to {} cycles more than the {} that they take on it.",
-        said(more.value),
-        said(aligned.value)
-    ));
+    answer.means(if more.value < CYCLE {
+        format!("32 neighbouring words take as long wherever they begin: {} cycles.", said(aligned.value))
+    } else {
+        format!(
+            "32 neighbouring words that begin off a boundary take up to {} cycles more than the {} that they take on it.",
+            said(more.value),
+            said(aligned.value)
+        )
+    });
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             &format!("further_word_{stride}_b_apart"),
             finding(&each, "cycles", "what each further word that the lanes want takes, between 1 and 32 of them"),
         );
-        if *stride == STRIDES[0] {
+        if *stride == STRIDES[0] && each.value >= NOTHING {
             answer.means(format!(
                 "Lanes that want different constants wait for one another: {} cycles a load for one word, {} for 32, {} for each \
                  further one.",
@@ -94,10 +94,10 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         && let (Some(immediate), Some(parameter)) = (line.at(0.0), line.at(1.0))
     {
         let more = difference(parameter, immediate, 1.0);
-        answer.finding("parameter_operand", finding(&more, "cycles", "what an operation takes longer with an operand from the kernel's parameters than with an immediate one"));
+        answer.finding("parameter_operand", finding(&more, "cycles", "what an operation takes longer with parameters of the kernel as operands than with numbers in the text, wherever the compiler puts either"));
         let dearer = if more.value < NOTHING { "no more".into() } else { format!("{} cycles more", said(more.value)) };
         answer.means(format!(
-            "Parameters of the kernel cost as operands {dearer} than numbers in the instruction ({} and {} cycles an operation).",
+            "Parameters of the kernel cost as operands {dearer} than numbers in the text ({} and {} cycles an operation).",
             said(parameter.value),
             said(immediate.value)
         ));

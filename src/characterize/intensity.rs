@@ -4,7 +4,7 @@ use super::Answer;
 use super::points::{Plan, axis, every_round, figure, finding, measure, rounded, said};
 use crate::characterization::{Line, Point, Suite};
 use crate::experiment::{Experiment, LoadPath, Prepare};
-use crate::pattern::{From, Pattern};
+use crate::pattern::{From, LOADS_A_PASS, Pattern};
 use crate::probe::{Gap, Notebook};
 use crate::topology::Finding;
 
@@ -16,8 +16,10 @@ pub(super) const QUESTION: &str =
 const OPERATIONS: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// Loads of each thread from shared memory.
 const SHARED_LOADS: u32 = 256;
-/// Loads of each thread from global memory: with full SMs several times what the L2 holds.
+/// Loads of each thread from global memory: enough that where a block begins and ends does not matter.
 const GLOBAL_LOADS: u32 = 256;
+/// Loads from global memory bring in so many times what the L2 holds, so that nothing is left there from the launch before.
+const BEYOND_L2: u64 = 4;
 /// Threads of a block.
 const THREADS: u32 = 1024;
 /// The arithmetic is the limit if it reaches this share of its greatest rate.
@@ -28,6 +30,11 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let facts = notebook.facts();
     let threads = THREADS.min(facts.max_threads_per_block);
     let resident = (facts.max_threads_per_multiprocessor / threads).max(1);
+    let blocks = resident * facts.multiprocessors.max(1);
+    // What all threads load at once, and how often they must to go beyond the L2.
+    let at_once = 4 * u64::from(threads) * u64::from(blocks);
+    let needed = (BEYOND_L2 * facts.l2_size).div_ceil(at_once).next_multiple_of(u64::from(LOADS_A_PASS));
+    let global_loads = GLOBAL_LOADS.max(u32::try_from(needed).unwrap_or(u32::MAX));
     let plan = |label: &str, from, loads, blocks| {
         Plan::new(label, OPERATIONS, move |operations: u32| {
             let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
@@ -37,7 +44,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     };
     let plans = [
         plan("shared memory", From::Shared, SHARED_LOADS, 1),
-        plan("global memory", From::Global, GLOBAL_LOADS, resident * facts.multiprocessors.max(1)),
+        plan("global memory", From::Global, global_loads, blocks),
     ];
     let lines = measure(notebook, &plans, every_round)?;
     // Cycles a load of a thread, to cycles of the SM for 32 of them: its threads work side by side.
@@ -113,7 +120,7 @@ fn balance(answer: &mut Answer, name: &str, rates: &Line, loads: &str, peak: &Po
         answer.finding(
             &key,
             Finding::unknown(format!(
-                "with up to {} operations to a load from {loads} the loads are the limit",
+                "with up to {} operations to a load from {loads} an SM does not reach 90 % of its most",
                 OPERATIONS[OPERATIONS.len() - 1]
             )),
         );

@@ -40,7 +40,6 @@ const PATHS: [(&str, LoadPath); 5] = [
 
 fn experiment(path: LoadPath, small: u64) -> Experiment {
     let pattern = Pattern::Pairs { pairs: PAIRS, small: Bytes(small), large: LARGE };
-    // The least shared memory that holds the times: the L1 stays as large as it can be.
     Experiment { prepare: Prepare::FlushL2, ..Experiment::pattern(pattern, path, 1) }
 }
 
@@ -80,8 +79,8 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         };
         match steps {
             Ok(steps) => {
-                if let Some(&(first, ..)) = steps.steps.first() {
-                    cheap.push(format!("{first} B by {}", path.instruction()));
+                if let Some(first) = steps.steps.first() {
+                    cheap.push(format!("{} by {}", first.size(), path.instruction()));
                 }
                 answer.finding(&format!("{name}_steps"), steps.finding(path, line, fetched.ok()));
             }
@@ -105,12 +104,37 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     Ok(answer)
 }
 
+/// A step of the latency.
+struct Step {
+    /// Largest jump before it: what came along is larger.
+    above: u32,
+    /// Jump from which on the latency is another: what came along is no larger.
+    at: u32,
+    /// Median cycles before it.
+    before: f64,
+    /// And from it on.
+    after: f64,
+}
+
 /// The steps of a path's latency.
 struct Steps {
-    /// Jump from which on the latency is another: the size of what came along.
-    steps: Vec<(u32, f64, f64)>,
+    /// The steps, ascending.
+    steps: Vec<Step>,
+    /// The smallest jump.
+    least: Option<u32>,
     /// Numbers of the experiments.
     experiments: Vec<u32>,
+}
+
+impl Step {
+    /// The size that it shows: sizes are powers of two, so that one jump in between is enough to know it.
+    fn size(&self) -> String {
+        if self.at <= 2 * self.above {
+            format!("{} B", self.at)
+        } else {
+            format!("{} to {} B", self.above + 1, self.at)
+        }
+    }
 }
 
 /// Fits formula 2: the jumps at which the latency steps, by a test between neighbouring jumps.
@@ -126,25 +150,28 @@ fn steps(notebook: &Notebook, path: LoadPath, jumps: &[u32], line: &Line) -> Res
     let mut found = Vec::new();
     // Each level is held against all of the one before, so that a slow drift makes no step and no step hides in one.
     let mut level: Vec<f64> = Vec::new();
+    let mut above = 0;
     for (jump, loads) in samples {
         if !level.is_empty() {
             let test = ks_test(&level, &loads, LEVEL);
             let (before, after) = (robust::median(&level).unwrap_or(0.0), robust::median(&loads).unwrap_or(0.0));
             if test.distinct && test.statistic > APART && after > before {
-                found.push((jump, rounded(before), rounded(after)));
+                found.push(Step { above, at: jump, before: rounded(before), after: rounded(after) });
                 level.clear();
             }
         }
         level.extend(loads);
+        above = jump;
     }
     let experiments = line.points.iter().flat_map(|p| p.experiments.iter().copied()).collect();
-    Ok(Steps { steps: found, experiments })
+    Ok(Steps { steps: found, least: jumps.first().copied(), experiments })
 }
 
 impl Steps {
     fn finding(&self, path: LoadPath, line: &Line, fetched: Option<Bytes>) -> Finding {
-        let sizes: Vec<u32> = self.steps.iter().map(|&(jump, ..)| jump).collect();
-        let method = "jumps at which the second load's latencies change (Kolmogorov and Smirnov, neighbouring jumps)";
+        let sizes: Vec<u32> = self.steps.iter().map(|step| step.at).collect();
+        let method = "jumps from which on the second load's latencies are others (Kolmogorov and Smirnov, against all jumps since the \
+                      last such)";
         let (least, most) = (line.points.first(), line.points.last());
         let mut finding = match (sizes.is_empty(), least, most) {
             (true, Some(least), Some(most)) => Finding::measured(serde_json::json!([]), method).note(format!(
@@ -157,8 +184,13 @@ impl Steps {
                 let levels: Vec<String> = self
                     .steps
                     .iter()
-                    .map(|(jump, before, after)| {
-                        format!("{} cycles before {jump} B, {} from there on", said(*before), said(*after))
+                    .map(|step| {
+                        format!(
+                            "{} cycles before {}, {} from there on",
+                            said(step.before),
+                            step.size(),
+                            said(step.after)
+                        )
                     })
                     .collect();
                 Finding::measured(sizes, method).unit("B").note(levels.join("; "))
@@ -174,11 +206,12 @@ impl Steps {
         if let Some(first) = self.steps.first()
             && let Some(Bytes(fetched)) = fetched
         {
-            finding = finding.note(if fetched == u64::from(first.0) {
-                format!("a cold walk of a chain gives a fetch of {fetched} B, too")
-            } else {
-                format!("a cold walk of a chain gives a fetch of {fetched} B instead of {} B", first.0)
-            });
+            let agrees = (u64::from(first.above) + 1..=u64::from(first.at)).contains(&fetched);
+            // Jumps that begin above the fetch cannot show it.
+            if agrees || self.least.is_some_and(|least| u64::from(least) < fetched) {
+                let relation = if agrees { ", too" } else { ", which is not what the jumps show" };
+                finding = finding.note(format!("a cold walk of a chain gives a fetch of {fetched} B{relation}"));
+            }
         }
         finding.from_experiments(self.experiments.iter().copied())
     }

@@ -59,7 +59,7 @@ pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Re
     let mut first: Option<Failure> = None;
     let mut lines = Vec::new();
     for plan in plans {
-        let mut line = Line { label: plan.label.clone(), points: Vec::new(), reason: None };
+        let mut line = Line { label: plan.label.clone(), points: Vec::new(), reason: None, failed: false };
         for (x, _) in &plan.places {
             // All answers of the place are taken, also where the first is a failure.
             let answers: Vec<Result<Sheet, Failure>> = answers.by_ref().take(repeats as usize).collect();
@@ -67,6 +67,7 @@ pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Re
             match sheets {
                 Ok(sheets) => line.points.extend(point(notebook, *x, &sheets, values)),
                 Err(failure) => {
+                    line.failed |= matches!(failure, Failure::Failed { .. });
                     line.reason.get_or_insert(failure.to_string());
                     first.get_or_insert(failure);
                 }
@@ -185,6 +186,19 @@ pub(super) fn finding(point: &Point, unit: &str, method: impl Into<String>) -> F
     finding.from_experiments(point.experiments.iter().copied())
 }
 
+/// So much longer or shorter, in words; `None` if it is nothing to speak of.
+pub(super) fn longer(percent: f64) -> Option<String> {
+    let size = said(percent.abs());
+    match percent {
+        p if p >= NOTHING => Some(format!("{size} % longer")),
+        p if p <= -NOTHING => Some(format!("{size} % less time")),
+        _ => None,
+    }
+}
+
+/// Per cent below which two times are the same: launches of one program differ by as much.
+pub(super) const NOTHING: f64 = 3.0;
+
 /// A number in a sentence: three digits, no more than are known.
 pub(super) fn said(value: f64) -> String {
     match value.abs() {
@@ -206,7 +220,12 @@ mod tests {
             high: value + 1.0,
             experiments: vec![i as u32],
         };
-        Line { label: String::new(), points: values.iter().enumerate().map(point).collect(), reason: None }
+        Line {
+            label: String::new(),
+            points: values.iter().enumerate().map(point).collect(),
+            reason: None,
+            failed: false,
+        }
     }
 
     #[test]

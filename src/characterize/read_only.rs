@@ -1,7 +1,9 @@
 //! The read-only path against the L1 (CS 179, lecture 4: read-only cache).
 
 use super::Answer;
-use super::points::{Plan, ROUNDS, axis, figure, finding, first_round, later_rounds, measure, percent_more, said};
+use super::points::{
+    Plan, ROUNDS, axis, figure, finding, first_round, later_rounds, longer, measure, percent_more, said,
+};
 use crate::characterization::{Line, Suite};
 use crate::experiment::{Experiment, LoadPath, Prepare};
 use crate::pattern::Pattern;
@@ -15,8 +17,6 @@ pub(super) const QUESTION: &str = "Is data read faster by ld.global.nc than by l
 const READS: u32 = 512;
 /// The paths.
 const PATHS: [LoadPath; 3] = [LoadPath::GlobalCa, LoadPath::GlobalNc, LoadPath::GlobalCg];
-/// Two paths are as fast if they differ by less than this, in per cent.
-const SAME: f64 = 3.0;
 
 fn reads(path: LoadPath, threads: u32) -> Experiment {
     let word = Bytes(4);
@@ -55,21 +55,9 @@ fn compare(answer: &mut Answer, name: &str, lines: &[Line], from: &str) {
         finding(&more, "%", format!("time by ld.global.nc against ld.global.ca, words {from}, {} threads", point.x)),
     );
     let base = ca.at(point.x).map_or(0.0, |p| p.value);
-    answer.means(if more.value.abs() < SAME {
-        format!(
-            "Words {from} take as long by ld.global.nc as by ld.global.ca: {} and {} cycles a read with {} threads.",
-            said(point.value),
-            said(base),
-            point.x
-        )
-    } else {
-        format!(
-            "Words {from} take {} % {} by ld.global.nc than by ld.global.ca: {} and {} cycles a read with {} threads.",
-            said(more.value.abs()),
-            if more.value > 0.0 { "longer" } else { "less time" },
-            said(point.value),
-            said(base),
-            point.x
-        )
+    let times = format!("{} and {} cycles a read with {} threads", said(point.value), said(base), point.x);
+    answer.means(match longer(more.value) {
+        None => format!("Words {from} take as long by ld.global.nc as by ld.global.ca: {times}."),
+        Some(much) => format!("Words {from} take {much} by ld.global.nc than by ld.global.ca: {times}."),
     });
 }

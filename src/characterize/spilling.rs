@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use super::Answer;
 use super::points::{
-    Plan, axis, counted, difference, every_round, figure, finding, later_rounds, measure, percent_more, said,
+    Plan, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
 };
 use crate::characterization::{Line, Point, Suite};
 use crate::experiment::{Experiment, LoadPath};
-use crate::pattern::{MOST_THREADS, Pattern, STATEMENTS_A_PASS};
+use crate::pattern::{MOST_THREADS, Pattern, STATEMENTS_A_PASS, block_bound};
 use crate::probe::{Effort, Gap, Notebook};
 use crate::samples::ProgramFacts;
 use crate::topology::Finding;
@@ -37,7 +37,8 @@ const LONGER: f64 = 1.05;
 
 fn experiment(threads: u32, variables: u32, padding: u32) -> Experiment {
     let pattern = Pattern::Sums { threads, variables, statements: STATEMENTS, padding };
-    Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS)
+    // The least shared memory, so that the L1 is as large as it can be; and always a request, as the other one is made, too.
+    Experiment { carveout: Some(0), ..Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS) }
 }
 
 /// 2, 4, 8 and so on; more than 512 take the compiler long.
@@ -94,7 +95,11 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     cost(&lines, &mut answer);
     if let Some(spilled) = spilled {
         let most = *variables.last().unwrap_or(&spilled);
-        control(notebook, suite, &lines, most, &mut answer)?;
+        match control(notebook, suite, &lines, most, &mut answer) {
+            Ok(()) => {}
+            Err(Gap::Missing) => return Err(Gap::Missing),
+            Err(gap) => answer.finding("control", gap.finding()),
+        }
         cached(notebook, suite, most, &mut answer)?;
     }
     answer.figures.insert(
@@ -112,8 +117,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
 
 /// The block sizes for which programs differ, with the threads of the suite that stand for each.
 fn bounds(suite: &Suite) -> BTreeMap<u32, u32> {
-    let bound = |threads: u32| threads.next_power_of_two().clamp(FEW_THREADS, MOST_THREADS);
-    suite.threads.iter().map(|&threads| (bound(threads), threads)).collect()
+    suite.threads.iter().map(|&threads| (block_bound(threads), threads)).collect()
 }
 
 /// Registers, local memory and accesses of every program, as figures.
@@ -141,6 +145,7 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
                 })
                 .collect(),
             reason: None,
+            failed: false,
         };
         lines.push(line("registers", &|facts| Some(f64::from(facts.registers))));
         lines.push(line("bytes of local memory", &|facts| Some(f64::from(facts.local_bytes))));
@@ -216,7 +221,11 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
 
 /// What the most variables cost against the fewest.
 fn cost(lines: &[Line], answer: &mut Answer) {
-    for (name, line) in [("slowdown_one_thread", lines.first()), ("slowdown_most_threads", lines.last())] {
+    let ends = [
+        ("slowdown_fewest_threads", lines.first()),
+        ("slowdown_most_threads", lines.last().filter(|_| lines.len() > 1)),
+    ];
+    for (name, line) in ends {
         let Some(line) = line else { continue };
         let (Some(few), Some(many)) = (line.points.first(), line.points.last()) else { continue };
         let Some(more) = percent_more(many, few) else { continue };
@@ -225,13 +234,9 @@ fn cost(lines: &[Line], answer: &mut Answer) {
             finding(&more, "%", format!("time with {} variables against {}", many.x, few.x))
                 .note(format!("with {}", line.label)),
         );
-        answer.means(format!(
-            "With {}, {} variables take {} % longer than {}.",
-            line.label,
-            many.x,
-            said(more.value),
-            few.x
-        ));
+        if let Some(much) = longer(more.value) {
+            answer.means(format!("With {}, {} variables take {much} than {}.", line.label, many.x, few.x));
+        }
     }
 }
 
@@ -245,6 +250,12 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
         return Ok(());
     };
     let threads: Vec<u32> = suite.threads.iter().copied().filter(|&t| t <= FEW_THREADS).collect();
+    if threads.is_empty() {
+        let reason =
+            format!("the control is compiled for blocks of up to {FEW_THREADS} threads, and none was asked for");
+        answer.finding("control", Finding::unknown(reason));
+        return Ok(());
+    }
     let Some(plain) = program(notebook, 1, CONTROL)?.code else { return Ok(()) };
     let padding = code.bytes.saturating_sub(plain.bytes) / 16;
     let plan = Plan::new("control, no spilling", threads, |t: u32| experiment(t, CONTROL, padding));
@@ -262,6 +273,7 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
             .filter_map(|(t, line)| Some(Point { x: f64::from(*t), ..line.at(f64::from(most))?.clone() }))
             .collect(),
         reason: None,
+        failed: false,
     };
     if let (Some(with), Some(without)) = (spilling.points.first(), control.points.first())
         && let Some(more) = percent_more(with, without)
@@ -276,7 +288,14 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
             let each = difference(with, without, accesses);
             answer.finding(
                 "local_access",
-                finding(&each, "cycles", "what each access to local memory adds, one thread, against the control"),
+                finding(
+                    &each,
+                    "cycles",
+                    format!(
+                        "what each access to local memory adds against the control, {}",
+                        counted(with.x as u32, "thread")
+                    ),
+                ),
             );
         }
     }
@@ -298,8 +317,13 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
         Plan::new("least shared memory", threads.iter().copied(), with(0)),
         Plan::new("most shared memory", threads.iter().copied(), with(100)),
     ];
-    let lines = measure(notebook, &plans, every_round)?;
+    let lines = measure(notebook, &plans, later_rounds)?;
     let [large, small] = lines.as_slice() else { return Ok(()) };
+    if large.points.is_empty() || small.points.is_empty() {
+        let reason = "it takes a block of 32 threads or more to spill what an L1 does not hold";
+        answer.finding("spilled_to", Finding::unknown(reason));
+        return Ok(());
+    }
     let mut slower = Vec::new();
     for point in &large.points {
         if let Some(other) = small.at(point.x)
@@ -340,8 +364,8 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
         None => answer.finding(
             name,
             Finding::unknown(
-                "it makes no difference what shared memory leaves of the L1: either spilled bytes are not cached there, or \
-                 the two are not one memory on this device",
+                "it makes no difference what shared memory is asked for: spilled bytes are not cached in what it shares a memory \
+                 with, or the driver does not take the request",
             )
             .from_experiments(experiments),
         ),

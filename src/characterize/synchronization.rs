@@ -5,7 +5,7 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, measure, percent_more, said,
+    Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
 };
 use crate::characterization::{Line, Point, Suite};
 use crate::experiment::{Experiment, LoadPath};
@@ -51,11 +51,11 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
             })
         })
         .collect();
-    // All three are asked for before the first is looked at, so that they are one batch.
-    let results =
-        [plans(Scope::Block), plans(Scope::Warp), grid_plans].map(|plans| measure(notebook, &plans, later_rounds));
-    let [block, warp, grid] = results;
-    let (block, warp) = (block?, warp?);
+    // All are asked for before the first is looked at, so that they are one batch.
+    let results = [plans(Scope::Nobody), plans(Scope::Block), plans(Scope::Warp), grid_plans]
+        .map(|plans| measure(notebook, &plans, later_rounds));
+    let [nobody, block, warp, grid] = results;
+    let (nobody, block, warp) = (nobody?, block?, warp?);
     let mut answer = Answer::default();
     let x = || axis("barriers", "", true);
     let y = || axis("cycles a write", "cycles", false);
@@ -87,26 +87,24 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     }
     let mut costs = Vec::new();
     for (name, lines) in [("block", &block), ("warp", &warp)] {
-        let ends: Vec<(&Line, Point)> =
-            [lines.first(), lines.last()].into_iter().flatten().filter_map(|line| Some((line, each(line)?))).collect();
+        let all = lines.iter().zip(&nobody).filter_map(|(line, loop_alone)| Some((line, each(line, loop_alone)?)));
+        let all: Vec<(&Line, Point)> = all.collect();
+        let ends: Vec<&(&Line, Point)> = [all.first(), all.last()].into_iter().flatten().collect();
         for (line, cycles) in &ends {
             answer.finding(
                 &format!("{name}_barrier_{}", line.label.replace(' ', "_")),
                 finding(
                     cycles,
                     "cycles",
-                    "what each further barrier adds to a thread's time, between 1 and 1024 of them",
+                    "what each further barrier adds to a thread's time, between 1 and 1024 of them, the loop around it taken off",
                 ),
             );
         }
-        if let (Some((few, least)), Some((many, most))) = (ends.first(), ends.last()) {
-            costs.push(format!(
-                "{} cycles for a barrier of the {name} with {} and {} with {}",
-                said(least.value),
-                few.label,
-                said(most.value),
-                many.label
-            ));
+        let told: Vec<String> =
+            ends.iter().map(|(line, each)| format!("{} with {}", said(each.value), line.label)).collect();
+        if let [first, rest @ ..] = told.as_slice() {
+            let last = rest.first().filter(|last| *last != first).map_or(String::new(), |last| format!(" and {last}"));
+            costs.push(format!("{first}{last} for a barrier of the {name}"));
         }
     }
     answer.figure(figure("block", "Writes with barriers of the block", x(), y(), block));
@@ -128,14 +126,15 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     match grid {
         Ok(lines) => {
             if let Some(all) = lines.last()
-                && let Some(each) = each(all)
+                && let Some(loop_alone) = nobody.last()
+                && let Some(each) = each(all, loop_alone)
             {
                 answer.finding(
                     "grid_barrier",
                     finding(
                         &each,
                         "cycles",
-                        "what each further barrier of the grid adds, with a block of a warp on every SM",
+                        "what each further barrier of the grid adds, with a block of a warp on every SM, the loop around it taken off",
                     ),
                 );
                 costs.push(format!("{} for one of the grid with {}", said(each.value), all.label));
@@ -146,19 +145,22 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         Err(gap) => answer.finding("grid_barrier", gap.finding()),
     }
     if !costs.is_empty() {
-        answer.means(format!("A thread that writes pays {}.", costs.join("; ")));
+        answer.means(format!("Cycles of a thread that writes: {}.", costs.join("; ")));
     }
     if let Some(percent) = answer.number("slowdown_by_barriers") {
-        answer.means(format!(
-            "Writing with a barrier after each of the 1024 writes takes {} % longer than with one after the last.",
-            said(percent)
-        ));
+        if let Some(much) = longer(percent) {
+            answer.means(format!(
+                "Writing with a barrier after each of the 1024 writes takes {much} than with one after the last."
+            ));
+        }
     }
     Ok(answer)
 }
 
-/// What each further barrier adds, between the fewest and the most: cycles a write, times the writes, over the barriers.
-fn each(line: &Line) -> Option<Point> {
-    let (one, all) = (line.at(1.0)?, line.at(f64::from(WRITES))?);
-    Some(difference(all, one, f64::from(WRITES - 1) / f64::from(WRITES)))
+/// What each further barrier adds, between the fewest and the most: cycles a write, times the writes, over the barriers; less what
+/// the loop around them adds without any.
+fn each(line: &Line, loop_alone: &Line) -> Option<Point> {
+    let last = f64::from(WRITES);
+    let of = |line: &Line| Some(difference(line.at(last)?, line.at(1.0)?, (last - 1.0) / last));
+    Some(difference(&of(line)?, &of(loop_alone)?, 1.0))
 }

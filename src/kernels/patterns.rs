@@ -8,7 +8,9 @@ use minijinja::{Environment, context};
 use super::idiom::{self, CONSTANT_SYMBOL};
 use super::{Check, ClockRead, Text, generated};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order};
-use crate::pattern::{CONSTANTS_A_PASS, Counters, From, Layout, LOADS_A_PASS, OPERATIONS_A_PASS, Operand, Pattern, Scope, block_bound};
+use crate::pattern::{
+    CONSTANTS_A_PASS, Counters, From, LOADS_A_PASS, Layout, OPERATIONS_A_PASS, Operand, Pattern, Scope, block_bound,
+};
 
 /// The text that a pattern needs: what it does not share with others of its kind is in the text, everything else a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

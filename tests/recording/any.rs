@@ -8,7 +8,7 @@ fn bytes() -> impl Strategy<Value = Bytes> {
 
 fn patterns() -> impl Strategy<Value = Pattern> {
     let numbers = || any::<(u32, u32, u32, u32, bool)>();
-    let scopes = prop::sample::select(vec![Scope::Warp, Scope::Block, Scope::Grid]);
+    let scopes = prop::sample::select(vec![Scope::Warp, Scope::Block, Scope::Grid, Scope::Nobody]);
     let layouts = prop::sample::select(vec![Layout::Array, Layout::Linear]);
     let walks = prop::sample::select(vec![Walk2d::Rows, Walk2d::Columns, Walk2d::Tiles, Walk2d::Random]);
     prop_oneof![

@@ -61,6 +61,7 @@ fn what_version_3_has_stays_as_it_is() {
         barriers(Scope::Warp),
         barriers(Scope::Block),
         barriers(Scope::Grid),
+        barriers(Scope::Nobody),
         Pattern::Reads { threads: 1, reads: 2, distance, step, width, start },
         Pattern::Sums { threads: 1, variables: 2, statements: 3, padding: 4 },
         Pattern::Constants { distinct: 1, stride: step, loads: 2, uniform: true },

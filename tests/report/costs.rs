@@ -14,7 +14,7 @@ fn axis(label: &str, unit: &str, doubling: bool) -> Axis {
 fn line(label: &str, points: &[(f64, f64)]) -> Line {
     let point =
         |&(x, value): &(f64, f64)| Point { x, value, low: value - 0.5, high: value + 0.25, experiments: vec![1, 2, 3] };
-    Line { label: label.into(), points: points.iter().map(point).collect(), reason: None }
+    Line { label: label.into(), points: points.iter().map(point).collect(), reason: None, failed: false }
 }
 
 fn powers(count: u32, value: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
