@@ -90,10 +90,10 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let windows = paths.map(|path| {
         Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
     });
-    // A word further: in as many lines, but no two lanes in the same bank.
-    let padded = paths.map(|path| {
-        Plan::new(path.instruction(), distances.iter().map(|d| d + 4), move |d: u32| again(path, u64::from(d), 4, 0))
-    });
+    // A word further, where that is an odd number of words: in as many lines, but no two lanes in the same bank.
+    let odd: Vec<u32> = distances.iter().filter(|d| (*d / 4).is_multiple_of(2)).map(|d| d + 4).collect();
+    let padded = paths
+        .map(|path| Plan::new(path.instruction(), odd.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0)));
     let starts = paths.map(|path| Plan::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
     let widths = WIDTHS.map(|width| {
         Plan::new(format!("{width} B"), STRIDES, move |stride: u32| {

@@ -147,12 +147,10 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     if !costs.is_empty() {
         answer.means(format!("Cycles of a thread that writes: {}.", costs.join("; ")));
     }
-    if let Some(percent) = answer.number("slowdown_by_barriers") {
-        if let Some(much) = longer(percent) {
-            answer.means(format!(
-                "Writing with a barrier after each of the 1024 writes takes {much} than with one after the last."
-            ));
-        }
+    if let Some(much) = answer.number("slowdown_by_barriers").and_then(longer) {
+        answer.means(format!(
+            "Writing with a barrier after each of the 1024 writes takes {much} than with one after the last."
+        ));
     }
     Ok(answer)
 }

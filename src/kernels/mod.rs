@@ -342,6 +342,16 @@ mod tests {
     }
 
     #[test]
+    fn a_generated_kernel_is_found_by_its_name() {
+        for program in PatternProgram::samples() {
+            let name = program.name();
+            let is = name.starts_with("sums") || name.starts_with("intensity");
+            assert_eq!(PatternProgram::generated(&name), is.then_some(program), "{name}");
+        }
+        assert_eq!(PatternProgram::generated("sums_1"), None);
+    }
+
+    #[test]
     fn a_timed_load_stands_alone_between_its_clock_reads() {
         let text = Program::PerLoad(LoadPath::GlobalCa, 1).text(ClockRead::Clock64).ptx;
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();

@@ -90,6 +90,19 @@ impl PatternProgram {
         all
     }
 
+    /// The generated text with this name, if there is one.
+    pub fn generated(name: &str) -> Option<Self> {
+        let (stem, numbers) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
+        let numbers: Vec<u32> = numbers.split('_').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let program = match (stem, numbers.as_slice()) {
+            ("sums_", &[variables, padding, bound]) => PatternProgram::Sums { variables, padding, bound },
+            ("intensity_shared_", &[operations]) => PatternProgram::Intensity(From::Shared, operations),
+            ("intensity_global_", &[operations]) => PatternProgram::Intensity(From::Global, operations),
+            _ => return None,
+        };
+        (program.name() == name).then_some(program)
+    }
+
     /// The entry point.
     pub fn name(self) -> String {
         match self {
@@ -180,6 +193,11 @@ impl PatternProgram {
         }
     }
 
+    /// What its machine code must look like.
+    pub fn check(self) -> Check {
+        Check::Block { accesses: self.accesses(), path: self.path() }
+    }
+
     /// The text, for a device that reads its clock in this way.
     ///
     /// # Panics
@@ -213,7 +231,7 @@ impl PatternProgram {
         let rendered = environment(clock).render_str(self.template(), values);
         let ptx = rendered.unwrap_or_else(|e| panic!("kernel template `{name}`: {e:#}")) + "\n";
         let min_capability = if path == LoadPath::GlobalNc { super::READ_ONLY_SINCE } else { (2, 0) };
-        Text { name, ptx, min_capability, check: Check::Block { accesses: self.accesses(), path } }
+        Text { name, ptx, min_capability, check: self.check() }
     }
 
     /// The load that the text makes again and again.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use gpu_strata::kernels::{self, Check, ClockRead, Text, cubin};
+use gpu_strata::kernels::{self, Check, ClockRead, PatternProgram, Text, cubin};
 use gpu_strata::recording::Recording;
 
 use crate::assemble::capability;
@@ -198,7 +198,9 @@ fn foreign_code(disassembler: &Disassembler, place: &str, codes: &[(String, Vec<
     let mut tally = Tally::default();
     for (kernel, bytes) in codes {
         let cubin = cubin::read(bytes).with_context(|| format!("{place}: {kernel}"))?;
-        let check = checks.get(kernel).with_context(|| format!("{place}: there is no kernel `{kernel}`"))?;
+        let generated = || PatternProgram::generated(kernel).map(PatternProgram::check);
+        let check = checks.get(kernel).copied().or_else(generated);
+        let check = check.with_context(|| format!("{place}: there is no kernel `{kernel}`"))?;
         let function = cubin.functions.iter().find(|function| function.name == kernel);
         let code = function.with_context(|| format!("{place}: {kernel} has no function of that name"))?.code;
         if cubin.target < disassemble::OLDEST {
@@ -206,7 +208,7 @@ fn foreign_code(disassembler: &Disassembler, place: &str, codes: &[(String, Vec<
             continue;
         }
         let origin = format!("sm_{}, {place}", cubin.target);
-        by_target.entry(cubin.target).or_default().push(Piece { kernel: kernel.clone(), origin, code, check: *check });
+        by_target.entry(cubin.target).or_default().push(Piece { kernel: kernel.clone(), origin, code, check });
     }
     for (target, pieces) in by_target {
         tally.add(pieces_of_target(disassembler, target, &pieces)?);

@@ -9,7 +9,7 @@ mod findings;
 
 pub use findings::{bank_width, banks, broadcast, conflict_cycles, curve, modes, padding};
 
-use super::latency::rounds;
+use super::latency::{cycles_a_load, rounds};
 use super::{Effort, Gap, Notebook, Sheet};
 use crate::analysis::bank_map::BankMap;
 use crate::analysis::robust;
@@ -59,17 +59,8 @@ fn against_first(words: &[u64]) -> Vec<u64> {
     all
 }
 
-/// The fastest round: what disturbs a load of shared memory only makes it longer. On an H200 that had been idle, three of five
-/// rounds took up to eleven cycles a load more (seen in runs of the banks alone); the median would be one of them.
 fn cycles(sheet: &Sheet) -> Result<f64, Gap> {
-    robust::quantile(&rounds(sheet), 0.0).map_or_else(|| Gap::unknown("no load of a warp was timed"), Ok)
-}
-
-/// How far the second fastest round is from the fastest.
-fn spread(sheet: &Sheet) -> Option<f64> {
-    let mut rounds = rounds(sheet);
-    rounds.sort_unstable_by(f64::total_cmp);
-    Some(rounds.get(1)? - rounds[0])
+    cycles_a_load(sheet).map_or_else(|| Gap::unknown("no load of a warp was timed"), Ok)
 }
 
 /// One point of a curve.
@@ -84,7 +75,7 @@ struct Point {
 struct Curve {
     width: Bytes,
     points: Vec<Point>,
-    /// How far the two fastest rounds of a point are from each other: the median of all points.
+    /// Deviation of a point from round to round, that of nine tenths of the points.
     noise: f64,
 }
 
@@ -127,10 +118,10 @@ fn curve_of(notebook: &Notebook, width: Bytes, asked: Option<Bytes>) -> Result<C
         let strides = strides(width, asked.is_some(), notebook.effort());
         let wanted: Vec<Experiment> = strides.iter().map(|&s| access(width, &strided(s), asked)).collect();
         let sheets = notebook.read(&wanted)?;
-        let spreads: Vec<f64> = sheets.iter().filter_map(spread).collect();
+        let spreads: Vec<f64> = sheets.iter().filter_map(|s| robust::median_absolute_deviation(&rounds(s))).collect();
         let points: Result<Vec<Point>, Gap> =
             strides.iter().zip(&sheets).map(|(&stride, sheet)| Ok(Point { stride, cycles: cycles(sheet)? })).collect();
-        Ok(Curve { width, points: points?, noise: robust::median(&spreads).unwrap_or(0.0) })
+        Ok(Curve { width, points: points?, noise: robust::quantile(&spreads, 0.9).unwrap_or(0.0) })
     })
 }
 
