@@ -39,17 +39,11 @@ fn times_laps(experiment: &Experiment) -> bool {
     matches!(experiment.kernel, Kernel::Lap | Kernel::Warp)
 }
 
-/// Times of laps begin at multiples of this. A measurement waits for the time before it to be written, which takes an H200 some
-/// 200 or some 430 cycles, by the partition of the L2 that its 64 bytes belong to. Where that changed between the measurements of a
-/// round, it was off (up to three of five rounds, where times of five experiments lay without gaps; recorded). So the times of five
-/// rounds cross 64 bytes once, at the last.
-const OUTPUT_STEP: usize = 256;
-
 /// Bytes that the samples of an experiment take on the device.
 pub(super) fn output_bytes(experiment: &Experiment) -> usize {
     match experiment.kernel {
         Kernel::Clock => 16,
-        Kernel::Lap | Kernel::Warp => (16 * experiment.rounds as usize).next_multiple_of(OUTPUT_STEP),
+        Kernel::Lap | Kernel::Warp => 16 * experiment.rounds as usize,
         _ => 4 * (experiment.timed_loads as usize).next_multiple_of(2),
     }
 }
@@ -128,8 +122,8 @@ impl Prepared<'_> {
             }
         }
         if times_laps(e) {
-            let timed = words.take(2 * e.rounds as usize).enumerate();
-            samples.laps = timed.map(|(i, cycles)| Lap { loads: walked.timed_loads << (i & 1), cycles }).collect();
+            samples.laps =
+                words.enumerate().map(|(i, cycles)| Lap { loads: walked.timed_loads << (i & 1), cycles }).collect();
         } else {
             samples.latencies = bytes
                 .chunks_exact(4)
