@@ -15,7 +15,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("order", &["experiment", "units"]),
         ("source", &["experiment", "samples"]),
         ("gpu", &["units"]),
-        ("kernels", &["experiment", "pattern", "units"]),
+        ("kernels", &["experiment", "pattern", "samples", "units"]),
         ("topology", &["gpu::facts"]),
         ("characterization", &["topology", "gpu::facts"]),
         ("bench", &["experiment", "pattern", "samples", "source", "order", "kernels", "gpu", "units"]),

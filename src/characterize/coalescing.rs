@@ -41,7 +41,7 @@ const FEWEST: usize = 4;
 /// The best size of pieces must be off by so many times less than any other.
 const CLEARLY: f64 = 1.5;
 /// Pieces explain latencies if none is off by more than this share of what they span.
-const EXPLAINED: f64 = 0.2;
+const EXPLAINED: f64 = 0.1;
 /// Banks are what costs if a piece costs at least so many times as much with conflicts as without.
 const TWICE: f64 = 2.0;
 /// Largest size of pieces that is tried: four lines.

@@ -8,7 +8,7 @@ use crate::pattern::{Counters, Pattern};
 use crate::probe::{Gap, Notebook};
 
 /// What is asked.
-pub(super) const QUESTION: &str = "Counting bytes: is it worth to count in shared memory and merge?";
+pub(super) const QUESTION: &str = "Counting bytes: is it worth counting in shared memory and merging?";
 
 /// Input of each block, in bytes: its counters' zeroing and merging are a small part of the work, as in any real input.
 const BYTES: u32 = 64 << 10;

@@ -78,7 +78,13 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         }
     }
     let x = || axis("operations to a load", "", true);
-    answer.figure(figure("rate", "Multiplications with addition of an SM", x(), axis("a cycle", "", false), rates));
+    answer.figure(figure(
+        "rate",
+        "Multiplications with addition of an SM",
+        x(),
+        axis("operations a cycle", "", false),
+        rates,
+    ));
     answer.figure(figure(
         "time",
         "The same as time",

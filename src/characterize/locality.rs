@@ -100,7 +100,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let x = || axis("small jump", "B", true);
     let y = || axis("cycles a load, clock reads included", "cycles", false);
     answer.figure(figure("second", "The second load of each pair", x(), y(), second));
-    answer.figure(figure("mean", "All loads, as in the paper", x(), y(), all));
+    answer.figure(figure("mean", "All loads of the pairs, averaged", x(), y(), all));
     Ok(answer)
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::Answer;
 use super::points::{
-    Plan, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
+    Plan, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, rounded, said,
 };
 use crate::characterization::{Line, Point, Suite};
 use crate::experiment::{Experiment, LoadPath};
@@ -122,7 +122,7 @@ fn bounds(suite: &Suite) -> BTreeMap<u32, u32> {
 
 /// Registers, local memory and accesses of every program, as figures.
 fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut Answer) -> Result<(), Gap> {
-    let mut lines = Vec::new();
+    let (mut registers, mut local, mut accesses) = (Vec::new(), Vec::new(), Vec::new());
     let mut slowest: Option<(u64, u32, u32)> = None;
     for (bound, threads) in bounds(suite) {
         let mut programs = Vec::new();
@@ -134,8 +134,8 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
                 slowest = slowest.max(Some((facts.compile_us, x, bound)));
             }
         }
-        let line = |label: &str, of: &dyn Fn(&ProgramFacts) -> Option<f64>| Line {
-            label: format!("{label}, blocks up to {bound}"),
+        let line = |of: &dyn Fn(&ProgramFacts) -> Option<f64>| Line {
+            label: format!("blocks of up to {bound}"),
             points: programs
                 .iter()
                 .filter_map(|(x, facts, number)| {
@@ -147,14 +147,11 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
             reason: None,
             failed: false,
         };
-        lines.push(line("registers", &|facts| Some(f64::from(facts.registers))));
-        lines.push(line("bytes of local memory", &|facts| Some(f64::from(facts.local_bytes))));
+        registers.push(line(&|facts| Some(f64::from(facts.registers))));
+        local.push(line(&|facts| Some(f64::from(facts.local_bytes))));
         let each = f64::from(STATEMENTS_A_PASS);
-        lines.push(line("local loads a statement", &|facts| {
-            Some(super::points::rounded(f64::from(facts.code?.local_loads) / each))
-        }));
-        lines.push(line("local stores a statement", &|facts| {
-            Some(super::points::rounded(f64::from(facts.code?.local_stores) / each))
+        accesses.push(line(&|facts| {
+            facts.code.map(|code| rounded(f64::from(code.local_loads + code.local_stores) / each))
         }));
     }
     if let Some((us, x, bound)) = slowest {
@@ -165,13 +162,18 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
                 .note(format!("{x} variables, blocks of up to {bound} threads")),
         );
     }
-    answer.figure(figure(
-        "program",
-        "What the compiler made, each thread",
-        axis("variables of 64 bits", "", true),
-        axis("of a thread", "", false),
-        lines,
-    ));
+    for (name, title, y, lines) in [
+        ("registers", "Registers of a thread", axis("registers", "", false), registers),
+        ("local", "Local memory of a thread", axis("local memory", "B", false), local),
+        (
+            "accesses",
+            "Loads and stores of local memory in the compiled loop",
+            axis("accesses a statement", "", false),
+            accesses,
+        ),
+    ] {
+        answer.figure(figure(name, title, axis("variables of 64 bits", "", true), y, lines));
+    }
     Ok(())
 }
 

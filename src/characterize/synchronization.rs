@@ -112,14 +112,14 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         "slowdown_by_barriers",
         "The same against one barrier",
         x(),
-        axis("per cent more", "%", false),
+        axis("more time", "%", false),
         by_barriers,
     ));
     answer.figure(figure(
         "slowdown_by_threads",
         "The same against the fewest threads",
         x(),
-        axis("per cent more", "%", false),
+        axis("more time", "%", false),
         by_threads,
     ));
     answer.figure(figure("warp", "Writes with barriers of each warp", x(), y(), warp));

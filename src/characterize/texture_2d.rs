@@ -17,7 +17,7 @@ const SIDE: u32 = 1024;
 const LOADS: u32 = 4096;
 /// The walks, with their names.
 const WALKS: [(&str, Walk2d); 4] =
-    [("rows", Walk2d::Rows), ("columns", Walk2d::Columns), ("tiles 8 x 8", Walk2d::Tiles), ("random", Walk2d::Random)];
+    [("rows", Walk2d::Rows), ("columns", Walk2d::Columns), ("tiles", Walk2d::Tiles), ("random", Walk2d::Random)];
 
 fn experiment(walk: Walk2d, layout: Layout, prepare: Prepare, seed: u64) -> Experiment {
     let pattern = Pattern::Square { walk, layout, side: SIDE, loads: LOADS };
@@ -27,14 +27,14 @@ fn experiment(walk: Walk2d, layout: Layout, prepare: Prepare, seed: u64) -> Expe
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let seed = notebook.seed(51);
-    let sources = [("memory", Prepare::FlushL2), ("the L2", Prepare::Fill { passes: 1 })];
-    let layouts = [("CUDA array", Layout::Array), ("linear memory", Layout::Linear)];
+    let sources = [("memory", Prepare::FlushL2), ("L2", Prepare::Fill { passes: 1 })];
+    let layouts = [("array", Layout::Array), ("linear", Layout::Linear)];
     let mut plans = Vec::new();
     for (from, prepare) in sources {
         for (what, layout) in layouts {
             let places =
                 WALKS.iter().enumerate().map(|(i, &(_, walk))| (i as f64, experiment(walk, layout, prepare, seed)));
-            plans.push(Plan { label: format!("{what}, from {from}"), places: places.collect() });
+            plans.push(Plan { label: format!("{what}, {from}"), places: places.collect() });
         }
     }
     let lines = measure(notebook, &plans, every_round)?;
@@ -45,9 +45,8 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         for (i, (walk, _)) in WALKS.into_iter().enumerate() {
             let Some((of, base)) = both(array, linear, i as f64) else { continue };
             let Some(more) = percent_more(of, base) else { continue };
-            let word = walk.split(' ').next().unwrap_or(walk);
             answer.finding(
-                &format!("array_{word}_from_{key}"),
+                &format!("array_{walk}_from_{key}"),
                 finding(
                     &more,
                     "%",
@@ -83,7 +82,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     answer.figure(figure(
         "walks",
         format!("A chase of {LOADS} loads over {SIDE} x {SIDE} words"),
-        names("order of the walk", &walks),
+        names("order of the walk, tiles of 8 x 8", &walks),
         axis("cycles a load", "cycles", false),
         lines,
     ));

@@ -196,7 +196,7 @@ mod tests {
         file[section + 0x18..section + 0x20].copy_from_slice(&at.to_le_bytes());
         file[section + 0x20..section + 0x28].copy_from_slice(&(code.len() as u64).to_le_bytes());
         file.extend_from_slice(&code);
-        let facts = CodeFacts { bytes: 5 * 16, local_loads: 2, local_stores: 1 };
+        let facts = CodeFacts { bytes: 4 * 16, local_loads: 2, local_stores: 1 };
         assert_eq!(between_clock_reads(&file, "lap_ca"), Some(facts));
         assert_eq!(between_clock_reads(&file, "other"), None);
         file[0x30..0x34].copy_from_slice(&61u32.to_le_bytes());

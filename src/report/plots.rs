@@ -72,6 +72,7 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lin
         y: Axis { label: "misses of a lap".into(), measure: Measure::Share, log2: false },
         series: vec![Series { name: "misses".into(), points }],
         marks: mark.into_iter().collect(),
+        gaps: false,
         steps: true,
     })
 }
@@ -133,6 +134,7 @@ fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Lines> {
         y: Axis { label: "cycles".into(), measure: Measure::Number, log2: false },
         series: series.into_iter().map(named).collect(),
         marks: Vec::new(),
+        gaps: false,
         steps: false,
     })
 }

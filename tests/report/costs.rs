@@ -122,6 +122,18 @@ fn no_table_is_wider_than_a_terminal() {
 }
 
 #[test]
+fn a_recorded_characterization_makes_a_whole_page_and_lines_of_80_columns() {
+    for recorded in recorded_of::<Characterization>(SCHEMA) {
+        let page = costs::html(&recorded).unwrap();
+        well_formed(&page);
+        self_contained(&page);
+        assert!(page.len() < 3 << 20, "{} bytes", page.len());
+        assert!(costs::text(&recorded).lines().all(|line| line.chars().count() <= 80));
+        assert!(costs::markdown(&recorded).contains("data:image/svg+xml"));
+    }
+}
+
+#[test]
 fn the_page_is_whole() {
     let page = report::costs::html(&small("Tesla K20c", true)).unwrap();
     well_formed(&page);
@@ -132,7 +144,7 @@ fn the_page_is_whole() {
         "<section id=\"texture_2d\">",
         "Not answered: failed: illegal address",
         "Not answered: no local memory",
-        "missing of tex: Tesla K20c has no texture | of bytes",
+        "points missing for tex: Tesla K20c has no texture | of bytes",
         "410.25 cycles [405 to 415.5 at 95 %]",
         "<td>29.1 [28.6 to 29.3]</td>",
         ">at random, each element …</text>",

@@ -5,6 +5,8 @@ mod schema;
 mod topology;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use gpu_strata::gpu::DeviceFacts;
 use gpu_strata::report;
@@ -28,6 +30,17 @@ fn run(device: &str, simulated: bool) -> RunInfo {
         warnings: vec![format!("*{device}* was warm")],
         ..RunInfo::default()
     }
+}
+
+/// The results of the committed recordings that are of this schema.
+fn recorded_of<T: serde::de::DeserializeOwned>(schema: &str) -> Vec<T> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+    let files = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+    let files = files.filter(|p| p.extension().is_some_and(|e| e == "json"));
+    let texts = files.map(|p| fs::read_to_string(p).unwrap()).filter(|text| text.contains(&format!("\"{schema}\"")));
+    let all: Vec<T> = texts.map(|text| serde_json::from_str(&text).unwrap()).collect();
+    assert!(!all.is_empty(), "no result was found");
+    all
 }
 
 /// Every tag is closed in its order, and what stands in a tag are a name and quoted attributes.

@@ -1,8 +1,5 @@
 //! Reports of a discovery.
 
-use std::fs;
-use std::path::Path;
-
 use gpu_strata::topology::{Element, ElementName, Latency, SCHEMA, Topology};
 use serde_json::json;
 
@@ -40,14 +37,9 @@ fn small(device: &str, simulated: bool) -> Topology {
     }
 }
 
-/// The results of the committed recordings.
+/// The results of the committed recordings that are topologies.
 fn recorded() -> Vec<Topology> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
-    let files = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
-    let files = files.filter(|p| p.extension().is_some_and(|e| e == "json"));
-    let all: Vec<Topology> = files.map(|p| serde_json::from_str(&fs::read_to_string(p).unwrap()).unwrap()).collect();
-    assert!(!all.is_empty(), "no result was found");
-    all
+    recorded_of(SCHEMA)
 }
 
 #[test]

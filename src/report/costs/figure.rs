@@ -34,7 +34,7 @@ impl<'f> Grid<'f> {
             };
             Some((line.label.clone(), reason.to_owned()))
         });
-        by_reason(gaps).into_iter().map(|line| format!("missing of {line}")).collect()
+        by_reason(gaps).into_iter().map(|line| format!("points missing for {line}")).collect()
     }
 }
 
@@ -80,7 +80,9 @@ pub(super) fn numbers(figure: &Figure) -> Numbers {
     let grid = Grid::of(figure);
     let cell = |point: &Option<&Point>| match point {
         None => "-".to_owned(),
-        Some(p) if p.low < p.high => format!("{} [{} to {}]", compact(p.value), compact(p.low), compact(p.high)),
+        Some(p) if compact(p.low) != compact(p.high) => {
+            format!("{} [{} to {}]", compact(p.value), compact(p.low), compact(p.high))
+        }
         Some(p) => compact(p.value),
     };
     let row = |(i, x): (usize, &f64)| {
@@ -129,6 +131,7 @@ fn lines(figure: &Figure) -> Lines {
         // A line without points has no place in the legend either.
         series: figure.lines.iter().filter(|line| !line.points.is_empty()).map(series).collect(),
         marks: Vec::new(),
+        gaps: true,
         steps: false,
     }
 }

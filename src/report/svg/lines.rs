@@ -49,6 +49,8 @@ pub(in crate::report) struct Lines {
     pub series: Vec<Series>,
     /// Vertical lines.
     pub marks: Vec<Mark>,
+    /// Gaps that are much wider than most interrupt a curve: nothing was measured there.
+    pub gaps: bool,
     /// A value holds up to the next point, instead of changing evenly towards it.
     pub steps: bool,
 }
@@ -102,7 +104,10 @@ impl Lines {
             let colour = COLOURS[i % COLOURS.len()];
             let mut points: Vec<(f64, f64)> = series.points.iter().map(|&(a, b)| (x.place(a), y.place(b))).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            canvas.curve(&path(&points, self.steps), colour, DASHES[i % DASHES.len()]);
+            let whole = vec![points.as_slice()];
+            for run in if self.gaps { runs(&points) } else { whole } {
+                canvas.curve(&path(run, self.steps), colour, DASHES[i % DASHES.len()]);
+            }
             if points.len() <= MOST_DOTS {
                 points.iter().for_each(|p| canvas.dot(*p, colour));
             }
@@ -117,7 +122,7 @@ impl Lines {
         }
         let (mut x, mut y) = (MARGIN, top);
         for (i, series) in self.series.iter().enumerate() {
-            let name = clipped(&series.name, WIDTH / 2.0);
+            let name = clipped(&series.name, WIDTH - 2.0 * MARGIN - SAMPLE);
             let width = SAMPLE + width_of(&name) + 12.0;
             if x > MARGIN && x + width > WIDTH - MARGIN {
                 (x, y) = (MARGIN, y + LINE_HEIGHT);
@@ -152,6 +157,17 @@ impl Lines {
         };
         Numbers { head, rows: points.chunk_by(|a, b| a.0 == b.0).map(row).collect() }
     }
+}
+
+/// Gaps so many times as wide as most of a series interrupt its curve: nothing was measured there, so nothing is drawn.
+const GAP: f64 = 8.0;
+
+/// The pieces of a series without gaps; its points ascend.
+fn runs(points: &[(f64, f64)]) -> Vec<&[(f64, f64)]> {
+    let mut widths: Vec<f64> = points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    widths.sort_unstable_by(f64::total_cmp);
+    let widest = widths.get(widths.len() / 2).map_or(f64::MAX, |middle| GAP * middle);
+    points.chunk_by(|a, b| b.0 - a.0 <= widest).collect()
 }
 
 /// The way through the points.

@@ -16,6 +16,7 @@ fn lines(points: Vec<(f64, f64)>, log2: bool) -> Lines {
         y: axis(Measure::Number, false),
         series: vec![Series { name: MISCHIEF.into(), points: points.clone() }, Series { name: "other".into(), points }],
         marks: vec![Mark { at: 2048.0, label: MISCHIEF.into() }],
+        gaps: false,
         steps: true,
     }
 }
