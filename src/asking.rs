@@ -94,7 +94,7 @@ impl<'a> Asking<'a> {
         (answers, seen)
     }
 
-    /// One of the questions of the total: as [`Asking::stage`], and counted as done.
+    /// One of the questions of the total: asked until nothing is lacking, and counted as done.
     pub fn question<T>(
         &mut self,
         notebook: &mut Notebook,

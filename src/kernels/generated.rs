@@ -70,7 +70,7 @@ pub(super) fn sum_of_all(variables: u32) -> String {
     (0..variables).map(|i| format!("\tadd.u64 \t%sum, %sum, %v{i};\n")).collect()
 }
 
-/// What [`sum_pass`] computes: the sum of everything after so many passes, from variables that begin as 1, 2, 3 and so on.
+/// What `sum_pass` computes: the sum of everything after so many passes, from variables that begin as 1, 2, 3 and so on.
 pub fn expected_sum(variables: u32, passes: u32) -> u64 {
     let mut values: Vec<u64> = (1..=u64::from(variables)).collect();
     let mut sum = 0u64;
@@ -94,7 +94,7 @@ pub(super) fn operations(operand: Operand) -> String {
     format!("\tmad.lo.u32 \t%value, %value, {factor}, {term};\n").repeat(OPERATIONS_A_PASS as usize)
 }
 
-/// The factor and the term of [`operations`], for the parameters.
+/// The factor and the term of `operations`, for the parameters.
 pub const FACTOR: u32 = 0x9e37_79b1;
 /// See [`FACTOR`].
 pub const TERM: u32 = 0x85eb_ca6b;
