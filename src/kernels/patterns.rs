@@ -169,6 +169,8 @@ impl PatternProgram {
                 "MEMBAR",
                 "ERRBAR",
                 "CCTL",
+                // Four that are never executed (`@!PT LDS RZ`) stand before a fence in what driver 580 makes.
+                "LDS",
             ],
             PatternProgram::Barriers(_) => &["STG.E"],
             PatternProgram::Reads(LoadPath::GlobalCa, 4) => &["LDG.E.STRONG.SM", "LDG.E.STRONG.CTA"],
