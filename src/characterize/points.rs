@@ -142,41 +142,36 @@ impl Line {
     }
 }
 
-/// What one point is of another, in per cent more; the interval is that of the extremes.
-pub(super) fn percent_more(of: &Point, base: &Point) -> Option<Point> {
-    let more = |a: f64, b: f64| (b > 0.0).then(|| rounded((a / b - 1.0) * 100.0));
-    let experiments = of.experiments.iter().chain(&base.experiments).copied().collect();
-    Some(Point {
-        x: of.x,
-        value: more(of.value, base.value)?,
-        low: more(of.low, base.high)?,
-        high: more(of.high, base.low)?,
-        experiments,
-    })
-}
-
-/// How many times one point is the other; the interval is that of the extremes.
-pub(super) fn times(of: &Point, base: &Point) -> Option<Point> {
-    let ratio = |a: f64, b: f64| (b > 0.0).then(|| rounded(a / b));
-    let experiments = of.experiments.iter().chain(&base.experiments).copied().collect();
-    Some(Point {
-        x: of.x,
-        value: ratio(of.value, base.value)?,
-        low: ratio(of.low, base.high)?,
-        high: ratio(of.high, base.low)?,
-        experiments,
-    })
-}
-
-/// A difference of two points over a number; the interval is that of the extremes.
-pub(super) fn difference(of: &Point, base: &Point, over: f64) -> Point {
+/// What `relation` makes of two points; the interval is that of the extremes, for a relation that grows with the first and falls
+/// with the second.
+fn related(of: &Point, base: &Point, relation: impl Fn(f64, f64) -> f64) -> Point {
     Point {
         x: of.x,
-        value: rounded((of.value - base.value) / over),
-        low: rounded((of.low - base.high) / over),
-        high: rounded((of.high - base.low) / over),
+        value: rounded(relation(of.value, base.value)),
+        low: rounded(relation(of.low, base.high)),
+        high: rounded(relation(of.high, base.low)),
         experiments: of.experiments.iter().chain(&base.experiments).copied().collect(),
     }
+}
+
+/// Whether a point can be divided by: nothing of its interval is zero or less.
+fn divides(base: &Point) -> bool {
+    [base.value, base.low, base.high].into_iter().all(|value| value > 0.0)
+}
+
+/// What one point is of another, in per cent more; none where the other is no time.
+pub(super) fn percent_more(of: &Point, base: &Point) -> Option<Point> {
+    divides(base).then(|| related(of, base, |a, b| (a / b - 1.0) * 100.0))
+}
+
+/// How many times one point is the other; none where the other is no time.
+pub(super) fn times(of: &Point, base: &Point) -> Option<Point> {
+    divides(base).then(|| related(of, base, |a, b| a / b))
+}
+
+/// A difference of two points over a number.
+pub(super) fn difference(of: &Point, base: &Point, over: f64) -> Point {
+    related(of, base, |a, b| (a - b) / over)
 }
 
 /// A point as a finding.
