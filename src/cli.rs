@@ -29,6 +29,8 @@ pub enum Command {
     Characterize(Characterize),
     /// Give the report of a recorded run, without a GPU
     Replay(Replay),
+    /// Make a recording of the timings that another tool took
+    Import(Import),
     /// List the GPUs that the driver offers
     Devices {
         /// Output format
@@ -179,6 +181,27 @@ pub struct Replay {
     pub only: Vec<String>,
     #[command(flatten)]
     pub output: Output,
+}
+
+/// `strata import`
+#[derive(Args, Debug)]
+pub struct Import {
+    /// The tool that took them
+    #[arg(value_enum, value_name = "TOOL")]
+    pub tool: Tool,
+    /// The folder of one GPU's raw timings; the tool's summary lies in it or beside it
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
+    /// The recording to write; `strata replay` reports what it shows
+    #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+}
+
+/// Tools whose timings can be imported.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// MT4G: its files named like `GPU - L1 Size.txt`
+    Mt4g,
 }
 
 /// `strata measure`

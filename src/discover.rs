@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
+use crate::experiment::Experiment;
 use crate::gpu::DeviceFacts;
 use crate::probe::{self, Effort, Notebook};
+use crate::samples::{Failure, Samples};
 use crate::source::Source;
 use crate::topology::{Element, ElementName};
 
@@ -17,6 +19,12 @@ pub struct Question {
     pub effort: Effort,
     /// Seed of every random choice.
     pub seed: u64,
+}
+
+impl Question {
+    fn wants(&self, element: ElementName) -> bool {
+        self.only.is_empty() || self.only.contains(&element)
+    }
 }
 
 /// What was found.
@@ -40,7 +48,7 @@ pub fn discover(
     progress: &mut dyn FnMut(Progress),
 ) -> Discovery {
     let wanted: Vec<ElementName> =
-        ElementName::ALL.into_iter().filter(|e| question.only.is_empty() || question.only.contains(e)).collect();
+        ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
     let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
     let mut asking = Asking::new(source, wanted.len(), progress);
     let (elements, clock) = asking.with_clock(&mut notebook, |asking, notebook| {
@@ -53,4 +61,18 @@ pub fn discover(
             .collect()
     });
     Discovery { elements, clock, experiments: notebook.len(), stages: asking.into_stages() }
+}
+
+/// What timings of another tool show, which are all there is: nothing can be asked.
+pub fn imported(
+    measured: impl IntoIterator<Item = (u32, Experiment, Result<Samples, Failure>)>,
+    facts: &DeviceFacts,
+    question: &Question,
+) -> Discovery {
+    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
+    for (number, experiment, outcome) in measured {
+        notebook.add(number, experiment, outcome);
+    }
+    let elements = probe::imported::elements(&notebook).into_iter().filter(|(name, _)| question.wants(*name)).collect();
+    Discovery { elements, clock: ClockSeen::default(), experiments: notebook.len(), stages: Vec::new() }
 }

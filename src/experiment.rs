@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::imported::Series;
 use crate::pattern::Pattern;
 use crate::units::Bytes;
 
@@ -115,6 +116,9 @@ pub enum Kernel {
     /// Threads at work by [`Order::Pattern`]: the time of the whole, `rounds` times in a launch, of which the first finds the
     /// caches of the SM empty. For pairs of loads, the time of each load.
     Pattern,
+    /// Loads that another tool timed ([`Order::Imported`]): it can be analysed and not be run. A footprint or stride of 0 is one that
+    /// its files do not say.
+    Imported,
 }
 
 impl Kernel {
@@ -128,6 +132,7 @@ impl Kernel {
             Kernel::Disturb => "disturb",
             Kernel::Warp => "warp",
             Kernel::Pattern => "pattern",
+            Kernel::Imported => "imported",
         }
     }
 
@@ -185,6 +190,8 @@ pub enum Order {
     },
     /// What each thread does is not a walk along a chain ([`Kernel::Pattern`] only).
     Pattern(Pattern),
+    /// As another tool had it ([`Kernel::Imported`] only). `path` is the nearest that there is here.
+    Imported(Series),
 }
 
 /// How the timed loads continue when the window that holds their times is full.
@@ -318,6 +325,36 @@ impl Experiment {
         }
     }
 
+    /// `loads` loads of a series that another tool timed, over a footprint at a stride as far as its files say; `repeat` tells
+    /// rows apart that say the same.
+    pub fn imported(
+        series: Series,
+        path: LoadPath,
+        (footprint, stride): (Bytes, Bytes),
+        loads: u32,
+        repeat: u32,
+    ) -> Self {
+        Experiment {
+            kernel: Kernel::Imported,
+            path,
+            footprint,
+            stride,
+            order: Order::Imported(series),
+            warm_laps: 0,
+            timed_loads: loads,
+            rounds: 1,
+            walk: Walk::Straight,
+            prepare: Prepare::Nothing,
+            alone: false,
+            sm: None,
+            allocation: 0,
+            carveout: None,
+            partner: None,
+            seed: 0,
+            repeat,
+        }
+    }
+
     /// Elements in one lap.
     pub fn lap(&self) -> u64 {
         match &self.order {
@@ -326,6 +363,7 @@ impl Experiment {
             Order::Pages { lines, .. } => (self.footprint / self.stride).saturating_mul(2 * u64::from(*lines)),
             Order::Lanes { .. } => 1,
             Order::Pattern(pattern) => u64::from(pattern.operations()),
+            Order::Imported(_) => u64::from(self.timed_loads),
             _ => self.footprint / self.stride,
         }
     }

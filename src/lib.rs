@@ -42,6 +42,8 @@ pub mod discover;
 pub mod experiment;
 pub mod export;
 pub mod gpu;
+pub mod import;
+pub mod imported;
 pub mod kernels;
 pub mod order;
 pub mod pattern;

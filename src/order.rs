@@ -31,8 +31,8 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             offsets
         }
         Order::Listed { offsets } | Order::Lanes { offsets, .. } => offsets.clone(),
-        // Its kernel reckons addresses by itself.
-        Order::Pattern(_) => Vec::new(),
+        // Its kernel reckons addresses by itself; or another tool did, and nobody wrote them down.
+        Order::Pattern(_) | Order::Imported(_) => Vec::new(),
         Order::Pages { granule, lines, shuffled } => {
             let places = (pages_span(experiment.stride) / granule.0) as usize;
             let mut pages: Vec<Vec<u64>> = (0..experiment.footprint / experiment.stride)

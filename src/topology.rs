@@ -125,6 +125,12 @@ impl Finding {
         self
     }
 
+    /// With an upper bound.
+    pub fn at_most(mut self, high: f64) -> Self {
+        self.high = Some(high);
+        self
+    }
+
     /// With a confidence interval.
     pub fn interval(mut self, low: f64, high: f64, level: f64) -> Self {
         self.level = Some(level);
@@ -361,11 +367,13 @@ pub enum ElementName {
     TlbL2,
     /// The third.
     TlbL3,
+    /// The scalar data cache of an AMD GPU, which only imported timings have.
+    ScalarL1,
 }
 
 impl ElementName {
     /// All of them, in the order of a report.
-    pub const ALL: [ElementName; 14] = [
+    pub const ALL: [ElementName; 15] = [
         ElementName::L1,
         ElementName::Texture,
         ElementName::ReadOnly,
@@ -380,7 +388,13 @@ impl ElementName {
         ElementName::TlbL1,
         ElementName::TlbL2,
         ElementName::TlbL3,
+        ElementName::ScalarL1,
     ];
+
+    /// Whether an NVIDIA GPU may have it, and so whether it is asked for.
+    pub const fn is_asked(self) -> bool {
+        !matches!(self, ElementName::ScalarL1)
+    }
 
     /// The JSON key, also the name on the command line.
     pub const fn key(self) -> &'static str {
@@ -399,6 +413,7 @@ impl ElementName {
             ElementName::TlbL1 => "tlb_l1",
             ElementName::TlbL2 => "tlb_l2",
             ElementName::TlbL3 => "tlb_l3",
+            ElementName::ScalarL1 => "scalar_l1",
         }
     }
 
@@ -419,6 +434,7 @@ impl ElementName {
             ElementName::TlbL1 => "TLB L1",
             ElementName::TlbL2 => "TLB L2",
             ElementName::TlbL3 => "TLB L3",
+            ElementName::ScalarL1 => "Scalar L1",
         }
     }
 }

@@ -149,7 +149,7 @@ pub(super) fn expected_end(experiment: &Experiment, offsets: &[u64], ring: u64) 
     let warm = u64::from(experiment.warm_laps) * lap;
     let after = |loads: u64| offsets[(loads % lap) as usize];
     match (experiment.kernel, experiment.walk) {
-        (Kernel::Clock | Kernel::Pattern, _) => 0,
+        (Kernel::Clock | Kernel::Pattern | Kernel::Imported, _) => 0,
         (Kernel::Lap, _) => after(warm + 3 * timed * u64::from(experiment.rounds)),
         (Kernel::PerTwoLoads, _) => after(warm + 2 * timed),
         (Kernel::Disturb | Kernel::Warp, _) => offsets[0],

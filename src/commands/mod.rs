@@ -4,6 +4,7 @@ mod characterize;
 mod device;
 mod discover;
 mod fault;
+mod import;
 mod machines;
 mod measure;
 mod measuring;
@@ -23,6 +24,7 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Discover(arguments) => discover::run(&arguments, started),
         Command::Characterize(arguments) => characterize::run(&arguments, started),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),
         Command::Measure(arguments) => measure::run(&arguments, started),

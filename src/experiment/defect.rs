@@ -18,6 +18,11 @@ impl Experiment {
         if let Order::Pattern(pattern) = self.order {
             return self.pattern_defect(pattern);
         }
+        if self.kernel == Kernel::Imported || matches!(self.order, Order::Imported(_)) {
+            return Some(
+                "another tool timed it, by a kernel that is not here: it can be analysed and not be run again".into(),
+            );
+        }
         if self.kernel == Kernel::Clock {
             return None;
         }

@@ -171,6 +171,7 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         }
         Order::Lanes { .. } => ("lanes", None, None, None),
         Order::Pattern(_) => ("pattern", None, None, None),
+        Order::Imported(series) => (series.name(), None, None, None),
     };
     let pattern = match &e.order {
         Order::Pattern(pattern) => Some(serde_json::to_string(pattern)?),

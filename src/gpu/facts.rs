@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Facts from the driver. Sizes in bytes, clocks in kHz as the driver gives them. `None`: the driver does not say.
+/// Facts from the driver. Sizes in bytes, clocks in kHz as the driver gives them. `None`, and 0 of a plain number: nobody says; in
+/// JSON it is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceFacts {
     /// Name, such as `NVIDIA H200`.
@@ -19,48 +20,80 @@ pub struct DeviceFacts {
     /// Version of the kernel driver, such as `580.95.05`, where NVML tells it.
     pub driver_version: Option<String>,
     /// Streaming multiprocessors that this process can use.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub multiprocessors: u32,
     /// FP32 cores per multiprocessor, from a table by compute capability.
     pub cores_per_multiprocessor: Option<u32>,
     /// Threads of a warp.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub warp_size: u32,
     /// Most threads of a block.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub max_threads_per_block: u32,
     /// Most threads resident on a multiprocessor.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub max_threads_per_multiprocessor: u32,
     /// Most blocks resident on a multiprocessor.
     pub max_blocks_per_multiprocessor: Option<u32>,
     /// Most blocks of a grid in its first dimension.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub max_grid_blocks: u32,
     /// 32-bit registers of a block.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub registers_per_block: u32,
     /// 32-bit registers of a multiprocessor.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub registers_per_multiprocessor: u32,
     /// Shared memory of a block without asking for more, in bytes.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u64>")]
     pub shared_per_block: u64,
     /// Shared memory of a block after asking for more, in bytes.
     pub shared_per_block_optin: Option<u64>,
     /// Shared memory of a multiprocessor, in bytes.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u64>")]
     pub shared_per_multiprocessor: u64,
     /// Shared memory of every block that the system keeps, in bytes.
     pub shared_reserved_per_block: Option<u64>,
     /// Constant memory that a module may declare, in bytes.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u64>")]
     pub constant_memory: u64,
     /// Device memory, in bytes.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u64>")]
     pub total_memory: u64,
     /// Device memory that was free when the run started, in bytes.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u64>")]
     pub free_memory: u64,
     /// L2 size, in bytes.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u64>")]
     pub l2_size: u64,
     /// Whether global loads may be cached in the L1, as the driver says.
     pub global_l1_cache: Option<bool>,
     /// Whether local memory may be cached in the L1, as the driver says.
     pub local_l1_cache: Option<bool>,
     /// Peak SM clock, in kHz.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub clock_khz: u32,
     /// Peak memory clock, in kHz.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub memory_clock_khz: u32,
     /// Width of the memory bus, in bits.
+    #[serde(with = "known")]
+    #[schemars(with = "Option<u32>")]
     pub memory_bus_bits: u32,
     /// Error-correcting memory is on.
     pub ecc: Option<bool>,
@@ -136,4 +169,30 @@ pub struct Telemetry {
     pub processes: OtherProcesses,
     /// Why something above is absent.
     pub note: Option<String>,
+}
+
+/// A number of which 0 stands for "not known": null where a person may read it, the number itself in a recording.
+mod known {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize + Default + PartialEq, S: Serializer>(
+        n: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() && *n == T::default() {
+            serializer.serialize_none()
+        } else {
+            n.serialize(serializer)
+        }
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        if deserializer.is_human_readable() {
+            Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+        } else {
+            T::deserialize(deserializer)
+        }
+    }
 }

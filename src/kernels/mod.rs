@@ -156,7 +156,9 @@ impl Program {
             (Kernel::PerTwoLoads, _) => Program::PerLoad(experiment.path, 2),
             (Kernel::Disturb, Some(partner)) => Program::Disturb(experiment.path, partner.path),
             (Kernel::Warp, _) => Program::Warp(experiment.stride.0 as u32),
-            (Kernel::PerLoad | Kernel::Disturb | Kernel::Pattern, _) => Program::PerLoad(experiment.path, 1),
+            (Kernel::PerLoad | Kernel::Disturb | Kernel::Pattern | Kernel::Imported, _) => {
+                Program::PerLoad(experiment.path, 1)
+            }
         }
     }
 

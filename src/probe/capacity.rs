@@ -237,7 +237,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
 }
 
 /// The thesis' chapter 3.3: reduce, estimate, test. Gives the footprint before the change and the test's two numbers.
-fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Gap> {
+pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Gap> {
     let vectors: Vec<&[u32]> = sweep.iter().map(Sheet::latencies).collect();
     let distances: Vec<f64> = reduction::reduce(&vectors).iter().map(|r| r.distance).collect();
     let Some(change) = change_point::change_point(&distances) else {

@@ -11,6 +11,7 @@ pub mod disturb;
 pub mod dram;
 pub mod elements;
 pub mod fetch;
+pub mod imported;
 pub mod l2;
 mod l2_exact;
 pub mod latency;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use crate::experiment::{Experiment, Kernel, Order};
 use crate::gpu::DeviceFacts;
+use crate::imported::Series;
 use crate::pattern::Pattern;
 use crate::samples::{Failure, Samples};
 use crate::topology::Finding;
@@ -216,6 +217,24 @@ impl Notebook {
         self.answers.insert(experiment, (number, Rc::new(answer)));
     }
 
+    /// The sheets of an imported series, by footprint and stride.
+    pub fn imported(&self, series: Series) -> Vec<Sheet> {
+        let mut found: Vec<(u32, Sheet)> = self
+            .answers
+            .iter()
+            .filter(|(experiment, (_, answer))| experiment.order == Order::Imported(series) && answer.is_ok())
+            .map(|(experiment, (number, answer))| {
+                (*number, Sheet { experiment: experiment.clone(), answer: Rc::clone(answer) })
+            })
+            .collect();
+        found.sort_by(|(a, left), (b, right)| {
+            let place = |e: &Experiment| (e.footprint, e.stride, e.repeat);
+            (place(&left.experiment), a).cmp(&(place(&right.experiment), b))
+        });
+        self.cited.borrow_mut().extend(found.iter().map(|(number, _)| *number));
+        found.into_iter().map(|(_, sheet)| sheet).collect()
+    }
+
     /// The experiments noted as missing since the last call.
     pub fn take_missing(&self) -> Vec<Experiment> {
         std::mem::take(&mut self.missing.borrow_mut())
@@ -290,7 +309,7 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
         }
         Kernel::Pattern => (samples.laps.len(), experiment.rounds as usize, "times of rounds"),
-        Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Disturb => {
+        Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Disturb | Kernel::Imported => {
             (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
         }
     };

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use super::{Entry, Recording};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Kernel};
 use crate::samples::{Failure, Samples};
 use crate::source::Source;
 use crate::topology::RunInfo;
@@ -66,6 +66,11 @@ impl Recording {
     /// The experiment that had this number in the recorded run, whatever the version of its kernel.
     pub fn by_number(&self, number: u32) -> Option<&Entry> {
         self.entries.by_number(number)
+    }
+
+    /// Whether it holds timings that another tool took, about which nothing can be asked.
+    pub fn is_imported(&self) -> bool {
+        self.entries.iter().any(|entry| entry.experiment.kernel == Kernel::Imported)
     }
 
     /// Entries that are kept and not answered with, because their kernel has another version in this program.

@@ -44,6 +44,12 @@ pub(super) fn trimmed(table: &Table) -> String {
 pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples, Failure>) -> String {
     let what = match &experiment.order {
         Order::Pattern(pattern) => format!("{number:>5} {}:", in_words(pattern, experiment.path)),
+        Order::Imported(series) => {
+            let (footprint, stride) = (experiment.footprint, experiment.stride.0);
+            let over = if footprint.0 == 0 { String::new() } else { format!(", {footprint}") };
+            let at = if stride == 0 { String::new() } else { format!(", every {stride} B") };
+            format!("{number:>5} imported {}, {}{over}{at}:", series.level.name(), series.question.name())
+        }
         _ => format!(
             "{number:>5} {:<13} {:<6} {:>10} / {:<5}",
             experiment.kernel.name(),

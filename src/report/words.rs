@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::gpu::DeviceFacts;
+use crate::imported;
 use crate::topology::{Element, ElementName, Finding, Latency, Provenance, RunInfo, Topology};
 use crate::units::Bytes;
 
@@ -61,7 +62,16 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
     if run.simulated {
         lines.push(SIMULATED.to_owned());
     }
-    lines.push(format!("{}, compute capability {major}.{minor}; {clock}", device.name));
+    let capability =
+        if (major, minor) == (0, 0) { String::new() } else { format!(", compute capability {major}.{minor}") };
+    lines.push(format!("{}{capability}; {clock}", device.name));
+    if let Some(tool) = imported::tool(&run.backend) {
+        let when = if run.started.is_empty() { "at a time that is not known" } else { &run.started };
+        lines.push(format!("Timings by {tool}, {when}; imported and analysed by strata {}", run.tool_version));
+        lines.push(format!("Scope: {}", run.scope));
+        lines.extend(replayed_from.map(|file| format!("Replayed from {file}")));
+        return lines;
+    }
     let driver = device.driver_version.as_deref().map_or(String::new(), |v| format!("driver {v}, "));
     lines.push(format!(
         "strata {}, {} effort, seed {}, {}, {:.1} s; {driver}CUDA {}",
@@ -86,33 +96,36 @@ pub(super) fn device(device: &DeviceFacts) -> Vec<String> {
         Some(false) => "off",
         None => "unknown",
     };
+    // A device that was not asked, as of imported timings, leaves zeros.
+    let known = |count: u32| if count == 0 { "unknown".to_owned() } else { count.to_string() };
+    let bytes = |bytes: u64| if bytes == 0 { "unknown".to_owned() } else { Bytes(bytes).to_string() };
     vec![
-        format!("{} SMs of {cores} cores (cores by a table of compute capabilities)", device.multiprocessors),
+        format!("{} SMs of {cores} cores (cores by a table of compute capabilities)", known(device.multiprocessors)),
         format!(
             "threads: {} a warp, {} a block, {} a SM; blocks: {blocks} a SM, {} a grid",
-            device.warp_size,
-            device.max_threads_per_block,
-            device.max_threads_per_multiprocessor,
-            device.max_grid_blocks
+            known(device.warp_size),
+            known(device.max_threads_per_block),
+            known(device.max_threads_per_multiprocessor),
+            known(device.max_grid_blocks)
         ),
         format!(
             "registers: {} a block, {} a SM; shared memory: {} a block{optin}, {} a SM",
-            device.registers_per_block,
-            device.registers_per_multiprocessor,
-            Bytes(device.shared_per_block),
-            Bytes(device.shared_per_multiprocessor)
+            known(device.registers_per_block),
+            known(device.registers_per_multiprocessor),
+            bytes(device.shared_per_block),
+            bytes(device.shared_per_multiprocessor)
         ),
         format!(
             "constant memory {}, L2 {}, device memory {}, ECC {ecc}",
-            Bytes(device.constant_memory),
-            Bytes(device.l2_size),
-            Bytes(device.total_memory)
+            bytes(device.constant_memory),
+            bytes(device.l2_size),
+            bytes(device.total_memory)
         ),
         format!(
             "peak clocks: SM {}, memory {}; memory bus {} bits",
             mhz(device.clock_khz),
             mhz(device.memory_clock_khz),
-            device.memory_bus_bits
+            known(device.memory_bus_bits)
         ),
     ]
 }
@@ -127,7 +140,7 @@ pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
     };
     let bytes = |f: &Finding| Bytes(f.number().unwrap_or(0.0) as u64).to_string();
     let number = |f: &Finding| format!("{}", f.number().unwrap_or(0.0));
-    let tenths = |f: &Finding| format!("{:.1}", f.number().unwrap_or(0.0));
+    let tenths = |f: &Finding| format!("{}{:.1}", at_most(f), f.number().unwrap_or(0.0));
     let list = |f: &Finding| {
         let names: Vec<&str> = f.value.as_array().into_iter().flatten().filter_map(|v| v.as_str()).collect();
         let short = |name: &&str| match *name {
@@ -149,6 +162,11 @@ pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
         plain(&element.shared_with, &list),
         plain(&element.instances_per_sm, &number),
     ]
+}
+
+/// Stands before a value of which only an upper bound is known.
+fn at_most(finding: &Finding) -> &'static str {
+    if finding.low.is_none() && finding.high.is_some() { "≤" } else { "" }
 }
 
 /// Whether some cell bears [`FROM_DRIVER`].
@@ -260,6 +278,7 @@ fn value(finding: &Finding) -> String {
             let level = finding.level.map_or(String::new(), |l| format!(" at {:.0} %", l * 100.0));
             format!("{value} [{} to {}{level}]", show(low), show(high))
         }
+        (None, Some(high)) => format!("{value} [at most {}]", show(high)),
         _ => value,
     }
 }
