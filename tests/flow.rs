@@ -10,7 +10,8 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("units", &[] as &[&str]),
         ("analysis", &[]),
         ("pattern", &["units"]),
-        ("experiment", &["pattern", "units"]),
+        ("imported", &[]),
+        ("experiment", &["imported", "pattern", "units"]),
         ("samples", &[]),
         ("order", &["experiment", "units"]),
         ("source", &["experiment", "samples"]),
@@ -24,9 +25,12 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
             &["experiment", "samples", "source", "order", "gpu::facts", "topology", "characterization", "units"],
         ),
         ("session", &["bench", "recording", "experiment", "gpu::facts", "samples", "source", "topology"]),
-        ("probe", &["analysis", "experiment", "pattern", "samples", "order", "gpu::facts", "topology", "units"]),
+        (
+            "probe",
+            &["analysis", "experiment", "imported", "pattern", "samples", "order", "gpu::facts", "topology", "units"],
+        ),
         ("asking", &["probe", "source"]),
-        ("discover", &["asking", "probe", "source", "gpu::facts", "topology", "units"]),
+        ("discover", &["asking", "probe", "source", "experiment", "samples", "gpu::facts", "topology", "units"]),
         (
             "characterize",
             &[
@@ -43,6 +47,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "units",
             ],
         ),
+        ("import", &["imported", "experiment", "samples", "gpu::facts", "topology", "units"]),
         ("export", &["recording", "experiment", "samples", "order", "units"]),
         (
             "report",
@@ -54,6 +59,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "characterization",
                 "gpu::facts",
                 "experiment",
+                "imported",
                 "pattern",
                 "samples",
                 "bench",
