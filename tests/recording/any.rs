@@ -102,7 +102,13 @@ fn orders() -> impl Strategy<Value = Order> {
             shuffled
         }),
         patterns().prop_map(Order::Pattern),
+        series().prop_map(Order::Imported),
     ]
+}
+
+fn series() -> impl Strategy<Value = Series> {
+    (prop::sample::select(Level::ALL.to_vec()), prop::sample::select(Question::ALL.to_vec()))
+        .prop_map(|(level, question)| Series { level, question })
 }
 
 fn paths() -> impl Strategy<Value = LoadPath> {
@@ -118,6 +124,7 @@ fn kernels() -> impl Strategy<Value = Kernel> {
         Kernel::Disturb,
         Kernel::Warp,
         Kernel::Pattern,
+        Kernel::Imported,
     ])
 }
 

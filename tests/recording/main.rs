@@ -13,6 +13,7 @@ use std::io::{self, Read, Write};
 use gpu_strata::characterization::{PartName, Suite};
 use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
 use gpu_strata::gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
+use gpu_strata::imported::{Level, Question, Series};
 use gpu_strata::pattern::{Counters, From, Layout, Operand, Pattern, Scope, Walk2d};
 use gpu_strata::recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
 use gpu_strata::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};

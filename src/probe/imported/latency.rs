@@ -68,7 +68,10 @@ fn cycles(notebook: &Notebook, level: Level) -> Result<Finding, Gap> {
     }
     let most = others.iter().map(|hit| hit.cycles).fold(least.cycles, f64::max);
     if most > least.cycles {
-        finding = finding.note(format!("so that timing took at least {} cycles there", most - least.cycles));
+        finding = finding.note(format!(
+            "so that timing and whatever else its kernel did took at least {} cycles there",
+            most - least.cycles
+        ));
     }
     if let Some(groups) = own.ok().and_then(|sheets| groups(sheets.first()?.latencies())) {
         finding = finding.note(groups);
