@@ -10,6 +10,7 @@ mod circular;
 mod disassemble;
 mod evidence;
 mod flow;
+mod fuzz;
 mod opcodes;
 mod repeatability;
 mod rules;
@@ -26,6 +27,7 @@ Usage: cargo xtask check-kernels [--code DIR]... [--recording FILE.strata]...
        cargo xtask evidence [FILE.strata]
        cargo xtask repeatability FILE.json FILE.json...
        cargo xtask circular FILE.strata MACHINE
+       cargo xtask fuzz [--seconds N] [PARSER]...
 
 check-kernels
 Assembles every kernel with each ptxas release for every target it knows, and checks the machine code between the clock
@@ -41,7 +43,12 @@ repeatability
 Prints a table of what several results of one device agree on.
 
 circular
-Runs a part of a recording's experiments on a simulated machine (a name, or a file) and prints where the two differ.";
+Runs a part of a recording's experiments on a simulated machine (a name, or a file) and prints where the two differ.
+
+fuzz
+Gives every parser of foreign bytes, or those named, inputs of a fuzzer's making; what breaks one is kept in fuzz/crashes.
+
+  --seconds N       for so long each, 20 if it is not given";
 
 /// What `check-kernels` is asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -56,6 +63,7 @@ enum Task {
     CheckKernels(Request),
     Circular(PathBuf, String),
     Evidence(Option<PathBuf>),
+    Fuzz(fuzz::Request),
     Repeatability(Vec<PathBuf>),
 }
 
@@ -65,6 +73,7 @@ fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Option<Task>> {
     match arguments.next().as_deref() {
         Some("check-kernels") => Ok(parse_check(arguments)?.map(Task::CheckKernels)),
         Some("evidence") => Ok(Some(Task::Evidence(arguments.next().map(PathBuf::from)))),
+        Some("fuzz") => Ok(Some(Task::Fuzz(parse_fuzz(arguments)?))),
         Some("circular") => match (arguments.next(), arguments.next()) {
             (Some(recording), Some(machine)) => Ok(Some(Task::Circular(recording.into(), machine))),
             _ => bail!("circular takes a recording and a machine\n\n{USAGE}"),
@@ -89,6 +98,21 @@ fn parse_check(mut arguments: impl Iterator<Item = String>) -> Result<Option<Req
     Ok(Some(request))
 }
 
+fn parse_fuzz(mut arguments: impl Iterator<Item = String>) -> Result<fuzz::Request> {
+    let mut request = fuzz::Request { seconds: fuzz::SECONDS, only: Vec::new() };
+    while let Some(argument) = arguments.next() {
+        if argument == "--seconds" {
+            let seconds = arguments.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+            request.seconds = seconds.with_context(|| format!("--seconds needs a whole number\n\n{USAGE}"))?;
+        } else if argument.starts_with('-') {
+            bail!("fuzz has no argument `{argument}`\n\n{USAGE}");
+        } else {
+            request.only.push(argument);
+        }
+    }
+    Ok(request)
+}
+
 fn run() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?;
     match parse(std::env::args().skip(1))? {
@@ -98,6 +122,7 @@ fn run() -> Result<()> {
         Some(Task::Evidence(None)) => print!("{}", evidence::experiments()?),
         Some(Task::Evidence(Some(recording))) => print!("{}", evidence::tables(&recording)?),
         Some(Task::Circular(recording, machine)) => print!("{}", circular::table(&recording, &machine)?),
+        Some(Task::Fuzz(request)) => fuzz::fuzz(root, &request)?,
         Some(Task::Repeatability(files)) => print!("{}", repeatability::table(&files)?),
     }
     Ok(())
@@ -135,6 +160,10 @@ mod tests {
         assert!(parse_words("check-kernel").is_err());
         assert_eq!(parse_words("evidence").unwrap(), Some(Task::Evidence(None)));
         assert_eq!(parse_words("evidence x").unwrap(), Some(Task::Evidence(Some("x".into()))));
+        let request = fuzz::Request { seconds: 5, only: vec!["ptx".into()] };
+        assert_eq!(parse_words("fuzz ptx --seconds 5").unwrap(), Some(Task::Fuzz(request)));
+        assert!(parse_words("fuzz --seconds x").is_err());
+        assert!(parse_words("fuzz --minutes 1").is_err());
         let files = vec![PathBuf::from("a"), PathBuf::from("b")];
         assert_eq!(parse_words("repeatability a b").unwrap(), Some(Task::Repeatability(files)));
     }

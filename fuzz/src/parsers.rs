@@ -1,0 +1,123 @@
+//! Everything of strata that reads what anyone may have written, as a function of bytes. None may panic, hang or take much memory,
+//! whatever it is given. Shared by the fuzzer and by `tests/parsers.rs`, which gives them every input that once broke one.
+
+use gpu_strata::characterization::Characterization;
+use gpu_strata::experiment::Experiment;
+use gpu_strata::gpu::sim::machine::Machine;
+use gpu_strata::gpu::sim::ptx;
+use gpu_strata::import;
+use gpu_strata::kernels::cubin;
+use gpu_strata::probe::Effort;
+use gpu_strata::recording::{Header, Recording, Writer};
+use gpu_strata::report;
+use gpu_strata::topology::Topology;
+use gpu_strata::{characterize, discover};
+
+/// The parsers by name.
+pub const ALL: [(&str, fn(&[u8])); 8] = [
+    ("machine", machine),
+    ("ptx", ptx_text),
+    ("recording", recording),
+    ("recording_block", recording_block),
+    ("experiments", experiments),
+    ("results", results),
+    ("mt4g", mt4g),
+    ("cubin", machine_code),
+];
+
+fn text(data: &[u8]) -> &str {
+    std::str::from_utf8(data).unwrap_or_default()
+}
+
+/// A file of a simulated machine.
+pub fn machine(data: &[u8]) {
+    let _ = Machine::parse("fuzz", text(data));
+}
+
+/// The text of a kernel.
+pub fn ptx_text(data: &[u8]) {
+    let _ = ptx::module(text(data));
+}
+
+/// A recording as it is on disk.
+pub fn recording(data: &[u8]) {
+    if let Ok(recording) = Recording::from_reader(data) {
+        replay(recording);
+    }
+}
+
+/// A block of a recording, in a frame that fits: what compression and checksum keep the fuzzer from otherwise.
+pub fn recording_block(data: &[u8]) {
+    let Ok(mut writer) = Writer::new(Vec::new()) else { return };
+    if writer.header(&Header::default()).is_err() {
+        return;
+    }
+    let mut file = writer.into_inner();
+    let Ok(packed) = zstd::bulk::compress(data, 1) else { return };
+    for number in [packed.len() as u32, data.len() as u32, crc32fast::hash(&packed)] {
+        file.extend_from_slice(&number.to_le_bytes());
+    }
+    file.extend_from_slice(&packed);
+    recording(&file);
+}
+
+/// What every recording is made into.
+fn replay(mut recording: Recording) {
+    let (run, facts) = (recording.run_info(), recording.header.device.clone());
+    if let Some(suite) = recording.asked.clone() {
+        if suite.defect().is_none() {
+            let question = characterize::Question { suite, effort: Effort::Quick, seed: run.seed };
+            let found = characterize::characterize(&mut recording, &facts, &question, &mut |_| {});
+            let asked = question.suite;
+            let answer = report::assemble_characterization(facts, run, asked, found, Some("fuzz"));
+            let _ = report::json(&answer);
+        }
+        return;
+    }
+    let question = discover::Question { only: run.only.clone(), effort: Effort::Quick, seed: run.seed };
+    let found = if recording.is_imported() {
+        let entries = recording.entries.iter();
+        let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));
+        discover::imported(measured, &facts, &question)
+    } else {
+        discover::discover(&mut recording, &facts, &question, &mut |_| {})
+    };
+    let _ = report::json(&report::assemble(facts, run, found, Some("fuzz")));
+}
+
+/// Experiments for `strata measure`.
+pub fn experiments(data: &[u8]) {
+    let Ok(list) = serde_json::from_slice::<Vec<Experiment>>(data) else { return };
+    for experiment in list {
+        // What is not refused can be walked.
+        if experiment.defect().is_none() {
+            let _ = experiment.lap();
+        }
+    }
+}
+
+/// Results as JSON, and what is made of them.
+pub fn results(data: &[u8]) {
+    if let Ok(topology) = serde_json::from_slice::<Topology>(data) {
+        let _ = report::json(&topology);
+    }
+    if let Ok(characterization) = serde_json::from_slice::<Characterization>(data) {
+        let _ = report::json(&characterization);
+    }
+}
+
+/// Rows of timings, of every kind, and the summary beside them.
+pub fn mt4g(data: &[u8]) {
+    for keys in 0..=2 {
+        let _ = import::rows(data, keys);
+    }
+    if let Ok(summary) = serde_json::from_slice::<import::Summary>(data) {
+        let _ = summary.facts("fuzz");
+    }
+}
+
+/// Machine code, as a driver gives it and a recording keeps it.
+pub fn machine_code(data: &[u8]) {
+    let _ = cubin::read(data);
+    let _ = cubin::between_clock_reads(data, "sums");
+}
