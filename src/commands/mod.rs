@@ -4,12 +4,14 @@ mod characterize;
 mod device;
 mod discover;
 mod fault;
+mod figures;
 mod machines;
 mod measure;
 mod measuring;
 mod output;
 mod plain;
 mod replay;
+mod terminal;
 
 use std::process::ExitCode;
 use std::time::Instant;
