@@ -31,7 +31,7 @@ const BUS: f64 = SM.1 - 14.0;
 /// Inner edges of everything else, in units.
 const WHOLE: (f64, f64) = (MARGIN, WIDTH - MARGIN);
 
-/// Colours by kind, of those that people tell apart ([`COLOURS`](crate::report::svg::COLOURS)).
+/// Colours by kind, of those that people tell apart (see `svg::COLOURS`), and grey.
 const fn colour(kind: Kind) -> &'static str {
     match kind {
         Kind::Data => "#0072b2",
@@ -134,7 +134,7 @@ impl Page {
                     self.y += NEAR;
                 }
                 let at = (LEFT, self.y + 8.0);
-                self.canvas.labels(at, Anchor::Start, Hand::Quiet, &[label.clone()], RIGHT - LEFT);
+                self.canvas.labels(at, Anchor::Start, Hand::Quiet, std::slice::from_ref(label), RIGHT - LEFT);
                 self.y += FACT;
             }
         }

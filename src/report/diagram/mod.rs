@@ -1,9 +1,10 @@
 //! The topology as a drawing: one SM with its caches and the loads that reach them, how addresses are translated, the L2 with
 //! its partitions, and the memories beyond.
 //!
-//! [`model`] says what is drawn, from findings alone: what a finding does not say is not in the drawing either. [`layout`] gives
-//! it places, one below the other, so that it can be read on a telephone.
+//! `model` says what is drawn, from findings alone: what no finding says is not in the drawing either. `facts` says what is
+//! written in it, and `layout` gives it places, one below the other, so that it can be read on a telephone.
 
+mod facts;
 mod layout;
 mod model;
 

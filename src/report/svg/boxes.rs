@@ -95,7 +95,7 @@ pub(in crate::report) fn in_lines(labels: &[Label], hand: Hand, width: f64) -> V
     let mut lines: Vec<Vec<Label>> = Vec::new();
     for label in labels {
         match lines.last_mut() {
-            Some(line) if line_width(&[line.as_slice(), &[label.clone()]].concat(), hand) <= width => {
+            Some(line) if line_width(&[line.as_slice(), std::slice::from_ref(label)].concat(), hand) <= width => {
                 line.push(label.clone());
             }
             _ => lines.push(vec![label.clone()]),
