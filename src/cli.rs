@@ -63,7 +63,8 @@ pub enum Format {
     Text,
     /// The whole result; `strata schema` describes it
     Json,
-    /// The report with pictures, as one GitHub-flavoured Markdown file
+    /// The report with pictures, as GitHub-flavoured Markdown; with --output FILE.md the pictures are files in the folder
+    /// FILE-figures beside it
     Markdown,
     /// The report with pictures, as one page for a browser
     Html,

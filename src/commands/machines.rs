@@ -7,11 +7,8 @@ use gpu_strata::gpu::sim::machine::spec::{Cache, Path, Scope, Sources, Spec};
 use gpu_strata::gpu::sim::machine::{self, Machine};
 use gpu_strata::units::Bytes;
 
-use super::{Fault, output};
+use super::{Fault, output, terminal};
 use crate::cli::Machines;
-
-/// Width that the explanation keeps to.
-const WIDTH: usize = 80;
 
 /// Lists the machines, or explains one.
 pub fn run(arguments: &Machines) -> Result<ExitCode, Fault> {
@@ -20,7 +17,7 @@ pub fn run(arguments: &Machines) -> Result<ExitCode, Fault> {
         Some(name) => {
             let wanted = super::device::simulated(name).unwrap_or(name);
             let machine = Machine::find(wanted).map_err(Fault::usage)?;
-            if arguments.toml { machine.text } else { explained(&machine) }
+            if arguments.toml { machine.text } else { explained(&machine, terminal::of_stdout().width()) }
         }
     };
     output::stdout(&text)?;
@@ -42,6 +39,8 @@ fn list() -> Result<String, Fault> {
 /// A list of what belongs together, each with where it is from.
 struct Page<'m> {
     text: String,
+    /// Columns that it keeps to.
+    width: usize,
     sources: &'m Sources,
 }
 
@@ -71,7 +70,7 @@ impl<'m> Page<'m> {
         let mut line = first.to_owned();
         let mut empty = true;
         for word in text.split_whitespace() {
-            if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            if !empty && line.chars().count() + 1 + word.chars().count() > self.width {
                 let _ = writeln!(self.text, "{line}");
                 line = rest.to_owned();
                 empty = true;
@@ -86,10 +85,10 @@ impl<'m> Page<'m> {
     }
 }
 
-fn explained(machine: &Machine) -> String {
+fn explained(machine: &Machine, width: usize) -> String {
     let spec = &machine.spec;
     let device = &spec.device;
-    let mut page = Page { text: String::new(), sources: &device.sources };
+    let mut page = Page { text: String::new(), width, sources: &device.sources };
     let (major, minor) = (device.compute_capability.0, device.compute_capability.1);
     page.wrapped(&format!("{}, {}, compute capability {major}.{minor}", device.name, device.chip), "", "");
     page.heading("Device", &device.sources);

@@ -5,12 +5,14 @@ mod device;
 mod discover;
 mod fault;
 mod import;
+mod figures;
 mod machines;
 mod measure;
 mod measuring;
 mod output;
 mod plain;
 mod replay;
+mod terminal;
 
 use std::process::ExitCode;
 use std::time::Instant;

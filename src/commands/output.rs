@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use gpu_strata::characterization::Characterization;
 use gpu_strata::recording::Writer;
-use gpu_strata::report::{self, costs};
+use gpu_strata::report::{self, Markdown, Pictures, Terminal, costs};
 use gpu_strata::topology::{RunInfo, Topology};
 
-use super::Fault;
+use super::figures::Folder;
+use super::{Fault, terminal};
 use crate::cli::{self, Format};
 
 /// A file that is to be written later. It is opened at once, so that a path that cannot be written is noticed before anything
@@ -60,19 +61,43 @@ impl Drop for Reserved {
 /// Where the report goes.
 pub struct Destination {
     file: Option<Reserved>,
+    /// Of a Markdown report that is a file.
+    figures: Option<Folder>,
 }
 
 impl Destination {
-    /// Reserves the file, if there is to be one.
+    /// Reserves the file, if there is to be one, and the folder of its pictures.
     pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
-        let file = arguments.output.as_deref().map(|path| Reserved::open(path, "--output")).transpose()?;
-        Ok(Destination { file })
+        let path = arguments.output.as_deref();
+        let file = path.map(|path| Reserved::open(path, "--output")).transpose()?;
+        let illustrated = path.filter(|_| arguments.format == Format::Markdown);
+        let figures = illustrated.map(Folder::beside).transpose()?.flatten();
+        Ok(Destination { file, figures })
     }
 
     /// Writes the report of an answer; the status says whether it is whole.
     pub fn answer(self, answer: &Answer, format: Format) -> Result<ExitCode, Fault> {
-        self.write(&answer.render(format)?)?;
+        match format {
+            Format::Markdown => self.illustrated(answer)?,
+            Format::Text => {
+                let terminal = if self.file.is_some() { Terminal::PAPER } else { terminal::of_stdout() };
+                self.write(&answer.text(&terminal))?;
+            }
+            Format::Json => self.write(&answer.json()?)?,
+            Format::Html => self.write(&answer.html()?)?,
+        }
         Ok(if answer.is_partial() { ExitCode::from(4) } else { ExitCode::SUCCESS })
+    }
+
+    /// Writes a Markdown report, its pictures first: it never refers to what is not there.
+    fn illustrated(mut self, answer: &Answer) -> Result<(), Fault> {
+        let folder = self.figures.take();
+        let pictures = folder.as_ref().map_or(Pictures::Embedded, |folder| Pictures::Beside(folder.name()));
+        let report = answer.markdown(pictures);
+        if let Some(folder) = folder {
+            folder.fill(&report.pictures)?;
+        }
+        self.write(&report.text)
     }
 
     /// Writes the whole result.
@@ -114,17 +139,31 @@ impl Answer {
         }
     }
 
-    /// The report in the format asked for.
-    fn render(&self, format: Format) -> Result<String, Fault> {
-        match (self, format) {
-            (Answer::Topology(answer), Format::Text) => Ok(report::text(answer)),
-            (Answer::Topology(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
-            (Answer::Topology(answer), Format::Markdown) => Ok(report::markdown(answer)),
-            (Answer::Topology(answer), Format::Html) => report::html(answer).map_err(Fault::run),
-            (Answer::Characterization(answer), Format::Text) => Ok(costs::text(answer)),
-            (Answer::Characterization(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
-            (Answer::Characterization(answer), Format::Markdown) => Ok(costs::markdown(answer)),
-            (Answer::Characterization(answer), Format::Html) => costs::html(answer).map_err(Fault::run),
+    fn text(&self, terminal: &Terminal) -> String {
+        match self {
+            Answer::Topology(answer) => report::text(answer, terminal),
+            Answer::Characterization(answer) => costs::text(answer, terminal),
+        }
+    }
+
+    fn json(&self) -> Result<String, Fault> {
+        match self {
+            Answer::Topology(answer) => report::json(&**answer).map_err(Fault::run),
+            Answer::Characterization(answer) => report::json(&**answer).map_err(Fault::run),
+        }
+    }
+
+    fn markdown(&self, pictures: Pictures<'_>) -> Markdown {
+        match self {
+            Answer::Topology(answer) => report::markdown(answer, pictures),
+            Answer::Characterization(answer) => costs::markdown(answer, pictures),
+        }
+    }
+
+    fn html(&self) -> Result<String, Fault> {
+        match self {
+            Answer::Topology(answer) => report::html(answer).map_err(Fault::run),
+            Answer::Characterization(answer) => costs::html(answer).map_err(Fault::run),
         }
     }
 }

@@ -3,6 +3,7 @@
 use minijinja::context;
 use minijinja::value::Value;
 
+use super::diagram;
 use super::page::{self, Beginning, texts};
 use super::plots::{self, PICTURED};
 use super::words::{self, COLUMNS, Detail, NO_PICTURE};
@@ -30,6 +31,7 @@ pub fn html(topology: &Topology) -> Result<String, minijinja::Error> {
         columns => columns.collect::<Value>(),
         rows => rows.collect::<Value>(),
         legend => words::LEGEND,
+        diagram => Value::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
         chapters => chapters.collect::<Value>(),
     };
     page::render("report.html", &beginning, content)

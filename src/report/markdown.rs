@@ -1,29 +1,34 @@
-//! The report as GitHub-flavoured Markdown, in one file.
+//! The report as GitHub-flavoured Markdown.
 //!
-//! Pictures stand at the end as data that the sections refer to, so that what lies between can be read as text. Where a
-//! reader's program shows no such data (GitHub's does not), a picture's description and its folded numbers remain.
+//! Pictures are files beside it, which GitHub shows, or stand at its end as data that the sections refer to, so that what lies
+//! between can be read as text. Each has its description and its folded numbers with it.
 
 use std::fmt::Write;
 
+use super::album::{Album, Markdown, Pictures};
+use super::diagram;
 use super::plots::{self, PICTURED, Plot};
-use super::svg::{Numbers, Picture};
+use super::svg::Numbers;
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, SIMULATED, printable};
 use crate::gpu::DeviceFacts;
 use crate::topology::{Element, ElementName, Finding, RunInfo, Topology};
 
 /// The whole report.
-pub fn markdown(topology: &Topology) -> String {
+pub fn markdown(topology: &Topology, pictures: Pictures<'_>) -> Markdown {
     let (device, run) = (&topology.device, &topology.run);
     let title = format!("Memory hierarchy of {}", device.name);
     let mut out = beginning(&title, device, run, topology.replayed_from.as_deref());
     let _ = writeln!(out, "## Summary\n");
     summary(&mut out, topology);
-    section(&mut out, "Device, from the driver", words::device(device).into_iter());
-    let mut data = String::new();
-    for (name, element) in &topology.elements {
-        chapter(&mut out, &mut data, *name, element);
+    let mut album = Album::new(pictures);
+    if let Some(picture) = diagram::picture(topology) {
+        album.place(&mut out, diagram::NAME, &picture);
     }
-    finished(out, &data)
+    section(&mut out, "Device, from the driver", words::device(device).into_iter());
+    for (name, element) in &topology.elements {
+        chapter(&mut out, &mut album, *name, element);
+    }
+    album.finished(out)
 }
 
 /// What a report begins with: title, head and warnings.
@@ -36,13 +41,6 @@ pub(super) fn beginning(title: &str, device: &DeviceFacts, run: &RunInfo, replay
     list(&mut out, words::head(device, run, replayed_from).into_iter().filter(|line| line != SIMULATED));
     section(&mut out, "Warnings", run.warnings.iter().cloned());
     out
-}
-
-/// The report with what its pictures refer to. One newline ends the file, whatever its last section is.
-pub(super) fn finished(mut out: String, data: &str) -> String {
-    out.push_str(data);
-    out.truncate(out.trim_end().len());
-    out + "\n"
 }
 
 // Writing to a string cannot fail, so the results are dropped.
@@ -77,8 +75,8 @@ fn cells(out: &mut String, cells: impl Iterator<Item = String>) {
     let _ = writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "));
 }
 
-/// The section of an element; what its pictures refer to goes to `data`.
-fn chapter(out: &mut String, data: &mut String, name: ElementName, element: &Element) {
+/// The section of an element; its pictures go to the album.
+fn chapter(out: &mut String, album: &mut Album<'_>, name: ElementName, element: &Element) {
     let _ = writeln!(out, "## {} (`{}`)\n", name.title(), name.key());
     let plots = plots::of(name, element);
     for (attribute, finding) in words::attributes(element) {
@@ -89,7 +87,7 @@ fn chapter(out: &mut String, data: &mut String, name: ElementName, element: &Ele
     out.push('\n');
     for plot in &plots {
         let finding = element.findings().into_iter().find(|(attribute, _)| *attribute == plot.attribute);
-        picture(out, data, &format!("{}-{}", name.key(), plot.attribute), plot, finding.map(|(_, f)| f));
+        picture(out, album, &format!("{}-{}", name.key(), plot.attribute), plot, finding.map(|(_, f)| f));
     }
 }
 
@@ -103,25 +101,18 @@ fn line(attribute: &str, finding: &Finding) -> String {
     }
 }
 
-/// A picture with its caption and its numbers, in the words of its attribute; its data are named by the key.
-fn picture(out: &mut String, data: &mut String, key: &str, plot: &Plot, finding: Option<&Finding>) {
+/// A picture with its caption and its numbers, in the words of its attribute.
+fn picture(out: &mut String, album: &mut Album<'_>, key: &str, plot: &Plot, finding: Option<&Finding>) {
     let description = plain(plot.picture.description());
     let caption = finding.map(|finding| {
         let how = Detail::without_value(finding, "").to_string();
         format!("**{}**{}. {description}", plot.attribute, plain(&how))
     });
-    image(out, data, key, &plot.picture);
+    album.place(out, key, &plot.picture);
     if let Some(caption) = caption {
         let _ = writeln!(out, "{caption}\n");
     }
     folded(out, "The numbers of this picture", &plot.numbers);
-}
-
-/// The place of a picture, whose data are named by the key.
-pub(super) fn image(out: &mut String, data: &mut String, key: &str, picture: &Picture) {
-    let (title, description) = (plain(picture.title()), plain(picture.description()));
-    let _ = writeln!(out, "![{title}. {description}][{key}]\n");
-    let _ = writeln!(data, "[{key}]: data:image/svg+xml;base64,{}", base64(picture.alone().as_bytes()));
 }
 
 /// A table that a reader unfolds.
@@ -173,34 +164,9 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// Base64 as RFC 4648 has it in section 4.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let bits = (0..3).fold(0u32, |bits, i| bits << 8 | u32::from(three.get(i).copied().unwrap_or(0)));
-        for i in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * i)) as usize & 63];
-            out.push(if i <= three.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        // RFC 4648, section 10.
-        let vectors =
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
-        for (text, coded) in vectors {
-            assert_eq!(base64(text.as_bytes()), coded);
-        }
-        assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");
-    }
 
     #[test]
     fn text_stays_text() {

@@ -4,19 +4,24 @@
 //! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
 //! report of the run.
 
+mod album;
 pub mod costs;
+mod diagram;
 mod html;
 mod markdown;
 mod page;
 mod plots;
 mod small;
 mod svg;
+mod terminal;
 mod text;
 mod words;
 
+pub use album::{Markdown, PictureFile, Pictures};
 pub use html::html;
 pub use markdown::markdown;
 pub use small::{devices, sample_line, timings, utc_now};
+pub use terminal::Terminal;
 pub use text::text;
 
 use schemars::JsonSchema;

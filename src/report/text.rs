@@ -4,38 +4,70 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::plots::{PICTURED, SPECTRUM};
 use super::small::trimmed;
-use super::words::{self, COLUMNS, Detail, FROM_DRIVER, printable};
+use super::terminal::Terminal;
+use super::words::{self, COLUMNS, Detail, FROM_DRIVER};
 use crate::topology::Topology;
 
-/// Width that a report keeps to.
-pub(super) const WIDTH: usize = 80;
+/// The attribute of [`NANOSECONDS`].
+const NS: &str = "latency.ns";
+/// The column of nanoseconds, which repeat cycles.
+const NANOSECONDS: usize = 5;
+/// Columns that a narrow table does without, in this order. What is in them stands in the list below the table.
+const PUT_AWAY: [usize; 6] = [NANOSECONDS, 6, 7, 3, 2, 4];
 
-/// The whole report.
-pub fn text(topology: &Topology) -> String {
-    let mut out: String = words::head(&topology.device, &topology.run, topology.replayed_from.as_deref())
-        .iter()
-        .map(|line| wrapped(line, "", "  "))
-        .collect();
+/// The whole report, for a terminal or for paper.
+pub fn text(topology: &Topology, terminal: &Terminal) -> String {
+    let head = words::head(&topology.device, &topology.run, topology.replayed_from.as_deref());
+    let mut out = beginning(&head, terminal);
     out.push('\n');
-    out.push_str(&table(topology));
-    section(&mut out, "Device, from the driver", &words::device(&topology.device));
-    section(&mut out, "Intervals and sources", &details(topology));
-    section(&mut out, "Unknown", &by_reason(unknown(topology)));
-    section(&mut out, "Warnings", &topology.run.warnings);
+    let (table, columns) = table(topology, terminal.width());
+    for (i, line) in table.lines().enumerate() {
+        // Titles and units.
+        out.push_str(&if i < 2 { terminal.heading(line) } else { line.to_owned() });
+        out.push('\n');
+    }
+    terminal.section(&mut out, "Device, from the driver", &words::device(&topology.device));
+    terminal.section(&mut out, "Intervals and sources", &details(topology, !columns.contains(&NANOSECONDS)));
+    terminal.reasons(&mut out, "Unknown", &by_reason(unknown(topology)));
+    terminal.section(&mut out, "Warnings", &topology.run.warnings);
     out
 }
 
-fn table(topology: &Topology) -> String {
+/// The head of a report, whose first line says what it is of.
+pub(super) fn beginning(head: &[String], terminal: &Terminal) -> String {
+    let line = |(i, line): (usize, &String)| match i {
+        0 => terminal.wrapped_heading(line, "  "),
+        _ => terminal.wrapped(line, "", "  "),
+    };
+    head.iter().enumerate().map(line).collect()
+}
+
+/// The table with as many columns as fit, and which those are.
+fn table(topology: &Topology, width: usize) -> (String, Vec<usize>) {
+    let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
+    let mut text = table_of(topology, &columns);
+    for put_away in PUT_AWAY {
+        if text.lines().all(|line| line.chars().count() <= width) {
+            break;
+        }
+        columns.retain(|column| *column != put_away);
+        text = table_of(topology, &columns);
+    }
+    (text, columns)
+}
+
+fn table_of(topology: &Topology, columns: &[usize]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    let titles: Vec<&str> = COLUMNS.iter().map(|c| c.title).collect();
+    let titles: Vec<&str> = columns.iter().map(|c| COLUMNS[*c].title).collect();
     // A title that goes on over the next column is said once.
     table.set_header(titles.iter().enumerate().map(|(i, t)| if i > 0 && titles[i - 1] == *t { "" } else { t }));
-    table.add_row(COLUMNS.iter().map(|c| c.unit));
+    table.add_row(columns.iter().map(|c| COLUMNS[*c].unit));
     for (name, element) in &topology.elements {
-        table.add_row(words::row(*name, element));
+        let row = words::row(*name, element);
+        table.add_row(columns.iter().map(|c| row[*c].as_str()));
     }
-    for (i, _) in COLUMNS.iter().enumerate().filter(|(_, c)| c.numeric) {
+    for (i, _) in columns.iter().enumerate().filter(|(_, c)| COLUMNS[**c].numeric) {
         if let Some(column) = table.column_mut(i) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -43,12 +75,14 @@ fn table(topology: &Topology) -> String {
     trimmed(&table)
 }
 
-fn details(topology: &Topology) -> Vec<String> {
+/// Every finding that has a value, with nanoseconds if the table has no place for them.
+fn details(topology: &Topology, nanoseconds: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, element) in &topology.elements {
-        for (attribute, finding) in words::attributes(element) {
+        for (attribute, finding) in element.findings() {
             // Curves are for programs and pictures, but for a short table.
-            if !finding.is_known() || PICTURED.contains(&attribute) && attribute != SPECTRUM {
+            let curve = PICTURED.contains(&attribute) && attribute != SPECTRUM;
+            if !finding.is_known() || curve || attribute == NS && !nanoseconds {
                 continue;
             }
             lines.push(format!("{} {}: {}", name.key(), attribute, Detail::of(finding)));
@@ -68,8 +102,8 @@ fn unknown(topology: &Topology) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Each reason once, with all that it is the reason for.
-pub(super) fn by_reason(unknown: impl Iterator<Item = (String, String)>) -> Vec<String> {
+/// Each reason once, after all that it is the reason for.
+pub(super) fn by_reason(unknown: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for (what, reason) in unknown {
         match reasons.iter_mut().find(|(r, _)| *r == reason) {
@@ -77,54 +111,5 @@ pub(super) fn by_reason(unknown: impl Iterator<Item = (String, String)>) -> Vec<
             None => reasons.push((reason, vec![what])),
         }
     }
-    reasons.into_iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
-}
-
-/// Lines under a title; nothing, if there are none.
-pub(super) fn section(out: &mut String, title: &str, lines: &[String]) {
-    if lines.is_empty() {
-        return;
-    }
-    out.push('\n');
-    out.push_str(title);
-    out.push('\n');
-    for line in lines {
-        out.push_str(&wrapped(line, "  ", "    "));
-    }
-}
-
-/// Breaks a line at blanks (a terminal is told nothing by what a name holds besides) so that it keeps to [`WIDTH`]; a word that is longer stands alone.
-pub(super) fn wrapped(line: &str, first: &str, rest: &str) -> String {
-    let mut out = String::new();
-    let mut current = first.to_owned();
-    let mut empty = true;
-    for word in printable(line).split_whitespace() {
-        let width = current.chars().count() + usize::from(!empty) + word.chars().count();
-        if !empty && width > WIDTH {
-            out.push_str(&current);
-            out.push('\n');
-            current = rest.to_owned();
-            empty = true;
-        }
-        if !empty {
-            current.push(' ');
-        }
-        current.push_str(word);
-        empty = false;
-    }
-    out + &current + "\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_keep_to_the_width() {
-        let long = "word ".repeat(60);
-        let text = wrapped(&long, "  ", "    ");
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH));
-        assert_eq!(text.split_whitespace().count(), 60);
-        assert!(text.starts_with("  word") && text.lines().nth(1).unwrap().starts_with("    word"));
-    }
+    reasons.into_iter().map(|(reason, what)| (what.join(", "), reason)).collect()
 }

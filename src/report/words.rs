@@ -14,7 +14,7 @@ pub(super) const FROM_DRIVER: &str = "†";
 /// Stands where an attribute does not apply.
 const NOT_APPLICABLE: &str = "-";
 /// Stands where a value is unknown; its reason follows below the table.
-const UNKNOWN: &str = "?";
+pub(super) const UNKNOWN: &str = "?";
 
 /// A column of the table: its heading, the second line of that, and whether it holds numbers.
 pub(super) struct Column {
@@ -130,13 +130,19 @@ pub(super) fn device(device: &DeviceFacts) -> Vec<String> {
     ]
 }
 
+/// A finding in short, as `show` has its value: with the driver's mark, or as what is unknown is written.
+pub(super) fn cell(finding: &Finding, show: &dyn Fn(&Finding) -> String) -> String {
+    match finding {
+        f if !f.is_known() => f.low.map_or(UNKNOWN.to_owned(), |low| format!(">{}", Bytes(low as u64))),
+        f if f.source == Some(Provenance::Driver) => format!("{}{FROM_DRIVER}", show(f)),
+        f => show(f),
+    }
+}
+
 /// The cells of an element, by [`COLUMNS`].
 pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
-    let plain = |finding: &Option<Finding>, show: &dyn Fn(&Finding) -> String| match finding {
-        None => NOT_APPLICABLE.to_owned(),
-        Some(f) if !f.is_known() => f.low.map_or(UNKNOWN.to_owned(), |low| format!(">{}", Bytes(low as u64))),
-        Some(f) if f.source == Some(Provenance::Driver) => format!("{}{FROM_DRIVER}", show(f)),
-        Some(f) => show(f),
+    let plain = |finding: &Option<Finding>, show: &dyn Fn(&Finding) -> String| {
+        finding.as_ref().map_or(NOT_APPLICABLE.to_owned(), |finding| cell(finding, show))
     };
     let bytes = |f: &Finding| Bytes(f.number().unwrap_or(0.0) as u64).to_string();
     let number = |f: &Finding| format!("{}", f.number().unwrap_or(0.0));

@@ -96,7 +96,7 @@ fn small(device: &str, simulated: bool) -> Characterization {
 #[test]
 fn a_small_answer_reads_well() {
     let answer = small("Tesla K20c", true);
-    let text = costs::text(&answer);
+    let text = costs::text(&answer, &Terminal::PAPER);
     for line in text.lines() {
         assert!(line.chars().count() <= 80 && line == line.trim_end(), "{line}");
     }
@@ -104,7 +104,7 @@ fn a_small_answer_reads_well() {
     let mut settings = insta::Settings::clone_current();
     // What the picture looks like is for other tests and for eyes.
     settings.add_filter("base64,[A-Za-z0-9+/=]+", "base64,[picture]");
-    settings.bind(|| insta::assert_snapshot!("markdown", costs::markdown(&answer)));
+    settings.bind(|| insta::assert_snapshot!("markdown", costs::markdown(&answer, Pictures::Embedded).text));
 }
 
 /// A table keeps to the width whatever it is made of.
@@ -116,7 +116,7 @@ fn no_table_is_wider_than_a_terminal() {
     wide.lines.push(line("", &[(1e300, 1e-300), (-7.5, 0.0)]));
     for name in ["y".repeat(200), "many words ".repeat(20), String::new()] {
         answer.parts.get_mut(&PartName::Texture2d).unwrap().figures[0].x.names[1] = name;
-        let text = costs::text(&answer);
+        let text = costs::text(&answer, &Terminal::PAPER);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
@@ -128,8 +128,8 @@ fn a_recorded_characterization_makes_a_whole_page_and_lines_of_80_columns() {
         well_formed(&page);
         self_contained(&page);
         assert!(page.len() < 3 << 20, "{} bytes", page.len());
-        assert!(costs::text(&recorded).lines().all(|line| line.chars().count() <= 80));
-        assert!(costs::markdown(&recorded).contains("data:image/svg+xml"));
+        assert!(costs::text(&recorded, &Terminal::PAPER).lines().all(|line| line.chars().count() <= 80));
+        assert!(costs::markdown(&recorded, Pictures::Embedded).text.contains("data:image/svg+xml"));
     }
 }
 
@@ -152,7 +152,10 @@ fn the_page_is_whole() {
         assert!(page.contains(words), "{words} is missing");
     }
     let measured = small("Tesla K20c", false);
-    assert!(!costs::html(&measured).unwrap().contains("SIMULATED") && !costs::text(&measured).contains("SIMULATED"));
+    assert!(
+        !costs::html(&measured).unwrap().contains("SIMULATED")
+            && !costs::text(&measured, &Terminal::PAPER).contains("SIMULATED")
+    );
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn names_that_mean_mischief_are_text() {
     let page = costs::html(&answer).unwrap();
     well_formed(&page);
     self_contained(&page);
-    let markdown = costs::markdown(&answer);
+    let markdown = costs::markdown(&answer, Pictures::Embedded).text;
     assert!(!markdown.contains("<script") && markdown.contains("on &lt;script&gt;&amp;\""), "{markdown}");
     assert!(!markdown.contains("a](b"), "{markdown}");
 }
@@ -185,8 +188,8 @@ fn what_cannot_be_drawn_is_still_said() {
     let page = costs::html(&answer).unwrap();
     well_formed(&page);
     assert_eq!((page.matches("<svg ").count(), page.matches("cannot be drawn").count()), (1, 2), "{page}");
-    assert!(costs::text(&answer).contains("1.00e300"));
-    assert!(costs::markdown(&answer).contains("No point was measured."));
+    assert!(costs::text(&answer, &Terminal::PAPER).contains("1.00e300"));
+    assert!(costs::markdown(&answer, Pictures::Embedded).text.contains("No point was measured."));
 }
 
 #[test]

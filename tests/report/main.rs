@@ -1,7 +1,10 @@
 //! Reports with pictures: complete, self-contained, and safe whatever a recording holds.
 
 mod costs;
+mod drawing;
+mod machines;
 mod schema;
+mod snapshots;
 mod topology;
 
 use std::collections::BTreeMap;
@@ -9,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::report;
+use gpu_strata::report::{self, Pictures, Terminal};
 use gpu_strata::topology::{Finding, RunInfo};
 
 /// A name that would be markup if it were not text.
@@ -50,7 +53,7 @@ fn well_formed(page: &str) {
     let mut rest = page.strip_prefix("<!doctype html>\n").expect("a page begins with its kind");
     while let Some(at) = rest.find('<') {
         let end = rest[at..].find('>').map(|end| at + end).expect("a tag ends");
-        let (tag, context) = (&rest[at + 1..end], &rest[at..(at + 80).min(rest.len())]);
+        let (tag, context) = (&rest[at + 1..end], rest[at..].chars().take(80).collect::<String>());
         rest = &rest[end + 1..];
         assert!(tag.matches('"').count() % 2 == 0, "a quotation mark is missing: {context}");
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();

@@ -47,7 +47,7 @@ fn a_small_report_reads_well_as_markdown() {
     let mut settings = insta::Settings::clone_current();
     // What the picture looks like is for other tests and for eyes.
     settings.add_filter("base64,[A-Za-z0-9+/=]+", "base64,[picture]");
-    settings.bind(|| insta::assert_snapshot!(report::markdown(&small("Tesla K20c", true))));
+    settings.bind(|| insta::assert_snapshot!(report::markdown(&small("Tesla K20c", true), Pictures::Embedded).text));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn names_that_mean_mischief_are_text() {
     well_formed(&page);
     self_contained(&page);
     assert!(page.contains("<h1>Memory hierarchy of &lt;script&gt;&amp;&quot;</h1>"), "{page}");
-    let markdown = report::markdown(&topology);
+    let markdown = report::markdown(&topology, Pictures::Embedded).text;
     assert!(
         !markdown.contains("<script") && markdown.contains("# Memory hierarchy of &lt;script&gt;&amp;\""),
         "{markdown}"
@@ -68,8 +68,10 @@ fn names_that_mean_mischief_are_text() {
 #[test]
 fn a_simulated_result_says_so_before_anything_else() {
     let simulated = small("Tesla K20c", true);
-    assert!(report::text(&simulated).starts_with("SIMULATED: "));
-    assert!(report::markdown(&simulated).starts_with("**SIMULATED: no hardware was measured.**\n"));
+    assert!(report::text(&simulated, &Terminal::PAPER).starts_with("SIMULATED: "));
+    assert!(
+        report::markdown(&simulated, Pictures::Embedded).text.starts_with("**SIMULATED: no hardware was measured.**\n")
+    );
     let page = report::html(&simulated).unwrap();
     let body = page.split("<body>").nth(1).unwrap().trim_start();
     assert!(
@@ -79,7 +81,8 @@ fn a_simulated_result_says_so_before_anything_else() {
     assert!(page.contains("<title>SIMULATED: "));
     let measured = small("Tesla K20c", false);
     assert!(
-        !report::html(&measured).unwrap().contains("SIMULATED") && !report::markdown(&measured).contains("SIMULATED")
+        !report::html(&measured).unwrap().contains("SIMULATED")
+            && !report::markdown(&measured, Pictures::Embedded).text.contains("SIMULATED")
     );
 }
 
@@ -100,7 +103,7 @@ fn recorded_results_make_whole_pages() {
 #[test]
 fn recorded_results_make_whole_markdown() {
     for topology in recorded() {
-        let markdown = report::markdown(&topology);
+        let markdown = report::markdown(&topology, Pictures::Embedded).text;
         let pictures: Vec<&str> = markdown.lines().filter(|l| l.starts_with("![")).collect();
         assert!(!pictures.is_empty());
         for picture in pictures {

@@ -34,7 +34,8 @@ impl<'f> Grid<'f> {
             };
             Some((line.label.clone(), reason.to_owned()))
         });
-        by_reason(gaps).into_iter().map(|line| format!("points missing for {line}")).collect()
+        let words = |(lines, reason): (String, String)| format!("points missing for {lines}: {reason}");
+        by_reason(gaps).into_iter().map(words).collect()
     }
 }
 

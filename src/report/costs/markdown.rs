@@ -1,26 +1,27 @@
-//! The report as GitHub-flavoured Markdown, in one file.
+//! The report as GitHub-flavoured Markdown.
 
 use std::fmt::Write;
 
 use super::figure::{Grid, description, heading, numbers, picture};
 use super::{title, unanswered};
 use crate::characterization::{Characterization, Part, PartName};
-use crate::report::markdown::{beginning, finished, folded, image, list, plain, section};
+use crate::report::album::{Album, Markdown, Pictures};
+use crate::report::markdown::{beginning, folded, list, plain, section};
 use crate::report::words::{self, Detail, NO_PICTURE};
 
 /// The whole report.
-pub fn markdown(answer: &Characterization) -> String {
+pub fn markdown(answer: &Characterization, pictures: Pictures<'_>) -> Markdown {
     let mut out = beginning(&title(answer), &answer.device, &answer.run, answer.replayed_from.as_deref());
-    let mut data = String::new();
+    let mut album = Album::new(pictures);
     for (name, part) in &answer.parts {
-        chapter(&mut out, &mut data, *name, part);
+        chapter(&mut out, &mut album, *name, part);
     }
     section(&mut out, "Device, from the driver", words::device(&answer.device).into_iter());
-    finished(out, &data)
+    album.finished(out)
 }
 
-/// The section of a part; what its pictures refer to goes to `data`. Writing to a string cannot fail.
-fn chapter(out: &mut String, data: &mut String, name: PartName, part: &Part) {
+/// The section of a part; its pictures go to the album. Writing to a string cannot fail.
+fn chapter(out: &mut String, album: &mut Album<'_>, name: PartName, part: &Part) {
     let _ = writeln!(out, "## {} (`{}`)\n", name.title(), name.key());
     let _ = writeln!(out, "{}\n", plain(&part.question));
     if let Some(reason) = unanswered(part) {
@@ -33,7 +34,7 @@ fn chapter(out: &mut String, data: &mut String, name: PartName, part: &Part) {
         let key = format!("{}-{}", name.key(), figure.name);
         let drawn = picture(figure);
         if let Some(picture) = &drawn {
-            image(out, data, &plain(&key), picture);
+            album.place(out, &key, picture);
         }
         let (what, shown) = (plain(&figure.title), plain(&heading(&figure.y)));
         let instead = if drawn.is_some() { String::new() } else { format!(" It {NO_PICTURE}.") };

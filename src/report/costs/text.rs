@@ -3,7 +3,8 @@
 use super::figure::{Grid, compact, heading, place};
 use super::{findings, unanswered};
 use crate::characterization::{Characterization, Figure, Part, PartName, Point};
-use crate::report::text::{WIDTH, by_reason, section, wrapped};
+use crate::report::terminal::Terminal;
+use crate::report::text::{beginning, by_reason};
 use crate::report::words::{self, Detail, printable};
 
 /// Widest name of a line before it is broken.
@@ -13,37 +14,37 @@ const PLACE: usize = 12;
 /// What stands before a table.
 const INDENT: &str = "  ";
 
-/// The whole report.
-pub fn text(answer: &Characterization) -> String {
+/// The whole report, for a terminal or for paper.
+pub fn text(answer: &Characterization, terminal: &Terminal) -> String {
     let head = words::head(&answer.device, &answer.run, answer.replayed_from.as_deref());
-    let mut out: String = head.iter().map(|line| wrapped(line, "", "  ")).collect();
+    let mut out = beginning(&head, terminal);
     for (name, part) in &answer.parts {
-        chapter(&mut out, *name, part);
+        chapter(&mut out, *name, part, terminal);
     }
-    section(&mut out, "Device, from the driver", &words::device(&answer.device));
+    terminal.section(&mut out, "Device, from the driver", &words::device(&answer.device));
     let known = findings(answer).filter(|(_, finding)| finding.is_known());
     let known: Vec<String> = known.map(|(what, finding)| format!("{what}: {}", Detail::of(finding))).collect();
-    section(&mut out, "Intervals and sources", &known);
+    terminal.section(&mut out, "Intervals and sources", &known);
     let unknown = findings(answer).filter(|(_, finding)| !finding.is_known());
-    section(&mut out, "Unknown", &by_reason(unknown.map(|(what, finding)| (what, words::reason(finding)))));
-    section(&mut out, "Warnings", &answer.run.warnings);
+    terminal.reasons(&mut out, "Unknown", &by_reason(unknown.map(|(what, finding)| (what, words::reason(finding)))));
+    terminal.section(&mut out, "Warnings", &answer.run.warnings);
     out
 }
 
-fn chapter(out: &mut String, name: PartName, part: &Part) {
+fn chapter(out: &mut String, name: PartName, part: &Part, terminal: &Terminal) {
     let reason = unanswered(part).map(|reason| format!("Not answered: {reason}"));
     let lines: Vec<String> = [part.question.clone()].into_iter().chain(reason).collect();
-    section(out, &format!("{} ({})", name.title(), name.key()), &lines);
+    terminal.section(out, &format!("{} ({})", name.title(), name.key()), &lines);
     if !part.meaning.is_empty() {
         out.push('\n');
-        part.meaning.iter().for_each(|sentence| out.push_str(&wrapped(sentence, INDENT, INDENT)));
+        part.meaning.iter().for_each(|sentence| out.push_str(&terminal.wrapped(sentence, INDENT, INDENT)));
     }
     for figure in &part.figures {
         out.push('\n');
-        out.push_str(&wrapped(&format!("{}: {}", figure.title, heading(&figure.y)), INDENT, "    "));
+        out.push_str(&terminal.wrapped(&format!("{}: {}", figure.title, heading(&figure.y)), INDENT, "    "));
         let grid = Grid::of(figure);
-        out.push_str(&table(figure, &grid));
-        grid.missing().iter().for_each(|line| out.push_str(&wrapped(&format!("- {line}"), INDENT, "    ")));
+        out.push_str(&table(figure, &grid, terminal.width()));
+        grid.missing().iter().for_each(|line| out.push_str(&terminal.wrapped(&format!("- {line}"), INDENT, "    ")));
     }
 }
 
@@ -59,14 +60,14 @@ impl Column {
 }
 
 /// The numbers of a figure, in as many blocks side by side below each other as the width asks for.
-fn table(figure: &Figure, grid: &Grid<'_>) -> String {
+fn table(figure: &Figure, grid: &Grid<'_>, most_columns: usize) -> String {
     let labels = grid.rows.iter().map(|(line, _)| line.label.clone());
     let labels =
         Column { cells: [heading(&figure.x)].into_iter().chain(labels).map(|label| folded(&label, LABEL)).collect() };
     let columns: Vec<Column> = grid.places.iter().enumerate().map(|(i, x)| column(figure, grid, i, *x)).collect();
     let fits = |block: &[Column]| {
         let width = INDENT.len() + labels.width() + block.iter().map(|c| 2 + c.width()).sum::<usize>();
-        width <= WIDTH || block.len() == 1
+        width <= most_columns || block.len() == 1
     };
     // Blocks of the same number of columns, as few as fit.
     let most = (1..=columns.len()).rev().find(|most| columns.chunks(*most).all(fits)).unwrap_or(1);

@@ -5,6 +5,7 @@
 
 mod axis;
 mod bars;
+mod boxes;
 mod lines;
 #[cfg(test)]
 mod tests;
@@ -14,15 +15,16 @@ use std::fmt::{self, Write};
 
 pub(super) use axis::{Axis, Measure};
 pub(super) use bars::{Bar, Bars};
+pub(super) use boxes::{Area, Hand, Label, in_lines, line_width};
 pub(super) use lines::{Lines, Mark, Series};
 pub(super) use tiles::{Tile, TileGroup, TileRow, Tiles};
 
 use super::words::printable;
 
 /// Width of a picture, in its own units. Narrow, so that its text stays readable on a telephone.
-const WIDTH: f64 = 440.0;
+pub(super) const WIDTH: f64 = 440.0;
 /// Room at the edges, in units.
-const MARGIN: f64 = 12.0;
+pub(super) const MARGIN: f64 = 12.0;
 /// Height of a line of text of 12 units, in units.
 const LINE_HEIGHT: f64 = 16.0;
 /// Estimated width of a character of 12 units, in units. Fonts differ and none is at hand, so it is on the wide side.
@@ -144,15 +146,18 @@ impl fmt::Display for Units {
 
 /// Where a text stands relative to its point.
 #[derive(Clone, Copy)]
-enum Anchor {
+pub(super) enum Anchor {
+    /// It begins there.
     Start,
+    /// Its middle is there.
     Middle,
+    /// It ends there.
     End,
 }
 
 /// The shapes of a picture as they are drawn.
 #[derive(Default)]
-struct Canvas {
+pub(super) struct Canvas {
     body: String,
 }
 
@@ -202,12 +207,14 @@ impl Canvas {
         let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{anchor}{attributes}>{}</text>", escaped(text));
     }
 
-    fn heading(&mut self, title: &str) {
+    /// The title, at the top.
+    pub fn heading(&mut self, title: &str) {
         let title = clipped(title, WIDTH - 2.0 * MARGIN);
         self.styled_text((MARGIN, MARGIN + 10.0), Anchor::Start, " class=\"heading\"", &title);
     }
 
-    fn finish(self, title: &str, description: &str, height: f64) -> Picture {
+    /// The picture of all that was drawn, `height` units high.
+    pub fn finish(self, title: &str, description: &str, height: f64) -> Picture {
         Picture { title: title.to_owned(), description: description.to_owned(), body: self.body, height }
     }
 }

@@ -1,0 +1,51 @@
+//! What standard output is: a terminal of some width, or a file or pipe, which is written as paper is.
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+use gpu_strata::report::Terminal;
+use terminal_size::{Width, terminal_size_of};
+
+/// What texts on standard output are written for.
+pub fn of_stdout() -> Terminal {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return Terminal::PAPER;
+    }
+    let columns = terminal_size_of(&stdout).map(|(Width(columns), _)| usize::from(columns));
+    let word = |name| env::var(name).ok();
+    of_terminal(columns, word("COLUMNS").as_deref(), word("NO_COLOR").as_deref(), word("TERM").as_deref())
+}
+
+/// What a terminal of this many columns is, if it says how many, after what its user set.
+fn of_terminal(columns: Option<usize>, set: Option<&str>, no_color: Option<&str>, term: Option<&str>) -> Terminal {
+    // Zero or no number says nothing.
+    let set = set.and_then(|text| text.trim().parse::<usize>().ok()).filter(|columns| *columns > 0);
+    let columns = set.or(columns).unwrap_or(Terminal::PAPER.width());
+    // By its convention, NO_COLOR means what it says if it is not empty.
+    let styled = no_color.is_none_or(str::is_empty) && term != Some("dumb");
+    Terminal::new(columns, styled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_has_the_last_word_on_the_width() {
+        let width = |columns, set| of_terminal(columns, set, None, None).width();
+        assert_eq!(width(Some(100), None), 100);
+        assert_eq!(width(Some(100), Some("120")), 120);
+        assert_eq!([Some("0"), Some("wide"), Some("-3"), Some("")].map(|set| width(Some(100), set)), [100; 4]);
+        assert_eq!([width(None, None), width(Some(7), None), width(Some(100), Some("99999"))], [80, 40, 160]);
+    }
+
+    #[test]
+    fn letters_are_plain_where_that_was_asked_for() {
+        let with = |no_color, term| of_terminal(Some(80), None, no_color, term);
+        assert_eq!(with(None, Some("xterm")), Terminal::new(80, true));
+        assert_eq!(with(Some(""), Some("xterm")), Terminal::new(80, true));
+        assert_eq!(with(Some("1"), Some("xterm")), Terminal::PAPER);
+        assert_eq!(with(None, Some("dumb")), Terminal::PAPER);
+    }
+}
