@@ -43,6 +43,8 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "units",
             ],
         ),
+        ("reference", &["characterization", "topology"]),
+        ("compare", &["characterization", "gpu::facts", "reference", "topology"]),
         ("export", &["recording", "experiment", "samples", "order", "units"]),
         (
             "report",
@@ -52,6 +54,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "characterize",
                 "topology",
                 "characterization",
+                "compare",
                 "gpu::facts",
                 "experiment",
                 "pattern",

@@ -1,6 +1,7 @@
 //! One function per command, and the exit status that each outcome has.
 
 mod characterize;
+mod compare;
 mod device;
 mod discover;
 mod fault;
@@ -23,6 +24,7 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Discover(arguments) => discover::run(&arguments, started),
         Command::Characterize(arguments) => characterize::run(&arguments, started),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),
         Command::Measure(arguments) => measure::run(&arguments, started),

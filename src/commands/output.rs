@@ -65,7 +65,12 @@ pub struct Destination {
 impl Destination {
     /// Reserves the file, if there is to be one.
     pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
-        let file = arguments.output.as_deref().map(|path| Reserved::open(path, "--output")).transpose()?;
+        Destination::at(arguments.output.as_deref())
+    }
+
+    /// Reserves this file; standard output without one.
+    pub fn at(path: Option<&Path>) -> Result<Self, Fault> {
+        let file = path.map(|path| Reserved::open(path, "--output")).transpose()?;
         Ok(Destination { file })
     }
 
@@ -76,7 +81,7 @@ impl Destination {
     }
 
     /// Writes the whole result.
-    fn write(self, text: &str) -> Result<(), Fault> {
+    pub fn write(self, text: &str) -> Result<(), Fault> {
         let Some(reserved) = self.file else { return stdout(text) };
         let path = reserved.take();
         fs::write(&path, text).with_context(|| format!("writing `{}` failed", path.display())).map_err(Fault::run)

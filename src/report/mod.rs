@@ -4,6 +4,7 @@
 //! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
 //! report of the run.
 
+pub mod comparison;
 pub mod costs;
 mod html;
 mod markdown;
