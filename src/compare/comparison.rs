@@ -59,8 +59,10 @@ pub enum Surety {
 pub struct Citation {
     /// The GPU that it was published for.
     pub product: String,
-    /// Author and title, and where in it.
+    /// Key of the source, and where in it: `mei, table 4`.
     pub source: String,
+    /// Author, title and year of the source.
+    pub title: String,
     /// How sure it is.
     pub surety: Surety,
 }

@@ -88,6 +88,11 @@ pub enum Verdict {
 }
 
 impl Content {
+    /// Points, of a curve.
+    pub fn points(&self) -> Option<usize> {
+        if let Content::Curve(points) = self { Some(points.len()) } else { None }
+    }
+
     /// Compares with another. Distances of up to `tolerance` per cent count as none.
     pub fn against(&self, other: &Content, tolerance: f64) -> Verdict {
         match (self, other) {

@@ -127,7 +127,9 @@ fn row(place: &Place, (content_a, a, _): Known<'_>, (content_b, b, _): Known<'_>
         points_compared: None,
         because: None,
     };
-    if a.unit != b.unit {
+    let empty = |stated: &Stated| stated.value.as_array().is_some_and(Vec::is_empty);
+    // A list of nothing has no unit.
+    if a.unit != b.unit && !empty(a) && !empty(b) {
         let unit = |stated: &Stated| stated.unit.clone().unwrap_or_else(|| "no unit".into());
         row.because = Some(format!("units that are not converted: {} and {}", unit(a), unit(b)));
         return row;

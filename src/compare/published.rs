@@ -1,6 +1,9 @@
 //! Published values as one side of a comparison.
 
+use serde_json::Value;
+
 use super::comparison::{Citation, Kind, Side, Stated, Surety};
+use super::content::Content;
 use super::place::{Place, Subject};
 use super::sheet::{Claim, Sheet, content};
 use crate::reference::{self, Published, Reference, Sure};
@@ -143,21 +146,24 @@ fn claims(value: &Published, context: bool) -> impl Iterator<Item = (Place, Clai
     let citation = Citation {
         product: value.product.clone(),
         source: value.source.clone(),
+        title: value.title.clone(),
         surety: match value.sure {
             Sure::Read => Surety::Read,
             Sure::Recalled => Surety::Recalled,
         },
     };
+    let known = content(&value.attribute, &finding);
+    let points = known.as_ref().and_then(Content::points);
     let stated = Stated {
-        value: value.value.clone(),
+        value: if points.is_some() { Value::Null } else { value.value.clone() },
         unit: finding.unit.clone(),
         low: value.low,
         high: value.high,
+        points,
         citation: Some(citation),
         note: value.note.clone(),
         ..Stated::default()
     };
-    let known = content(&value.attribute, &finding);
     Subject::named(&value.subject).into_iter().filter_map(move |subject| {
         let claim = Claim::Known { content: known.clone()?, stated: Box::new(stated.clone()), context };
         Some((Place { subject, name: value.attribute.clone() }, claim))

@@ -122,10 +122,12 @@ impl Sheet {
     }
 
     fn finding(&mut self, place: Place, finding: &Finding) {
-        let claim = match content(&place.name, finding) {
+        let light = weight(&finding.value) <= HEAVIEST;
+        let claim = match light.then(|| content(&place.name, finding)).flatten() {
+            None if !light => Claim::Unknown("larger than any value that strata gives".into()),
             None => Claim::Unknown(reason(finding)),
             Some(content) => {
-                let points = if let Content::Curve(points) = &content { Some(points.len()) } else { None };
+                let points = content.points();
                 let stated = Stated {
                     value: if points.is_some() { Value::Null } else { finding.value.clone() },
                     unit: finding.unit.clone(),
@@ -183,6 +185,20 @@ pub(super) fn content(attribute: &str, finding: &Finding) -> Option<Content> {
         value => {
             Some(curve::of_attribute(attribute, value).map_or_else(|| Content::Exact(value.clone()), Content::Curve))
         }
+    }
+}
+
+/// Most items that a value is compared with: the longest curve has some hundred points of a few numbers. A hand-made result
+/// is one value of millions, of which several copies would be made.
+const HEAVIEST: usize = 1 << 16;
+
+/// Items of a value, and every 64 bytes of its texts.
+fn weight(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() / 64 + weight(value)).sum(),
+        Value::String(text) => text.len() / 64,
+        _ => 0,
     }
 }
 

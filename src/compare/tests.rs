@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::*;
 use crate::characterization::PartName;
-use crate::topology::{Element, ElementName, Finding, Latency, SCHEMA as TOPOLOGY, Topology};
-use crate::{gpu::DeviceFacts, topology::RunInfo};
+use crate::gpu::DeviceFacts;
+use crate::topology::{Element, ElementName, Finding, Latency, RunInfo, SCHEMA as TOPOLOGY, Topology};
+
 
 fn topology(elements: impl IntoIterator<Item = (ElementName, Element)>) -> Topology {
     Topology {

@@ -147,8 +147,10 @@ pub struct Published {
     pub high: Option<f64>,
     /// The GPU that it was published for.
     pub product: String,
-    /// Author, title, year and where in it.
+    /// Key of the source in its file, and where in it: `mei, table 4`.
     pub source: String,
+    /// Author, title and year of the source.
+    pub title: String,
     /// How sure it is.
     pub sure: Sure,
     /// What the reader should know besides.
@@ -203,10 +205,10 @@ impl Reference {
         let named = words(device);
         let is = |product: &&Product| {
             let asked: Vec<String> = product.words.iter().flat_map(|word| words(word)).collect();
-            let variant = |word: &&str| named.iter().any(|w| w == *word) == asked.iter().any(|w| w == *word);
+            let variant = |word: &str| named.iter().any(|w| w == word) == asked.iter().any(|w| w == word);
             !asked.is_empty()
                 && asked.iter().all(|word| named.contains(word))
-                && VARIANTS.iter().all(|word| variant(&word))
+                && VARIANTS.iter().all(|word| variant(word))
         };
         self.products.iter().filter(is).map(|product| product.name.as_str()).collect()
     }
@@ -247,7 +249,8 @@ fn published(group: &Group, source: &Source, entry: &Entry) -> Result<Published,
         low: entry.low.map(|x| x * factor),
         high: entry.high.map(|x| x * factor),
         product: group.product.clone(),
-        source: format!("{}{year}{at}", source.title),
+        source: format!("{}{at}", group.source),
+        title: format!("{}{year}", source.title),
         sure: group.sure,
         note: entry.note.clone(),
     })

@@ -79,3 +79,18 @@ fn damaged_results_are_refused_or_compared() {
         assert!(matches!(code, Some(0..=2)), "byte {at}: {code:?} {}", stderr(&done));
     }
 }
+
+/// A value of millions is neither copied nor printed.
+#[test]
+fn a_value_that_is_too_large_is_no_value() {
+    let dir = TempDir::new().unwrap();
+    let vast = changed(&dir, "vast.json", |result| {
+        result["elements"]["l1"]["staircase"]["value"] = vec![0; 1_000_000].into();
+    });
+    let done = compare(&[&vast, H200, "--only", "l1"]).code(0);
+    assert!(
+        stdout(&done).contains("larger than any value that strata gives: l1 staircase 41 points"),
+        "{}",
+        stdout(&done)
+    );
+}

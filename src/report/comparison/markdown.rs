@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Section, by_reason, head, origin, sections, stated, verdict};
+use super::{MOST_VALUES, Section, by_reason, head, names, origin, sections, sources, stated, verdict};
 use crate::compare::{Comparison, Single, Stated};
 use crate::report::markdown::plain;
 
@@ -17,6 +17,11 @@ pub fn markdown(comparison: &Comparison) -> String {
     alone(&mut out, "Known to A only", &comparison.only_a);
     alone(&mut out, "Known to B only", &comparison.only_b);
     table(&mut out, &same);
+    let sources = sources(comparison);
+    if !sources.is_empty() {
+        let _ = writeln!(out, "\n## Sources\n");
+        sources.iter().for_each(|source| out.push_str(&format!("- {}\n", plain(source))));
+    }
     if !comparison.unknown.is_empty() {
         let _ = writeln!(out, "\nUnknown to both: {} values.", comparison.unknown.len());
     }
@@ -51,11 +56,14 @@ fn alone(out: &mut String, title: &str, singles: &[Single]) {
     if singles.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n## {title}\n\n| what | value | why the other does not know |\n|---|---|---|");
+    let _ = writeln!(out, "\n## {title}\n");
     for (reason, all) in by_reason(singles) {
-        for Single { place, stated: value, .. } in all {
-            let _ = writeln!(out, "| {} | {} | {} |", plain(place), plain(&with_origin(value)), plain(reason));
+        if all.len() > MOST_VALUES {
+            let _ = writeln!(out, "- {}, {} values: {}", plain(reason), all.len(), plain(&names(&all)));
+            continue;
         }
+        let value = |Single { place, stated, .. }: &&Single| plain(&format!("{place} {}", with_origin(stated)));
+        let _ = writeln!(out, "- {}: {}", plain(reason), all.iter().map(value).collect::<Vec<_>>().join("; "));
     }
 }
 

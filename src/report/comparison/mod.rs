@@ -6,12 +6,17 @@ mod text;
 pub use markdown::markdown;
 pub use text::text;
 
+use std::collections::{BTreeSet, HashMap};
+
 use super::words::Detail;
 use crate::compare::{Comparison, Kind, Row, Side, Single, Stated, Surety};
 use crate::topology::Finding;
 
 /// Longest value that is written out, in characters; a hand-made result may hold a text of any length.
 const LONGEST_VALUE: usize = 160;
+
+/// Most values of one reason that are written out; of more their names are.
+const MOST_VALUES: usize = 12;
 
 /// A group of rows, with its title.
 struct Section<'c> {
@@ -27,7 +32,11 @@ fn sections(comparison: &Comparison) -> ([Section<'_>; 4], Section<'_>) {
     (
         [
             section("Different, furthest apart first", &comparison.differs, false),
-            section("Sources that contradict each other: no difference", &comparison.contested, true),
+            section(
+                "Contested: one of several sources or statistics agrees, no difference",
+                &comparison.contested,
+                true,
+            ),
             section("Cannot be compared", &comparison.incomparable, false),
             section("Published for other products: context, no difference", &comparison.context, true),
         ],
@@ -89,11 +98,14 @@ fn side(letter: &str, side: &Side) -> String {
 
 /// What one side says, with its interval and unit.
 fn stated(stated: &Stated) -> String {
+    // Whole bytes, and hundredths of anything else: what a mean has beyond that is not what is looked for.
+    let digits = if stated.unit.as_deref() == Some("B") { 1.0 } else { 100.0 };
+    let rounded = |x: f64| (x * digits).round() / digits;
     let finding = |value: &serde_json::Value| Finding {
         unit: stated.unit.clone(),
-        low: stated.low,
-        high: stated.high,
-        ..Finding::measured(value.clone(), "")
+        low: stated.low.map(rounded),
+        high: stated.high.map(rounded),
+        ..Finding::measured(value.as_f64().map_or_else(|| value.clone(), |x| rounded(x).into()), "")
     };
     let number = |x: f64| Detail::of(&Finding { low: None, high: None, ..finding(&x.into()) }).value;
     let value = match (stated.points, &stated.value, stated.low, stated.high) {
@@ -117,7 +129,21 @@ fn origin(stated: &Stated) -> Option<String> {
         Surety::Recalled => "recalled",
     };
     let note = stated.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
-    Some(format!("{}: {}; {surety}{note}", citation.product, citation.source))
+    Some(format!("{}: {}, {surety}{note}", citation.product, citation.source))
+}
+
+/// What the keys of sources stand for.
+fn sources(comparison: &Comparison) -> Vec<String> {
+    let Comparison { differs, contested, incomparable, context, agrees, only_a, only_b, .. } = comparison;
+    let rows =
+        [differs, contested, incomparable, context, agrees].into_iter().flatten().flat_map(|row| [&row.a, &row.b]);
+    let stated = rows.chain(only_a.iter().chain(only_b).map(|single| &single.stated));
+    let named = stated.filter_map(|stated| {
+        let citation = stated.citation.as_ref()?;
+        let key = citation.source.split(',').next().unwrap_or_default();
+        Some(format!("{key}: {}", citation.title))
+    });
+    named.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// How a row compares, in words; `None` where the section says it.
@@ -147,11 +173,30 @@ fn percent(value: f64) -> String {
 /// What one side alone knows: by reason, each reason once, in the order in which they occur.
 fn by_reason(singles: &[Single]) -> Vec<(&str, Vec<&Single>)> {
     let mut reasons: Vec<(&str, Vec<&Single>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for single in singles {
-        match reasons.iter_mut().find(|(reason, _)| *reason == single.reason) {
-            Some((_, all)) => all.push(single),
-            None => reasons.push((&single.reason, vec![single])),
+        let place = *places.entry(&single.reason).or_insert(reasons.len());
+        if place == reasons.len() {
+            reasons.push((&single.reason, Vec::new()));
         }
+        reasons[place].1.push(single);
     }
     reasons
+}
+
+/// Names by subject, of more values than can be read in a row: `l1: cached, conflicts; l2: sets`. Of the lines of a figure its name stands once.
+fn names(singles: &[&Single]) -> String {
+    let mut subjects: Vec<(&str, Vec<&str>)> = Vec::new();
+    for single in singles {
+        let (subject, name) = single.place.split_once(' ').unwrap_or((&single.place, ""));
+        let name = name.split(": ").next().unwrap_or(name);
+        match subjects.last_mut().filter(|(last, _)| *last == subject) {
+            Some((_, names)) if names.last() == Some(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => subjects.push((subject, vec![name])),
+        }
+    }
+    let each: Vec<String> =
+        subjects.into_iter().map(|(subject, names)| format!("{subject}: {}", names.join(", "))).collect();
+    each.join("; ")
 }

@@ -1,6 +1,6 @@
 //! The comparison for a terminal.
 
-use super::{Section, by_reason, head, origin, sections, stated, verdict};
+use super::{MOST_VALUES, Section, by_reason, head, names, origin, sections, sources, stated, verdict};
 use crate::compare::{Comparison, Row, Single};
 use crate::report::text::{section, wrapped};
 
@@ -12,6 +12,7 @@ pub fn text(comparison: &Comparison) -> String {
     section(&mut out, "Known to A only", &alone(&comparison.only_a));
     section(&mut out, "Known to B only", &alone(&comparison.only_b));
     written(&mut out, &same);
+    section(&mut out, "Sources", &sources(comparison));
     if !comparison.unknown.is_empty() {
         out.push_str(&format!("\nUnknown to both: {} values.\n", comparison.unknown.len()));
     }
@@ -25,16 +26,23 @@ fn written(out: &mut String, rows: &Section<'_>) {
 
 fn line(row: &Row, mixed: bool) -> String {
     let (a, b) = (stated(&row.a), stated(&row.b));
-    let values = if a == b && row.agrees == Some(true) { a } else { format!("{a} against {b}") };
-    let verdict = verdict(row, mixed).map_or(String::new(), |verdict| format!("; {verdict}"));
+    let mut said = Vec::new();
+    // Of curves the number of points that both have says more than how many each has.
+    if row.points_compared.is_none() {
+        said.push(if a == b && row.agrees == Some(true) { a } else { format!("{a} against {b}") });
+    }
+    said.extend(verdict(row, mixed));
     let origins: Vec<String> = [origin(&row.a), origin(&row.b)].into_iter().flatten().collect();
     let origins = if origins.is_empty() { String::new() } else { format!(" ({})", origins.join("; ")) };
-    format!("{}: {values}{verdict}{origins}", row.place)
+    format!("{}: {}{origins}", row.place, said.join("; "))
 }
 
 /// Values under the reason for which the other side has none.
 fn alone(singles: &[Single]) -> Vec<String> {
     let lines = by_reason(singles).into_iter().map(|(reason, all)| {
+        if all.len() > MOST_VALUES {
+            return format!("{reason}, {} values: {}", all.len(), names(&all));
+        }
         let values: Vec<String> = all
             .iter()
             .map(|single| match origin(&single.stated) {
