@@ -92,12 +92,12 @@ fn sides(a: &Named<'_>, b: &Named<'_>) -> Result<(Sheet, Sheet), Fault> {
     let sheet = |named: &Named<'_>, own: &Option<Input>, other: &Option<Input>| match (named, own, other) {
         (_, Some(input), _) => Ok(input.sheet()),
         (Named::Reference(name), None, other) => {
-            let kind = other.as_ref().map_or(Kind::Reference, |other| other.sheet().side.kind);
+            let kind = other.as_ref().map_or(Kind::Reference, |other| other.document.kind());
             published(Asked::Named(name), kind).map_err(Fault::usage)
         }
         (_, None, Some(other)) => {
             let (device, capability) = other.document.device();
-            published(Asked::Device(device, capability), other.sheet().side.kind).map_err(Fault::usage)
+            published(Asked::Device(device, capability), other.document.kind()).map_err(Fault::usage)
         }
         (_, None, None) => Err(Fault::usage(anyhow!(
             "`reference` alone means the GPU of the other side, which is no result; give a result, or reference:NAME \

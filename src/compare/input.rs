@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::comparison;
+use super::comparison::{self, Kind};
 use super::mt4g::Summary;
 use super::sheet::Sheet;
 use crate::characterization::{self, Characterization};
@@ -37,6 +37,15 @@ impl Document {
             Document::Topology(topology) => Sheet::of_topology(topology, name),
             Document::Characterization(answer) => Sheet::of_characterization(answer, name),
             Document::Mt4g(summary) => summary.sheet(name),
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Document::Topology(_) => Kind::Topology,
+            Document::Characterization(_) => Kind::Characterization,
+            Document::Mt4g(_) => Kind::Mt4g,
         }
     }
 

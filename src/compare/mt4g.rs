@@ -176,11 +176,8 @@ impl Summary {
     fn element(&self, sheet: &mut Sheet, key: ElementName, element: &Element) {
         // MT4G has a cycle on the SM's clock and no time.
         let mut add = |attribute: &str, finding: Option<Finding>, statistic: Option<&str>| {
-            let Some((finding, content)) =
-                finding.and_then(|f| Some((content(attribute, &f)?, f)).map(|(c, f)| (f, c)))
-            else {
-                return;
-            };
+            let Some(finding) = finding else { return };
+            let Some(content) = content(attribute, &finding) else { return };
             let Finding { value, unit, low, high, .. } = finding;
             let statistic = statistic.map(str::to_owned);
             let stated = Box::new(Stated { value, unit, low, high, statistic, ..Stated::default() });

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::comparison::{Citation, Kind, Side, Stated, Surety};
-use super::content::Content;
 use super::place::{Place, Subject};
 use super::sheet::{Claim, Sheet, content};
 use crate::reference::{self, Published, Reference, Sure};
@@ -74,7 +73,7 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
     for Chosen { reference, deciding } in &chosen {
         for value in &reference.values {
             let context = !deciding.contains(&value.product);
-            for (place, claim) in claims(value, context) {
+            if let Some((place, claim)) = claim(value, context) {
                 let matters = match place.subject {
                     Subject::Element(_) => kind != Kind::Characterization,
                     Subject::Part(_) => matches!(kind, Kind::Characterization | Kind::Reference),
@@ -135,8 +134,9 @@ fn entry(chosen: &Chosen, by: &str) -> String {
     format!("{chip} ({architecture}), {by}: {deciding}{context}")
 }
 
-/// The places of a value, one for each subject of its name, with what it says there.
-fn claims(value: &Published, context: bool) -> impl Iterator<Item = (Place, Claim)> {
+/// A value with its place. Where an element and a part have one key, it is the element's: nothing is published of that part.
+fn claim(value: &Published, context: bool) -> Option<(Place, Claim)> {
+    let subject = *Subject::named(&value.subject).first()?;
     let finding = Finding {
         low: value.low,
         high: value.high,
@@ -152,8 +152,8 @@ fn claims(value: &Published, context: bool) -> impl Iterator<Item = (Place, Clai
             Sure::Recalled => Surety::Recalled,
         },
     };
-    let known = content(&value.attribute, &finding);
-    let points = known.as_ref().and_then(Content::points);
+    let content = content(&value.attribute, &finding)?;
+    let points = content.points();
     let stated = Stated {
         value: if points.is_some() { Value::Null } else { value.value.clone() },
         unit: finding.unit.clone(),
@@ -164,8 +164,6 @@ fn claims(value: &Published, context: bool) -> impl Iterator<Item = (Place, Clai
         note: value.note.clone(),
         ..Stated::default()
     };
-    Subject::named(&value.subject).into_iter().filter_map(move |subject| {
-        let claim = Claim::Known { content: known.clone()?, stated: Box::new(stated.clone()), context };
-        Some((Place { subject, name: value.attribute.clone() }, claim))
-    })
+    let claim = Claim::Known { content, stated: Box::new(stated), context };
+    Some((Place { subject, name: value.attribute.clone() }, claim))
 }

@@ -8,7 +8,6 @@ use crate::characterization::PartName;
 use crate::gpu::DeviceFacts;
 use crate::topology::{Element, ElementName, Finding, Latency, RunInfo, SCHEMA as TOPOLOGY, Topology};
 
-
 fn topology(elements: impl IntoIterator<Item = (ElementName, Element)>) -> Topology {
     Topology {
         schema: TOPOLOGY.into(),
@@ -240,4 +239,13 @@ proptest! {
         let places: BTreeSet<_> = a.claims.keys().chain(b.claims.keys()).collect();
         prop_assert_eq!(said, places.len());
     }
+}
+
+/// `read_only` is the key of an element and of a part.
+#[test]
+fn a_published_value_has_one_place() {
+    let costs = published(Asked::Named("gh100"), Kind::Characterization);
+    assert!(costs.unwrap().claims.is_empty());
+    let place = Place::of_element(ElementName::ReadOnly, "latency.cycles");
+    assert!(!published(Asked::Named("gh100"), Kind::Topology).unwrap().known(&place).is_empty());
 }
