@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpu_strata::characterization::{PartName, Suite};
+use gpu_strata::compare::Choice;
 use gpu_strata::probe::Effort;
 use gpu_strata::topology::ElementName;
 
@@ -31,6 +32,8 @@ pub enum Command {
     Replay(Replay),
     /// Make a recording of the timings that another tool took
     Import(Import),
+    /// Compare two results, or a result with what is published of its GPU
+    Compare(Compare),
     /// List the GPUs that the driver offers
     Devices {
         /// Output format
@@ -77,6 +80,8 @@ pub enum Document {
     Topology,
     /// Of `strata characterize`
     Characterization,
+    /// Of `strata compare`
+    Comparison,
 }
 
 /// Output formats of a list.
@@ -205,6 +210,52 @@ pub enum Tool {
     Mt4g,
 }
 
+/// `strata compare`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit status, as of diff: 0 nothing differs; 1 something differs; 2 trouble (bad usage, a file that cannot \
+    be read, nothing to compare). Not a difference: what one side does not know, values published for another product of \
+    the same architecture, and sources of which at least one agrees."
+)]
+pub struct Compare {
+    /// A result as JSON, a recording, a summary of MT4G, `reference` (what is published of the other's GPU) or
+    /// `reference:NAME`
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath, required_unless_present = "list_references")]
+    pub a: Option<String>,
+    /// The same; `reference` if it is left out
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
+    pub b: Option<String>,
+    /// Distances of up to this many per cent of the larger value are no difference
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_tolerance)]
+    pub tolerance: f64,
+    /// Elements or parts to compare, separated by commas, each alone or with an attribute: l2, l1.latency
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = str::parse::<Choice>)]
+    pub only: Vec<Choice>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ComparisonFormat::Text)]
+    pub format: ComparisonFormat,
+    /// Write the comparison here instead of to standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// No comparison, only the exit status
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// List the GPUs of which published values are built in
+    #[arg(long, exclusive = true)]
+    pub list_references: bool,
+}
+
+/// Output formats of a comparison.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonFormat {
+    /// Lines for people
+    Text,
+    /// The whole comparison; `strata schema comparison` describes it
+    Json,
+    /// Tables, as GitHub-flavoured Markdown
+    Markdown,
+}
+
 /// `strata measure`
 #[derive(Args, Debug)]
 pub struct Measure {
@@ -272,6 +323,11 @@ fn number<T: FromStr>(text: &str, allowed: &str) -> Result<T, String> {
 /// The value, if a suite that has it alone can be asked.
 fn possible<T>(value: T, alone: Suite) -> Result<T, String> {
     alone.defect().map_or(Ok(value), Err)
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| format!("`{text}` is no tolerance: allowed are 0 to 100 per cent"))
 }
 
 fn parse_effort(name: &str) -> Result<Effort, String> {

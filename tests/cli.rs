@@ -57,8 +57,19 @@ fn refused(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn help_reads_well() {
-    let commands =
-        ["", "discover", "characterize", "replay", "devices", "machines", "measure", "export", "schema", "completions"];
+    let commands = [
+        "",
+        "discover",
+        "characterize",
+        "replay",
+        "compare",
+        "devices",
+        "machines",
+        "measure",
+        "export",
+        "schema",
+        "completions",
+    ];
     for command in commands {
         let arguments: Vec<&str> = if command.is_empty() { vec!["--help"] } else { vec![command, "--help"] };
         let run = strata(&arguments);

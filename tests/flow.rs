@@ -48,6 +48,8 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
             ],
         ),
         ("import", &["imported", "experiment", "samples", "gpu::facts", "topology", "units"]),
+        ("reference", &["characterization", "topology"]),
+        ("compare", &["characterization", "gpu::facts", "reference", "topology"]),
         ("export", &["recording", "experiment", "samples", "order", "units"]),
         (
             "report",
@@ -57,6 +59,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "characterize",
                 "topology",
                 "characterization",
+                "compare",
                 "gpu::facts",
                 "experiment",
                 "imported",

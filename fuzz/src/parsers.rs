@@ -11,7 +11,7 @@ use gpu_strata::probe::Effort;
 use gpu_strata::recording::{Header, Recording, Writer};
 use gpu_strata::report;
 use gpu_strata::topology::Topology;
-use gpu_strata::{characterize, discover};
+use gpu_strata::{characterize, compare, discover};
 
 /// The parsers by name.
 pub const ALL: [(&str, fn(&[u8])); 8] = [
@@ -96,13 +96,20 @@ pub fn experiments(data: &[u8]) {
     }
 }
 
-/// Results as JSON, and what is made of them.
+/// Results as JSON and summaries of MT4G, and what is made of them.
 pub fn results(data: &[u8]) {
+    if let Ok(document) = compare::parse("fuzz", data) {
+        let answer = compare::compare(&document.sheet("a"), &document.sheet("b"), &compare::Options::default());
+        let _ = (report::comparison::text(&answer, &report::Terminal::PAPER), report::comparison::markdown(&answer));
+    }
     if let Ok(topology) = serde_json::from_slice::<Topology>(data) {
-        let _ = report::json(&topology);
+        let _ = report::html(&topology);
+        let _ = report::text(&topology, &report::Terminal::PAPER);
+        let _ = report::markdown(&topology, report::Pictures::Embedded);
     }
     if let Ok(characterization) = serde_json::from_slice::<Characterization>(data) {
-        let _ = report::json(&characterization);
+        let _ = report::costs::html(&characterization);
+        let _ = report::costs::text(&characterization, &report::Terminal::PAPER);
     }
 }
 

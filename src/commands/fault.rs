@@ -31,6 +31,11 @@ impl Fault {
         Fault { status: 130, error: anyhow::Error::msg(message) }
     }
 
+    /// The same with the status of trouble that `diff` has, 2, whatever it was.
+    pub fn trouble(self) -> Self {
+        Fault { status: 2, ..self }
+    }
+
     /// Whether the reader of standard output went away, which is no fault.
     pub fn is_closed_stdout(&self) -> bool {
         self.error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)

@@ -1,11 +1,12 @@
 //! One function per command, and the exit status that each outcome has.
 
 mod characterize;
+mod compare;
 mod device;
 mod discover;
 mod fault;
-mod import;
 mod figures;
+mod import;
 mod machines;
 mod measure;
 mod measuring;
@@ -27,6 +28,7 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Characterize(arguments) => characterize::run(&arguments, started),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),
         Command::Measure(arguments) => measure::run(&arguments, started),

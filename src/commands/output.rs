@@ -69,10 +69,20 @@ impl Destination {
     /// Reserves the file, if there is to be one, and the folder of its pictures.
     pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
         let path = arguments.output.as_deref();
-        let file = path.map(|path| Reserved::open(path, "--output")).transpose()?;
         let illustrated = path.filter(|_| arguments.format == Format::Markdown);
         let figures = illustrated.map(Folder::beside).transpose()?.flatten();
-        Ok(Destination { file, figures })
+        Ok(Destination { figures, ..Destination::at(path)? })
+    }
+
+    /// Reserves this file; standard output without one.
+    pub fn at(path: Option<&Path>) -> Result<Self, Fault> {
+        let file = path.map(|path| Reserved::open(path, "--output")).transpose()?;
+        Ok(Destination { file, figures: None })
+    }
+
+    /// What a text is fitted to: the terminal, or paper where there is none.
+    pub fn terminal(&self) -> Terminal {
+        if self.file.is_some() { Terminal::PAPER } else { terminal::of_stdout() }
     }
 
     /// Writes the report of an answer; the status says whether it is whole.
@@ -80,8 +90,8 @@ impl Destination {
         match format {
             Format::Markdown => self.illustrated(answer)?,
             Format::Text => {
-                let terminal = if self.file.is_some() { Terminal::PAPER } else { terminal::of_stdout() };
-                self.write(&answer.text(&terminal))?;
+                let text = answer.text(&self.terminal());
+                self.write(&text)?;
             }
             Format::Json => self.write(&answer.json()?)?,
             Format::Html => self.write(&answer.html()?)?,
@@ -101,7 +111,7 @@ impl Destination {
     }
 
     /// Writes the whole result.
-    fn write(self, text: &str) -> Result<(), Fault> {
+    pub fn write(self, text: &str) -> Result<(), Fault> {
         let Some(reserved) = self.file else { return stdout(text) };
         let path = reserved.take();
         fs::write(&path, text).with_context(|| format!("writing `{}` failed", path.display())).map_err(Fault::run)

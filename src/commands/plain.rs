@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 use gpu_strata::characterization::Characterization;
+use gpu_strata::compare::Comparison;
 use gpu_strata::gpu::cuda;
 use gpu_strata::recording::Recording;
 use gpu_strata::topology::Topology;
@@ -51,6 +52,7 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
     let schema = match of {
         Document::Topology => report::schema::<Topology>(),
         Document::Characterization => report::schema::<Characterization>(),
+        Document::Comparison => report::schema::<Comparison>(),
     };
     output::stdout(&schema.map_err(Fault::run)?)?;
     Ok(ExitCode::SUCCESS)

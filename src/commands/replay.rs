@@ -1,6 +1,7 @@
 //! `strata replay`: the report of a recorded run.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -18,14 +19,19 @@ use crate::cli::Replay;
 /// Reads the recording and infers everything anew.
 pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
     let destination = output::Destination::open(&arguments.output)?;
-    let recording = Recording::read(&arguments.file).map_err(Fault::usage)?;
-    let name = arguments.file.display().to_string();
-    let answer = match recording.asked.clone() {
-        None => topology(recording, &arguments.only, &name)?,
-        Some(suite) => characterization(recording, suite, &arguments.only, &name)?,
-    };
+    let answer = answer(&arguments.file, &arguments.only)?;
     output::warn(&answer.run().warnings);
     destination.answer(&answer, arguments.output.format)
+}
+
+/// What a recording says, or what of it `only` names.
+pub fn answer(file: &Path, only: &[String]) -> Result<Answer, Fault> {
+    let recording = Recording::read(file).map_err(Fault::usage)?;
+    let name = file.display().to_string();
+    match recording.asked.clone() {
+        None => topology(recording, only, &name),
+        Some(suite) => characterization(recording, suite, only, &name),
+    }
 }
 
 fn topology(mut recording: Recording, only: &[String], name: &str) -> Result<Answer, Fault> {

@@ -74,6 +74,7 @@ use sha2::{Digest, Sha256};
 
 pub use error::Error;
 pub use replay::Entries;
+pub use wire::MAGIC;
 pub use writer::Writer;
 
 use crate::characterization::Suite;

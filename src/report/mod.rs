@@ -5,6 +5,7 @@
 //! report of the run.
 
 mod album;
+pub mod comparison;
 pub mod costs;
 mod diagram;
 mod html;

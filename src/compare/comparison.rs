@@ -1,0 +1,174 @@
+//! The answer of a comparison, as its JSON has it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Name and version of the JSON document.
+pub const SCHEMA: &str = "strata/comparison/1";
+
+/// What one side is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A result of `strata discover`.
+    Topology,
+    /// A result of `strata characterize`.
+    Characterization,
+    /// The summary that MT4G writes.
+    Mt4g,
+    /// Published values that come with this program.
+    Reference,
+}
+
+/// One of the two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Side {
+    /// The file, or `reference:NAME`.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The GPU, as its driver names it; of a reference, what was matched and by what.
+    pub device: String,
+    /// UUID of the GPU, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// No hardware was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
+    /// Version of the driver, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// How it was made: program, effort, seed, time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<String>,
+}
+
+/// How sure a published value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Surety {
+    /// Read in the source itself.
+    Read,
+    /// Recalled from the literature.
+    Recalled,
+}
+
+/// Where a published value is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Citation {
+    /// The GPU that it was published for.
+    pub product: String,
+    /// Key of the source, and where in it: `mei, table 4`.
+    pub source: String,
+    /// Author, title and year of the source.
+    pub title: String,
+    /// How sure it is.
+    pub surety: Surety,
+}
+
+/// What one side says of a place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stated {
+    /// Number, text, list or object; null where only an interval or bound is known, and for curves.
+    pub value: Value,
+    /// Unit of `value`, `low` and `high`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Lower end of the interval, or lower bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Points of a curve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<usize>,
+    /// Which of several numbers for one quantity it is, such as `p50`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistic: Option<String>,
+    /// Of a published value, where it is from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citation: Option<Citation>,
+    /// What the reader should know besides, of published values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What both sides say of a place, and whether they agree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// Subject and name, such as `l2 latency.cycles`.
+    pub place: String,
+    /// What A says.
+    pub a: Stated,
+    /// What B says.
+    pub b: Stated,
+    /// Whether they agree; null where they have nothing in common that could be compared.
+    pub agrees: Option<bool>,
+    /// How far the two intervals lie apart, in per cent of the larger value; of curves the largest of its points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart_percent: Option<f64>,
+    /// Of curves, how many points of those that both have differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points_differ: Option<usize>,
+    /// Of curves, how many points both have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points_compared: Option<usize>,
+    /// Why they differ or cannot be compared, where no number says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// What one side alone knows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Single {
+    /// Subject and name.
+    pub place: String,
+    /// What is known.
+    pub stated: Stated,
+    /// Why the other side does not know.
+    pub reason: String,
+}
+
+/// The whole answer. Of a place that one side has several values for, each pair is a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The first side.
+    pub a: Side,
+    /// The second side.
+    pub b: Side,
+    /// Distances of up to this many per cent of the larger value count as none.
+    pub tolerance_percent: f64,
+    /// What alone was compared; empty for all.
+    pub only: Vec<String>,
+    /// What is different about the two sides themselves.
+    pub remarks: Vec<String>,
+    /// Nothing differs: exit status 0.
+    pub same: bool,
+    /// What differs: what is not a number first, then the furthest apart.
+    pub differs: Vec<Row>,
+    /// Where sources contradict each other, and some agree.
+    pub contested: Vec<Row>,
+    /// What cannot be compared.
+    pub incomparable: Vec<Row>,
+    /// Published for another product of the same architecture; decides nothing.
+    pub context: Vec<Row>,
+    /// What only A knows.
+    pub only_a: Vec<Single>,
+    /// What only B knows.
+    pub only_b: Vec<Single>,
+    /// What agrees.
+    pub agrees: Vec<Row>,
+    /// Places that neither side knows.
+    pub unknown: Vec<String>,
+}
+
+impl Comparison {
+    /// Whether anything was compared at all.
+    pub fn compared(&self) -> bool {
+        [&self.differs, &self.contested, &self.context, &self.agrees].iter().any(|rows| !rows.is_empty())
+    }
+}

@@ -1,0 +1,242 @@
+//! What a side says of a place, and whether two of them agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Number, Value};
+
+/// A number with all that it may be: the interval of a measurement, a published range, a bound (infinite on one side), or
+/// the number alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// What differences are relative to: the value, or where there is none the greater end.
+    scale: f64,
+}
+
+impl Range {
+    /// Of a value and the ends of its interval. A lower end without an upper one is a bound. `None`: nothing is known.
+    pub fn new(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Self> {
+        let known: Vec<f64> = [value, low, high].into_iter().flatten().filter(|x| x.is_finite()).collect();
+        let least = known.iter().copied().min_by(f64::total_cmp)?;
+        let greatest = known.iter().copied().max_by(f64::total_cmp)?;
+        let scale =
+            value.filter(|x| x.is_finite()).unwrap_or(if greatest.abs() > least.abs() { greatest } else { least });
+        let high = if low.is_some() && high.is_none() { f64::INFINITY } else { greatest };
+        let low = if high.is_finite() && low.is_none() && value.is_none() { f64::NEG_INFINITY } else { least };
+        Some(Range { low, high, scale: scale.abs() })
+    }
+
+    /// How far two lie apart, in per cent of the larger value: 0 where they overlap.
+    pub fn apart(&self, other: &Range) -> f64 {
+        let gap = (self.low - other.high).max(other.low - self.high);
+        // A gap that is there means that one of the two is not zero; the sum is for subnormal numbers.
+        if gap > 0.0 { gap / self.scale.max(other.scale).max(f64::MIN_POSITIVE) * 100.0 } else { 0.0 }
+    }
+}
+
+/// One point of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// What has to overlap, by name.
+    pub ranges: BTreeMap<String, Range>,
+    /// What has to be equal.
+    pub exact: Value,
+}
+
+/// What is known of a place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A number.
+    Number(Range),
+    /// A list whose order says nothing.
+    Set(BTreeSet<String>),
+    /// Text, a list, an object, yes or no.
+    Exact(Value),
+    /// Points by their place on the x axis.
+    Curve(BTreeMap<String, CurvePoint>),
+}
+
+/// How two contents compare.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Nothing speaks against their being the same.
+    Agree {
+        /// Of curves: points that were compared.
+        points: Option<usize>,
+    },
+    /// Numbers that lie apart.
+    Apart {
+        /// By how much, in per cent.
+        percent: f64,
+    },
+    /// Values that are not equal.
+    Unequal,
+    /// Curves of which points lie apart or are not equal.
+    Points {
+        /// How many.
+        differ: usize,
+        /// Of how many that both have.
+        of: usize,
+        /// The largest distance in per cent, if any of them are numbers apart.
+        percent: Option<f64>,
+    },
+    /// Curves without a point at the same place.
+    Nothing,
+}
+
+impl Content {
+    /// Points, of a curve.
+    pub fn points(&self) -> Option<usize> {
+        if let Content::Curve(points) = self { Some(points.len()) } else { None }
+    }
+
+    /// Compares with another. Distances of up to `tolerance` per cent count as none.
+    pub fn against(&self, other: &Content, tolerance: f64) -> Verdict {
+        match (self, other) {
+            (Content::Number(a), Content::Number(b)) => match a.apart(b) {
+                percent if percent > tolerance => Verdict::Apart { percent },
+                _ => Verdict::Agree { points: None },
+            },
+            (Content::Curve(a), Content::Curve(b)) => curves(a, b, tolerance),
+            (Content::Set(a), Content::Set(b)) if a == b => Verdict::Agree { points: None },
+            (Content::Exact(a), Content::Exact(b)) if equal(a, b, tolerance) => Verdict::Agree { points: None },
+            _ => Verdict::Unequal,
+        }
+    }
+}
+
+fn curves(a: &BTreeMap<String, CurvePoint>, b: &BTreeMap<String, CurvePoint>, tolerance: f64) -> Verdict {
+    let (mut of, mut differ, mut most) = (0, 0, None::<f64>);
+    for (x, here) in a {
+        let Some(there) = b.get(x) else { continue };
+        of += 1;
+        let apart = apart(here, there);
+        let unequal = !equal(&here.exact, &there.exact, tolerance) || !here.ranges.keys().eq(there.ranges.keys());
+        differ += usize::from(unequal || apart > tolerance);
+        if apart > tolerance {
+            most = Some(most.map_or(apart, |most| most.max(apart)));
+        }
+    }
+    match (of, differ) {
+        (0, _) if a.is_empty() && b.is_empty() => Verdict::Agree { points: Some(0) },
+        (0, _) => Verdict::Nothing,
+        (_, 0) => Verdict::Agree { points: Some(of) },
+        _ => Verdict::Points { differ, of, percent: most },
+    }
+}
+
+/// The largest distance of what two points have in common.
+fn apart(a: &CurvePoint, b: &CurvePoint) -> f64 {
+    let common = a.ranges.iter().filter_map(|(name, here)| Some(here.apart(b.ranges.get(name)?)));
+    common.fold(0.0, f64::max)
+}
+
+/// Equality of JSON values, whose numbers may lie up to `tolerance` per cent apart; 2 and 2.0 are the same number: a result
+/// that was read has one where the run had the other.
+fn equal(a: &Value, b: &Value, tolerance: f64) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            let range = |number: &Number| Range::new(number.as_f64(), None, None);
+            a == b || range(a).zip(range(b)).is_some_and(|(a, b)| a.apart(&b) <= tolerance)
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b, tolerance))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b, tolerance)))
+        }
+        _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn range(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Range {
+        Range::new(value, low, high).unwrap()
+    }
+
+    #[test]
+    fn intervals_that_touch_agree() {
+        let a = range(Some(10.0), Some(9.0), Some(11.0));
+        assert_eq!(a.apart(&range(Some(11.0), None, None)), 0.0);
+        assert_eq!(a.apart(&range(Some(12.0), Some(11.5), Some(12.5))), 0.5 / 12.0 * 100.0);
+        assert_eq!(a.apart(&range(None, Some(8.0), Some(9.0))), 0.0);
+        assert_eq!(range(Some(0.0), None, None).apart(&range(Some(0.0), None, None)), 0.0);
+    }
+
+    #[test]
+    fn a_bound_speaks_only_against_what_lies_beyond_it() {
+        let bound = range(None, Some(65536.0), None);
+        assert_eq!(bound.apart(&range(Some(131_072.0), None, None)), 0.0);
+        assert_eq!(bound.apart(&range(Some(32768.0), None, None)), 50.0);
+        let at_least = range(Some(2008.0), Some(2008.0), None);
+        assert_eq!(at_least.apart(&range(Some(2048.0), None, None)), 0.0);
+        assert_eq!(range(None, None, Some(5.0)).apart(&range(Some(1.0), None, None)), 0.0);
+        assert_eq!(Range::new(None, None, None), None);
+    }
+
+    #[test]
+    fn whole_numbers_and_fractions_are_the_same_numbers() {
+        assert!(equal(&json!({"a": [2, 3.5]}), &json!({"a": [2.0, 3.5]}), 0.0));
+        assert!(equal(&json!({"a": 1, "b": 2}), &json!({"b": 2, "a": 1}), 0.0));
+        assert!(!equal(&json!([1, 2]), &json!([2, 1]), 0.0));
+        assert!(!equal(&json!([100]), &json!([98]), 1.0) && equal(&json!([100]), &json!([98]), 2.0));
+        assert!(!equal(&json!(true), &json!(1), 0.0));
+    }
+
+    #[test]
+    fn curves_compare_where_both_have_points() {
+        let point = |y: f64| CurvePoint {
+            ranges: BTreeMap::from([("y".into(), range(Some(y), None, None))]),
+            exact: json!(null),
+        };
+        let curve =
+            |points: &[(&str, f64)]| Content::Curve(points.iter().map(|(x, y)| ((*x).to_owned(), point(*y))).collect());
+        let a = curve(&[("1", 10.0), ("2", 20.0), ("3", 30.0)]);
+        assert_eq!(a.against(&curve(&[("2", 20.0), ("4", 9.0)]), 0.0), Verdict::Agree { points: Some(1) });
+        let differing = curve(&[("1", 8.0), ("2", 20.0)]);
+        assert_eq!(a.against(&differing, 0.0), Verdict::Points { differ: 1, of: 2, percent: Some(20.0) });
+        assert_eq!(a.against(&differing, 20.0), Verdict::Agree { points: Some(2) });
+        assert_eq!(a.against(&curve(&[("7", 1.0)]), 0.0), Verdict::Nothing);
+    }
+
+    prop_compose! {
+        fn any_range()(value in -1e6..1e6f64, below in 0.0..1e3f64, above in 0.0..1e3f64) -> (f64, f64, f64) {
+            (value, value - below, value + above)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn distances_are_the_same_both_ways((a, al, ah) in any_range(), (b, bl, bh) in any_range()) {
+            let (a, b) = (range(Some(a), Some(al), Some(ah)), range(Some(b), Some(bl), Some(bh)));
+            prop_assert_eq!(a.apart(&b), b.apart(&a));
+            prop_assert_eq!(a.apart(&a), 0.0);
+        }
+
+        #[test]
+        fn wider_intervals_are_never_further_apart(
+            (a, al, ah) in any_range(), (b, bl, bh) in any_range(), down in 0.0..1e6f64, up in 0.0..1e6f64
+        ) {
+            let other = range(Some(b), Some(bl), Some(bh));
+            let narrow = range(Some(a), Some(al), Some(ah)).apart(&other);
+            let wide = range(Some(a), Some(al - down), Some(ah + up)).apart(&other);
+            prop_assert!(wide <= narrow);
+        }
+
+        #[test]
+        fn more_tolerance_never_makes_a_difference((a, al, ah) in any_range(), b in -1e6..1e6f64, t in 0.0..50.0f64) {
+            let (a, b) = (range(Some(a), Some(al), Some(ah)), range(Some(b), None, None));
+            let agrees = |t| matches!(Content::Number(a).against(&Content::Number(b), t), Verdict::Agree { .. });
+            prop_assert!(!agrees(t) || agrees(t + 1.0));
+        }
+    }
+}

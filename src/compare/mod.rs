@@ -1,0 +1,183 @@
+//! Two answers, or an answer and what is published, compared place by place.
+//!
+//! Each side becomes a [`Sheet`]: what it says of every attribute, finding and curve, with its interval and its source. Two
+//! numbers differ if their intervals do not overlap; a number without an interval is its own. Nothing here knows where a
+//! sheet is from: a result, a recording that was replayed, a summary of MT4G ([`mt4g`]) and published values
+//! ([`published`]) are compared alike.
+
+mod comparison;
+mod content;
+mod curve;
+mod input;
+pub mod mt4g;
+mod place;
+mod published;
+mod sheet;
+
+pub use comparison::{Citation, Comparison, Kind, Row, SCHEMA, Side, Single, Stated, Surety};
+pub use input::{Document, Error, LONGEST, parse};
+pub use place::{Choice, Place, Subject};
+pub use published::{Asked, NoReference, published};
+pub use sheet::Sheet;
+
+use std::collections::BTreeSet;
+
+use content::{Content, Verdict};
+
+/// How to compare.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Distances of up to this many per cent of the larger value count as none.
+    pub tolerance_percent: f64,
+    /// What alone is compared; all when empty.
+    pub only: Vec<Choice>,
+}
+
+/// Compares two sides.
+///
+/// Of a place that one side has several values for (sources that contradict each other), every pair is compared. The place
+/// differs if every pair that decides does, agrees if all agree, and is contested otherwise, which is no difference: nothing
+/// could agree with sources that contradict each other.
+pub fn compare(a: &Sheet, b: &Sheet, options: &Options) -> Comparison {
+    let mut answer = Comparison {
+        schema: SCHEMA.into(),
+        a: a.side.clone(),
+        b: b.side.clone(),
+        tolerance_percent: options.tolerance_percent,
+        only: options.only.iter().map(Choice::to_string).collect(),
+        remarks: remarks(&a.side, &b.side),
+        same: true,
+        differs: Vec::new(),
+        contested: Vec::new(),
+        incomparable: Vec::new(),
+        context: Vec::new(),
+        only_a: Vec::new(),
+        only_b: Vec::new(),
+        agrees: Vec::new(),
+        unknown: Vec::new(),
+    };
+    let chosen = |place: &&Place| options.only.is_empty() || options.only.iter().any(|choice| choice.has(place));
+    let places: BTreeSet<&Place> = a.claims.keys().chain(b.claims.keys()).filter(chosen).collect();
+    for place in places {
+        let (here, there) = (a.known(place), b.known(place));
+        match (here.is_empty(), there.is_empty()) {
+            (true, true) => answer.unknown.push(place.to_string()),
+            (false, true) => answer.only_a.extend(singles(place, &here, b)),
+            (true, false) => answer.only_b.extend(singles(place, &there, a)),
+            (false, false) => judge(&mut answer, place, &here, &there),
+        }
+    }
+    // What is no number (or no point of a number) is a difference of kind, and stands first.
+    let distance = |row: &Row| row.apart_percent.unwrap_or(f64::INFINITY);
+    answer.differs.sort_by(|x, y| distance(y).total_cmp(&distance(x)));
+    answer.same = answer.differs.is_empty();
+    answer
+}
+
+/// What a side knows of a place: to compare, to show, and whether it is for another product.
+type Known<'s> = (&'s Content, &'s Stated, bool);
+
+fn singles(place: &Place, known: &[Known<'_>], other: &Sheet) -> Vec<Single> {
+    let single = |(_, stated, _): &Known<'_>| Single {
+        place: place.to_string(),
+        stated: (*stated).clone(),
+        reason: other.silence(place).to_owned(),
+    };
+    known.iter().map(single).collect()
+}
+
+fn judge(answer: &mut Comparison, place: &Place, here: &[Known<'_>], there: &[Known<'_>]) {
+    let mut deciding = Vec::new();
+    for a in here {
+        for b in there.iter().filter(|b| is_pair(a.1, b.1, here, there)) {
+            let row = row(place, *a, *b, answer.tolerance_percent);
+            match (a.2 || b.2, row.agrees) {
+                (_, None) => answer.incomparable.push(row),
+                (true, _) => answer.context.push(row),
+                (false, _) => deciding.push(row),
+            }
+        }
+    }
+    let agreeing = deciding.iter().filter(|row| row.agrees == Some(true)).count();
+    match agreeing {
+        0 => answer.differs.extend(deciding),
+        all if all == deciding.len() => answer.agrees.extend(deciding),
+        _ => answer.contested.extend(deciding),
+    }
+}
+
+/// Whether two statements are to be compared: where both sides quote one source, or give one statistic, it is compared with
+/// itself and not with others.
+fn is_pair(a: &Stated, b: &Stated, here: &[Known<'_>], there: &[Known<'_>]) -> bool {
+    let origin = |stated: &Stated| (stated.citation.clone(), stated.statistic.clone());
+    let (from_a, from_b) = (origin(a), origin(b));
+    from_a == from_b
+        || !there.iter().any(|(_, stated, _)| origin(stated) == from_a)
+            && !here.iter().any(|(_, stated, _)| origin(stated) == from_b)
+}
+
+fn row(place: &Place, (content_a, a, _): Known<'_>, (content_b, b, _): Known<'_>, tolerance: f64) -> Row {
+    let mut row = Row {
+        place: place.to_string(),
+        a: a.clone(),
+        b: b.clone(),
+        agrees: Some(false),
+        apart_percent: None,
+        points_differ: None,
+        points_compared: None,
+        because: None,
+    };
+    let empty = |stated: &Stated| stated.value.as_array().is_some_and(Vec::is_empty);
+    // A list of nothing has no unit.
+    if a.unit != b.unit && !empty(a) && !empty(b) {
+        let unit = |stated: &Stated| stated.unit.clone().unwrap_or_else(|| "no unit".into());
+        row.because = Some(format!("units that are not converted: {} and {}", unit(a), unit(b)));
+        return row;
+    }
+    match content_a.against(content_b, tolerance) {
+        Verdict::Agree { points } => {
+            row.agrees = Some(true);
+            row.points_differ = points.map(|_| 0);
+            row.points_compared = points;
+        }
+        Verdict::Apart { percent } => row.apart_percent = Some(percent),
+        Verdict::Unequal => row.because = Some("not equal".into()),
+        Verdict::Points { differ, of, percent } => {
+            (row.points_differ, row.points_compared) = (Some(differ), Some(of));
+            row.apart_percent = percent;
+        }
+        Verdict::Nothing => {
+            row.agrees = None;
+            row.because = Some("no point in common".into());
+        }
+    }
+    row
+}
+
+/// What is different about the two sides themselves.
+fn remarks(a: &Side, b: &Side) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if [a, b].iter().all(|side| side.kind != Kind::Reference) {
+        match (&a.uuid, &b.uuid) {
+            _ if a.device != b.device => remarks.push(format!("Different GPUs: {} and {}", a.device, b.device)),
+            (Some(x), Some(y)) if x != y => remarks.push(format!("Two GPUs of one kind: {x} and {y}")),
+            _ => {}
+        }
+        if a.simulated != b.simulated {
+            remarks.push(format!(
+                "{} is simulated, {} is not",
+                if a.simulated { "A" } else { "B" },
+                if a.simulated { "B" } else { "A" }
+            ));
+        }
+        if let (Some(x), Some(y)) = (&a.driver, &b.driver)
+            && x != y
+        {
+            remarks.push(format!("Different drivers: {x} and {y}"));
+        }
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests;
