@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
+use crate::evidence::Evidence;
 use crate::gpu::DeviceFacts;
 use crate::probe::{self, Effort, Notebook};
 use crate::source::Source;
@@ -28,6 +29,8 @@ pub struct Discovery {
     pub clock: ClockSeen,
     /// Experiments read.
     pub experiments: usize,
+    /// What the findings rest on.
+    pub evidence: Evidence,
     /// Time by stage: measuring and inferring.
     pub stages: Vec<Stage>,
 }
@@ -52,5 +55,6 @@ pub fn discover(
             })
             .collect()
     });
-    Discovery { elements, clock, experiments: notebook.len(), stages: asking.into_stages() }
+    let stages = asking.into_stages();
+    Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
 }

@@ -39,6 +39,7 @@ pub mod bench;
 pub mod characterization;
 pub mod characterize;
 pub mod discover;
+pub mod evidence;
 pub mod experiment;
 pub mod export;
 pub mod gpu;

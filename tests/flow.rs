@@ -14,6 +14,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("samples", &[]),
         ("order", &["experiment", "units"]),
         ("source", &["experiment", "samples"]),
+        ("evidence", &["experiment", "samples"]),
         ("gpu", &["units"]),
         ("kernels", &["experiment", "pattern", "samples", "units"]),
         ("topology", &["gpu::facts"]),
@@ -24,9 +25,12 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
             &["experiment", "samples", "source", "order", "gpu::facts", "topology", "characterization", "units"],
         ),
         ("session", &["bench", "recording", "experiment", "gpu::facts", "samples", "source", "topology"]),
-        ("probe", &["analysis", "experiment", "pattern", "samples", "order", "gpu::facts", "topology", "units"]),
+        (
+            "probe",
+            &["analysis", "evidence", "experiment", "pattern", "samples", "order", "gpu::facts", "topology", "units"],
+        ),
         ("asking", &["probe", "source"]),
-        ("discover", &["asking", "probe", "source", "gpu::facts", "topology", "units"]),
+        ("discover", &["asking", "probe", "source", "evidence", "gpu::facts", "topology", "units"]),
         (
             "characterize",
             &[
@@ -53,6 +57,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "topology",
                 "characterization",
                 "gpu::facts",
+                "evidence",
                 "experiment",
                 "pattern",
                 "samples",

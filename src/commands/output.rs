@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use gpu_strata::characterization::Characterization;
+use gpu_strata::evidence::Evidence;
 use gpu_strata::recording::Writer;
 use gpu_strata::report::{self, costs};
 use gpu_strata::topology::{RunInfo, Topology};
@@ -91,8 +92,8 @@ pub fn stdout(text: &str) -> Result<(), Fault> {
 
 /// What a command answers with.
 pub enum Answer {
-    /// Of `strata discover`.
-    Topology(Box<Topology>),
+    /// Of `strata discover`, with what it rests on.
+    Topology(Box<Topology>, Evidence),
     /// Of `strata characterize`.
     Characterization(Box<Characterization>),
 }
@@ -101,7 +102,7 @@ impl Answer {
     /// Whether something failed.
     fn is_partial(&self) -> bool {
         match self {
-            Answer::Topology(topology) => topology.is_partial(),
+            Answer::Topology(topology, _) => topology.is_partial(),
             Answer::Characterization(characterization) => characterization.is_partial(),
         }
     }
@@ -109,7 +110,7 @@ impl Answer {
     /// How the run was made.
     pub fn run(&self) -> &RunInfo {
         match self {
-            Answer::Topology(topology) => &topology.run,
+            Answer::Topology(topology, _) => &topology.run,
             Answer::Characterization(characterization) => &characterization.run,
         }
     }
@@ -117,10 +118,10 @@ impl Answer {
     /// The report in the format asked for.
     fn render(&self, format: Format) -> Result<String, Fault> {
         match (self, format) {
-            (Answer::Topology(answer), Format::Text) => Ok(report::text(answer)),
-            (Answer::Topology(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
-            (Answer::Topology(answer), Format::Markdown) => Ok(report::markdown(answer)),
-            (Answer::Topology(answer), Format::Html) => report::html(answer).map_err(Fault::run),
+            (Answer::Topology(answer, _), Format::Text) => Ok(report::text(answer)),
+            (Answer::Topology(answer, _), Format::Json) => report::json(&**answer).map_err(Fault::run),
+            (Answer::Topology(answer, _), Format::Markdown) => Ok(report::markdown(answer)),
+            (Answer::Topology(answer, evidence), Format::Html) => report::html(answer, evidence).map_err(Fault::run),
             (Answer::Characterization(answer), Format::Text) => Ok(costs::text(answer)),
             (Answer::Characterization(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
             (Answer::Characterization(answer), Format::Markdown) => Ok(costs::markdown(answer)),
