@@ -5,6 +5,8 @@
 
 mod assemble;
 mod block_rules;
+mod browser;
+mod browser_test;
 mod check;
 mod circular;
 mod disassemble;
@@ -26,6 +28,7 @@ Usage: cargo xtask check-kernels [--code DIR]... [--recording FILE.strata]...
        cargo xtask evidence [FILE.strata]
        cargo xtask repeatability FILE.json FILE.json...
        cargo xtask circular FILE.strata MACHINE
+       cargo xtask browser-test FILE.html...
 
 check-kernels
 Assembles every kernel with each ptxas release for every target it knows, and checks the machine code between the clock
@@ -41,7 +44,11 @@ repeatability
 Prints a table of what several results of one device agree on.
 
 circular
-Runs a part of a recording's experiments on a simulated machine (a name, or a file) and prints where the two differ.";
+Runs a part of a recording's experiments on a simulated machine (a name, or a file) and prints where the two differ.
+
+browser-test
+Opens HTML reports in a headless Chromium (or what the environment variable CHROMIUM names) and uses them as a reader does.
+Where SCREENSHOTS names a folder, pictures go there as base64.";
 
 /// What `check-kernels` is asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -57,6 +64,7 @@ enum Task {
     Circular(PathBuf, String),
     Evidence(Option<PathBuf>),
     Repeatability(Vec<PathBuf>),
+    BrowserTest(Vec<PathBuf>),
 }
 
 /// Parses the command line without the program's name. `None` asks for help.
@@ -70,6 +78,7 @@ fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Option<Task>> {
             _ => bail!("circular takes a recording and a machine\n\n{USAGE}"),
         },
         Some("repeatability") => Ok(Some(Task::Repeatability(arguments.map(PathBuf::from).collect()))),
+        Some("browser-test") => Ok(Some(Task::BrowserTest(arguments.map(PathBuf::from).collect()))),
         None | Some("help" | "-h" | "--help") => Ok(None),
         Some(other) => bail!("there is no task `{other}`\n\n{USAGE}"),
     }
@@ -98,6 +107,11 @@ fn run() -> Result<()> {
         Some(Task::Evidence(None)) => print!("{}", evidence::experiments()?),
         Some(Task::Evidence(Some(recording))) => print!("{}", evidence::tables(&recording)?),
         Some(Task::Circular(recording, machine)) => print!("{}", circular::table(&recording, &machine)?),
+        Some(Task::BrowserTest(pages)) => {
+            let program = std::env::var("CHROMIUM").unwrap_or("chromium".into());
+            let screenshots = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
+            browser_test::check(&program, &pages, screenshots.as_deref())?;
+        }
         Some(Task::Repeatability(files)) => print!("{}", repeatability::table(&files)?),
     }
     Ok(())
@@ -136,6 +150,7 @@ mod tests {
         assert_eq!(parse_words("evidence").unwrap(), Some(Task::Evidence(None)));
         assert_eq!(parse_words("evidence x").unwrap(), Some(Task::Evidence(Some("x".into()))));
         let files = vec![PathBuf::from("a"), PathBuf::from("b")];
+        assert_eq!(parse_words("browser-test a b").unwrap(), Some(Task::BrowserTest(files.clone())));
         assert_eq!(parse_words("repeatability a b").unwrap(), Some(Task::Repeatability(files)));
     }
 }

@@ -43,16 +43,18 @@ pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads
         }
         let levels = loads::groups(&same);
         let experiments = same.len();
+        // A curve on which nothing changes says less than one with hits and misses.
+        let rank = if levels.levels.len() > 1 { 1 } else { 2 };
         drawn.push(Drawn {
             over: Over::Footprint,
-            rank: 1,
+            rank,
             experiments,
             plots: vec![over_footprint(kind, &same, &levels, spreads)],
         });
         let chosen = about(&same, &levels, near);
         let plots = chosen.iter().map(|sheet| loads::scatter(kind, sheet, &levels)).collect();
         // After the curve that it belongs to, since sorting keeps the order of equals.
-        drawn.push(Drawn { over: Over::Else, rank: 1, experiments, plots });
+        drawn.push(Drawn { over: Over::Else, rank, experiments, plots });
     }
     let mut strides: Vec<u64> = rest.iter().map(|s| s.experiment.stride.0).collect();
     strides.sort_unstable();
@@ -67,7 +69,7 @@ pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads
     } else if !rest.is_empty() {
         let levels = loads::groups(&rest);
         let plots = rest.iter().take(MOST_CHOICES).map(|sheet| loads::scatter(kind, sheet, &levels)).collect();
-        drawn.push(Drawn { over: Over::Else, rank: 2, experiments: rest.len(), plots });
+        drawn.push(Drawn { over: Over::Else, rank: 3, experiments: rest.len(), plots });
     }
     drawn
 }

@@ -48,9 +48,14 @@ function axisOf(axis, scale, side, log2) {
     scale, side, label: axis.label, labelSize: 18, labelGap: across ? 2 : 0, font: FONT, labelFont: FONT, stroke: css("--text"), size: across ? 28 : 58, gap: 4,
     grid: { show: side !== 1, stroke: css("--rule"), width: across ? 0 : 1 }, ticks: { stroke: css("--quiet"), width: 1, size: 4 }, border: { show: across, stroke: css("--quiet"), width: 1 },
     splits: (u, _axis, low, high) => ticks(axis, log2, low, high, Math.max(2, Math.floor((across ? u.bbox.width : u.bbox.height) / devicePixelRatio / SPACE[across ? "x" : "y"]))),
+    // uPlot would leave out most powers of two.
+    filter: (_u, at) => at,
     values: (_u, at) => at.map(SHOW[axis.measure]),
   };
 }
+
+/** A scale that is asked for all of its data shows `whole`, and for a part that part. */
+const spanning = (whole) => (u, min, max) => (min === u.data[0][0] && max === u.data[0].at(-1) ? whole : [min, max]);
 
 /** Vertical lines with what is certain of them as bands. */
 function drawMarks(u, marks) {
@@ -119,8 +124,8 @@ function curves(plot, marks) {
   };
   const ylog = plot.y.log2 && plot.series.every((s) => s.y.every((y) => y >= 1));
   return {
-    members, bands, series, data: uPlot.join(tables), top: marks.length ? 22 : 10, right: shares,
-    scales: { x: { time: false, distr: log2 ? 3 : 1, log: 2, range: () => whole }, y: { distr: ylog ? 3 : 1, log: 2, range: up }, share: { range: () => [0, 1.02] } },
+    members, bands, series, data: uPlot.join(tables), top: marks.length ? 22 : 10, right: shares, whole,
+    scales: { x: { time: false, distr: log2 ? 3 : 1, log: 2, range: spanning(whole) }, y: { distr: ylog ? 3 : 1, log: 2, range: up }, share: { range: () => [0, 1.02] } },
     axes: [axisOf(plot.x, "x", 2, log2), axisOf(plot.y, "y", 3, ylog), ...(shares ? [axisOf({ label: "misses", measure: "share" }, "share", 1, false)] : [])],
     hooks: { drawClear: [(u) => drawMarks(u, marks)] },
     /** The nearest point and its fellows at the same place. */
@@ -173,9 +178,9 @@ function heat(plot) {
   };
   const rowName = (_u, at) => at.map((y) => (Number.isInteger(y) ? (plot.rows[y] ?? "") : ""));
   return {
-    members: [], bands: [], series: [{}, { points: { show: false }, paths: () => null }], top: 10, right: false,
+    members: [], bands: [], series: [{}, { points: { show: false }, paths: () => null }], top: 10, right: false, whole: [-0.5, columns - 0.5],
     data: [Array.from({ length: columns }, (_, i) => i), new Array(columns).fill(null)],
-    scales: { x: { time: false, range: () => [-0.5, columns - 0.5] }, y: { range: () => [-0.5, rows - 0.5] } },
+    scales: { x: { time: false, range: spanning([-0.5, columns - 0.5]) }, y: { range: () => [-0.5, rows - 0.5] } },
     axes: [axisOf({ label: plot.x, measure: "number" }, "x", 2, false), { ...axisOf({ label: plot.y, measure: "number" }, "y", 3, false), values: rowName }],
     hooks: { draw: [stretch] },
     key: element("div", "key", "", element("span", "", `${low}`), element("i", "ramp"), element("span", "", `${high} ${plot.value}`)),
@@ -229,7 +234,7 @@ function draw(place, plots) {
     tip.style.top = `${Math.max(0, Math.min(top - tip.offsetHeight / 2, u.over.clientHeight - tip.offsetHeight))}px`;
     tip.style.left = `${left + 12 + tip.offsetWidth <= u.over.clientWidth ? left + 12 : Math.max(0, left - 12 - tip.offsetWidth)}px`;
   };
-  const zoomed = (u, scale) => scale === "x" && (reset.disabled = u.scales.x.min <= what.scales.x.range()[0] && u.scales.x.max >= what.scales.x.range()[1]);
+  const zoomed = (u, scale) => scale === "x" && (reset.disabled = u.scales.x.min <= what.whole[0] && u.scales.x.max >= what.whole[1]);
   const u = new uPlot(
     {
       ...size(), padding: [what.top, what.right ? 0 : 14, 0, 0], legend: { show: false }, series: what.series, bands: what.bands, scales: what.scales, axes: what.axes,
