@@ -63,7 +63,10 @@ fn a_finding_has_its_evidence_in_the_page() {
 fn the_tables_sort_by_numbers_in_base_units() {
     let page = report::html(&small("Tesla K20c", false), &evidence()).unwrap();
     let summary = page.split("<table class=\"summary sortable\">").nth(1).unwrap();
-    assert!(summary.contains("<td class=\"number\" data-value=\"2048\">2 KiB<br><small>1.937 KiB to 2 KiB</small></td>"), "{summary}");
+    assert!(
+        summary.contains("<td class=\"number\" data-value=\"2048\">2 KiB<br><small>1.937 KiB to 2 KiB</small></td>"),
+        "{summary}"
+    );
     assert!(summary.contains("<td class=\"number\">?</td>"), "what is unknown has nothing to sort by");
     let all = page.split("id=\"all-findings\">").nth(1).unwrap();
     assert!(all.contains("<td class=\"why\" data-value=\"failed: no load came back\">"), "{all}");
@@ -111,7 +114,8 @@ fn a_simulated_result_says_so_before_anything_else() {
     assert!(page.contains("<title>SIMULATED: "));
     let measured = small("Tesla K20c", false);
     assert!(
-        !report::html(&measured, &evidence()).unwrap().contains("SIMULATED") && !report::markdown(&measured).contains("SIMULATED")
+        !report::html(&measured, &evidence()).unwrap().contains("SIMULATED")
+            && !report::markdown(&measured).contains("SIMULATED")
     );
 }
 

@@ -13,6 +13,8 @@ const CURVE: usize = 4;
 
 /// Values at places, each place once with the spread of its values.
 type Places = BTreeMap<u64, Vec<f64>>;
+/// Such places by the name of their curve.
+type Curves = BTreeMap<String, Places>;
 
 fn series(name: &str, draw: Draw, places: Places) -> Series {
     let points = places.into_iter().filter_map(|(x, values)| Some((x as f64, spread(&values)?)));
@@ -45,25 +47,25 @@ fn rounds(sheet: &Sheet<'_>) -> Vec<f64> {
 
 /// Cycles a load over whatever varies: SM, footprint or stride, else experiment.
 pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
-    type Place = fn(&Sheet<'_>) -> u64;
-    let choices: [(Place, Over, fn(bool) -> Axis); 3] = [
-        (|s| u64::from(s.experiment.sm.unwrap_or(s.samples.sm)), Over::Else, |_| Axis::of("SM")),
-        (|s| s.experiment.footprint.0, Over::Footprint, |log2| Axis::bytes("footprint", log2)),
-        (|s| s.experiment.stride.0, Over::Stride, |log2| Axis::bytes("stride", log2)),
-    ];
-    let by = |place: Place| {
+    let by = |place: fn(&Sheet<'_>) -> u64| {
         let mut places = Places::new();
         sheets.iter().for_each(|s| places.entry(place(s)).or_default().extend(rounds(s)));
         places
     };
-    let varied = choices.into_iter().find(|(place, _, _)| by(*place).len() >= CURVE);
-    let (places, over, axis) = match varied {
-        Some((place, over, axis)) => {
-            let places = by(place);
-            let log2 = crowded(places.keys().map(|x| *x as f64));
-            (places, over, axis(log2))
-        }
-        None => (by(|s| u64::from(s.number)), Over::Else, Axis::of("experiment")),
+    let log2 = |places: &Places| crowded(places.keys().map(|x| *x as f64));
+    let (sms, footprints, strides) = (
+        by(|s| u64::from(s.experiment.sm.unwrap_or(s.samples.sm))),
+        by(|s| s.experiment.footprint.0),
+        by(|s| s.experiment.stride.0),
+    );
+    let (over, axis, places) = if sms.len() >= CURVE {
+        (Over::Else, Axis::of("SM"), sms)
+    } else if footprints.len() >= CURVE {
+        (Over::Footprint, Axis::bytes("footprint", log2(&footprints)), footprints)
+    } else if strides.len() >= CURVE {
+        (Over::Stride, Axis::bytes("stride", log2(&strides)), strides)
+    } else {
+        (Over::Else, Axis::of("experiment"), by(|s| u64::from(s.number)))
     };
     let draw = if over == Over::Else { Draw::Points } else { Draw::Line };
     let title = format!("Whole laps: {}", kind.words());
@@ -73,8 +75,10 @@ pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
 
 /// Cycles of a warp's load: over stride where the lanes are evenly apart, over the distance of the farthest lane elsewhere.
 pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
-    let mut curves: [BTreeMap<String, Places>; 2] = Default::default();
-    let mut counts = [0; 2];
+    let mut figures = [
+        ("A warp's load over stride", "stride", 0, Curves::new()),
+        ("A warp's load over the farthest lane", "farthest lane", 0, Curves::new()),
+    ];
     for sheet in sheets {
         let Order::Lanes { offsets, bank_width } = &sheet.experiment.order else { continue };
         let (Some(&first), Some(&second)) = (offsets.first(), offsets.get(1)) else { continue };
@@ -83,17 +87,25 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
         let place = if even { step } else { offsets.iter().max().map_or(0, |far| far.saturating_sub(first)) };
         let width = sheet.experiment.stride;
         let name = bank_width.map_or(format!("{width} a lane"), |bank| format!("{width} a lane, banks of {bank}"));
-        let which = usize::from(!even);
-        counts[which] += 1;
-        curves[which].entry(name).or_default().entry(place).or_default().extend(rounds(sheet));
+        let (_, _, count, curves) = &mut figures[usize::from(!even)];
+        *count += 1;
+        curves.entry(name).or_default().entry(place).or_default().extend(rounds(sheet));
     }
-    let titles = [("A warp's load over stride", "stride"), ("A warp's load over the farthest lane", "farthest lane")];
-    let figures = curves.into_iter().zip(counts).zip(titles).filter(|((curves, _), _)| !curves.is_empty());
-    let draw = |((curves, count), (title, label)): ((BTreeMap<String, Places>, usize), (&str, &str))| {
-        let series = curves.into_iter().map(|(name, places)| series(&name, Draw::Line, places)).collect();
-        one(Over::Else, count, title.into(), Axis::bytes(label, false), Axis::of("cycles a load"), series)
-    };
-    figures.flat_map(draw).collect()
+    let mut drawn = Vec::new();
+    for (title, label, count, curves) in figures {
+        if !curves.is_empty() {
+            let series = curves.into_iter().map(|(name, places)| series(&name, Draw::Line, places)).collect();
+            drawn.extend(one(
+                Over::Else,
+                count,
+                title.into(),
+                Axis::bytes(label, false),
+                Axis::of("cycles a load"),
+                series,
+            ));
+        }
+    }
+    drawn
 }
 
 /// A chain after a partner's walk, beside the same chain that nobody disturbed: by the partner's thread where many were tried,
