@@ -11,7 +11,7 @@ use super::svg::{self, Lines};
 use super::words::printable;
 
 /// Digits to which a number is drawn: a screen has fewer.
-const DIGITS: i32 = 6;
+const DIGITS: usize = 6;
 
 /// A number, written as briefly as a plot needs it: whole numbers without a point, others to [`DIGITS`] digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,9 +28,9 @@ impl Serialize for Number {
         if !x.is_finite() {
             return to.serialize_none();
         }
-        let scale = 10f64.powi(DIGITS - 1 - x.abs().log10().floor() as i32);
-        let rounded = (x * scale).round() / scale;
-        to.serialize_f64(if rounded.is_finite() { rounded } else { x })
+        // The largest float rounds to infinity.
+        let rounded = format!("{x:.*e}", DIGITS - 1).parse().ok().filter(|r: &f64| r.is_finite());
+        to.serialize_f64(rounded.unwrap_or(x))
     }
 }
 
@@ -180,6 +180,16 @@ pub(super) enum Plot {
         /// The values, row by row.
         cells: Vec<Vec<u32>>,
     },
+}
+
+impl Plot {
+    /// Whether there is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Plot::Curves { series, .. } => series.iter().all(|s| s.y.is_empty()),
+            Plot::Heat { cells, .. } => cells.iter().all(Vec::is_empty),
+        }
+    }
 }
 
 impl From<&Lines> for Plot {

@@ -73,7 +73,7 @@ fn well_formed(page: &str) {
     let mut rest = page.strip_prefix("<!doctype html>\n").expect("a page begins with its kind");
     while let Some(at) = rest.find('<') {
         let end = rest[at..].find('>').map(|end| at + end).expect("a tag ends");
-        let (tag, context) = (&rest[at + 1..end], &rest[at..(at + 80).min(rest.len())]);
+        let (tag, context) = (&rest[at + 1..end], rest[at..].chars().take(80).collect::<String>());
         rest = &rest[end + 1..];
         assert!(tag.matches('"').count() % 2 == 0, "a quotation mark is missing: {context}");
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();

@@ -82,6 +82,8 @@ fn check_page(browser: &mut Browser, page: &Path, screenshots: Option<&Path>) ->
     settle(browser)?;
     let wide = browser.evaluate("document.documentElement.scrollWidth")?.as_u64().unwrap_or(u64::MAX);
     ensure!(wide <= u64::from(PHONE.0), "at {} pixels the page is {wide} wide", PHONE.0);
+    browser.evaluate("document.querySelector('.plot')?.scrollIntoView({ block: 'center' })")?;
+    settle(browser)?;
     shot(browser, page, screenshots, "phone")?;
     on_paper(browser)?;
     quiet(browser, page)?;

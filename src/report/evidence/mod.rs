@@ -170,10 +170,12 @@ impl<'e> Exhibits<'e> {
             };
             all.extend(drawn.into_iter().map(|drawn| (at.over(drawn.over), drawn)));
         }
+        all.retain(|(_, drawn)| drawn.plots.iter().any(|plot| !plot.is_empty()));
         all.sort_by_key(|(_, drawn)| (drawn.rank, std::cmp::Reverse(drawn.experiments)));
         all.truncate(MOST_PANELS);
         let keep = |(marks, drawn): (Vec<Mark>, Drawn)| {
-            let plots: Vec<usize> = drawn.plots.iter().filter_map(|plot| self.store.keep(plot)).collect();
+            let plots: Vec<usize> =
+                drawn.plots.iter().filter(|p| !p.is_empty()).filter_map(|p| self.store.keep(p)).collect();
             (!plots.is_empty()).then_some(Panel { plots, marks })
         };
         all.into_iter().filter_map(keep).collect()
