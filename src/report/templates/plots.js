@@ -11,8 +11,8 @@ const SHOW = { bytes, share: (x) => `${short(x * 100)} %`, number: short };
 
 /** About `most` round numbers between two: powers of two on an axis of doublings, of bytes multiples of one. */
 function ticks(axis, log2, low, high, most) {
-  const found = [];
   if (log2 && high / low >= 8) {
+    const found = [];
     const [first, last] = [Math.ceil(Math.log2(low) - 1e-9), Math.floor(Math.log2(high) + 1e-9)];
     const every = Math.ceil((last - first + 1) / most);
     for (let power = first; power <= last; power += every) found.push(2 ** power);
@@ -21,8 +21,10 @@ function ticks(axis, log2, low, high, most) {
   const least = (high - low) / most;
   const decade = 10 ** Math.floor(Math.log10(least));
   const step = axis.measure === "bytes" ? 2 ** Math.ceil(Math.log2(Math.max(least, 1))) : [1, 2, 5, 10].find((f) => f * decade >= least * 0.999) * decade;
-  for (let x = Math.ceil(low / step) * step; x <= high + step * 1e-6; x += step) found.push(x);
-  return found;
+  const multiples = (of) => Array.from({ length: Math.floor(high / of + 1e-6) - Math.ceil(low / of) + 1 }, (_, i) => (Math.ceil(low / of) + i) * of);
+  // Powers of two are so far apart that one alone may fit, which is no scale.
+  const round = multiples(step);
+  return round.length < 2 && axis.measure === "bytes" ? multiples(step / 2) : round;
 }
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
