@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
+use crate::evidence::Evidence;
 use crate::experiment::Experiment;
 use crate::gpu::DeviceFacts;
 use crate::probe::{self, Effort, Notebook};
@@ -36,6 +37,8 @@ pub struct Discovery {
     pub clock: ClockSeen,
     /// Experiments read.
     pub experiments: usize,
+    /// What the findings rest on.
+    pub evidence: Evidence,
     /// Time by stage: measuring and inferring.
     pub stages: Vec<Stage>,
 }
@@ -60,7 +63,8 @@ pub fn discover(
             })
             .collect()
     });
-    Discovery { elements, clock, experiments: notebook.len(), stages: asking.into_stages() }
+    let stages = asking.into_stages();
+    Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
 }
 
 /// What timings of another tool show, which are all there is: nothing can be asked.
@@ -74,5 +78,7 @@ pub fn imported(
         notebook.add(number, experiment, outcome);
     }
     let elements = probe::imported::elements(&notebook).into_iter().filter(|(name, _)| question.wants(*name)).collect();
-    Discovery { elements, clock: ClockSeen::default(), experiments: notebook.len(), stages: Vec::new() }
+    let experiments = notebook.len();
+    let evidence = notebook.into_evidence();
+    Discovery { elements, clock: ClockSeen::default(), experiments, evidence, stages: Vec::new() }
 }

@@ -15,6 +15,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("samples", &[]),
         ("order", &["experiment", "units"]),
         ("source", &["experiment", "samples"]),
+        ("evidence", &["experiment", "samples"]),
         ("gpu", &["units"]),
         ("kernels", &["experiment", "pattern", "samples", "units"]),
         ("topology", &["gpu::facts"]),
@@ -27,10 +28,24 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("session", &["bench", "recording", "experiment", "gpu::facts", "samples", "source", "topology"]),
         (
             "probe",
-            &["analysis", "experiment", "imported", "pattern", "samples", "order", "gpu::facts", "topology", "units"],
+            &[
+                "analysis",
+                "evidence",
+                "experiment",
+                "imported",
+                "pattern",
+                "samples",
+                "order",
+                "gpu::facts",
+                "topology",
+                "units",
+            ],
         ),
         ("asking", &["probe", "source"]),
-        ("discover", &["asking", "probe", "source", "experiment", "samples", "gpu::facts", "topology", "units"]),
+        (
+            "discover",
+            &["asking", "probe", "source", "evidence", "experiment", "samples", "gpu::facts", "topology", "units"],
+        ),
         (
             "characterize",
             &[
@@ -61,6 +76,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "characterization",
                 "compare",
                 "gpu::facts",
+                "evidence",
                 "experiment",
                 "imported",
                 "pattern",

@@ -2,6 +2,7 @@
 //! whatever it is given. Shared by the fuzzer and by `tests/parsers.rs`, which gives them every input that once broke one.
 
 use gpu_strata::characterization::Characterization;
+use gpu_strata::evidence::Evidence;
 use gpu_strata::experiment::Experiment;
 use gpu_strata::gpu::sim::machine::Machine;
 use gpu_strata::gpu::sim::ptx;
@@ -75,14 +76,15 @@ fn replay(mut recording: Recording) {
         return;
     }
     let question = discover::Question { only: run.only.clone(), effort: Effort::Quick, seed: run.seed };
-    let found = if recording.is_imported() {
+    let mut found = if recording.is_imported() {
         let entries = recording.entries.iter();
         let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));
         discover::imported(measured, &facts, &question)
     } else {
         discover::discover(&mut recording, &facts, &question, &mut |_| {})
     };
-    let _ = report::json(&report::assemble(facts, run, found, Some("fuzz")));
+    let evidence = std::mem::take(&mut found.evidence);
+    let _ = report::html(&report::assemble(facts, run, found, Some("fuzz")), &evidence);
 }
 
 /// Experiments for `strata measure`.
@@ -103,7 +105,7 @@ pub fn results(data: &[u8]) {
         let _ = (report::comparison::text(&answer, &report::Terminal::PAPER), report::comparison::markdown(&answer));
     }
     if let Ok(topology) = serde_json::from_slice::<Topology>(data) {
-        let _ = report::html(&topology);
+        let _ = report::html(&topology, &Evidence::default());
         let _ = report::text(&topology, &report::Terminal::PAPER);
         let _ = report::markdown(&topology, report::Pictures::Embedded);
     }

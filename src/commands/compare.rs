@@ -113,7 +113,7 @@ fn read(named: &Named<'_>) -> Result<Option<Input>, Fault> {
     let name = path.display().to_string();
     let document = if is_recording(path)? {
         match replay::answer(path, &[])? {
-            Answer::Topology(topology) => Document::Topology(topology),
+            Answer::Topology(topology, _) => Document::Topology(topology),
             Answer::Characterization(answer) => Document::Characterization(answer),
         }
     } else {

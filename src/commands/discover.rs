@@ -23,6 +23,9 @@ pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
             let found = discover(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }
         },
-        |facts, run, found| Answer::Topology(Box::new(report::assemble(facts, run, found, None))),
+        |facts, run, mut found| {
+            let evidence = std::mem::take(&mut found.evidence);
+            Answer::Topology(Box::new(report::assemble(facts, run, found, None)), evidence)
+        },
     )
 }

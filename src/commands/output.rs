@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use gpu_strata::characterization::Characterization;
+use gpu_strata::evidence::Evidence;
 use gpu_strata::recording::Writer;
 use gpu_strata::report::{self, Markdown, Pictures, Terminal, costs};
 use gpu_strata::topology::{RunInfo, Topology};
@@ -126,8 +127,8 @@ pub fn stdout(text: &str) -> Result<(), Fault> {
 
 /// What a command answers with.
 pub enum Answer {
-    /// Of `strata discover`.
-    Topology(Box<Topology>),
+    /// Of `strata discover`, with what it rests on.
+    Topology(Box<Topology>, Evidence),
     /// Of `strata characterize`.
     Characterization(Box<Characterization>),
 }
@@ -136,7 +137,7 @@ impl Answer {
     /// Whether something failed.
     fn is_partial(&self) -> bool {
         match self {
-            Answer::Topology(topology) => topology.is_partial(),
+            Answer::Topology(topology, _) => topology.is_partial(),
             Answer::Characterization(characterization) => characterization.is_partial(),
         }
     }
@@ -144,35 +145,35 @@ impl Answer {
     /// How the run was made.
     pub fn run(&self) -> &RunInfo {
         match self {
-            Answer::Topology(topology) => &topology.run,
+            Answer::Topology(topology, _) => &topology.run,
             Answer::Characterization(characterization) => &characterization.run,
         }
     }
 
     fn text(&self, terminal: &Terminal) -> String {
         match self {
-            Answer::Topology(answer) => report::text(answer, terminal),
+            Answer::Topology(answer, _) => report::text(answer, terminal),
             Answer::Characterization(answer) => costs::text(answer, terminal),
         }
     }
 
     fn json(&self) -> Result<String, Fault> {
         match self {
-            Answer::Topology(answer) => report::json(&**answer).map_err(Fault::run),
+            Answer::Topology(answer, _) => report::json(&**answer).map_err(Fault::run),
             Answer::Characterization(answer) => report::json(&**answer).map_err(Fault::run),
         }
     }
 
     fn markdown(&self, pictures: Pictures<'_>) -> Markdown {
         match self {
-            Answer::Topology(answer) => report::markdown(answer, pictures),
+            Answer::Topology(answer, _) => report::markdown(answer, pictures),
             Answer::Characterization(answer) => costs::markdown(answer, pictures),
         }
     }
 
     fn html(&self) -> Result<String, Fault> {
         match self {
-            Answer::Topology(answer) => report::html(answer).map_err(Fault::run),
+            Answer::Topology(answer, evidence) => report::html(answer, evidence).map_err(Fault::run),
             Answer::Characterization(answer) => costs::html(answer).map_err(Fault::run),
         }
     }

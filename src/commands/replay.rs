@@ -40,14 +40,15 @@ fn topology(mut recording: Recording, only: &[String], name: &str) -> Result<Ans
     let facts = recording.header.device.clone();
     let only = if only.is_empty() { run.only.clone() } else { only };
     let question = discover::Question { only, effort: effort(&run), seed: run.seed };
-    let found = if recording.is_imported() {
+    let mut found = if recording.is_imported() {
         let entries = recording.entries.iter().filter(|entry| entry.is_current());
         let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));
         discover::imported(measured, &facts, &question)
     } else {
         discover::discover(&mut recording, &facts, &question, &mut |_| {})
     };
-    Ok(Answer::Topology(Box::new(report::assemble(facts, run, found, Some(name)))))
+    let evidence = std::mem::take(&mut found.evidence);
+    Ok(Answer::Topology(Box::new(report::assemble(facts, run, found, Some(name))), evidence))
 }
 
 fn characterization(mut recording: Recording, mut suite: Suite, only: &[String], name: &str) -> Result<Answer, Fault> {

@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::evidence::Evidence;
 use crate::experiment::{Experiment, Kernel, Order};
 use crate::gpu::DeviceFacts;
 use crate::imported::Series;
@@ -243,6 +244,11 @@ impl Notebook {
     /// How many experiments it holds.
     pub fn len(&self) -> usize {
         self.answers.len()
+    }
+
+    /// All that was answered, for whoever shows what findings rest on.
+    pub fn into_evidence(self) -> Evidence {
+        self.answers.into_iter().map(|(experiment, (number, answer))| (number, experiment, answer)).collect()
     }
 
     /// Whether it holds none.

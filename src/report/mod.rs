@@ -2,15 +2,18 @@
 //! around them.
 //!
 //! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
-//! report of the run.
+//! report of the run. Only the page for a browser shows the samples, too ([`Evidence`](crate::evidence::Evidence)).
 
 mod album;
+mod base64;
 pub mod comparison;
 pub mod costs;
 mod diagram;
+mod evidence;
 mod html;
 mod markdown;
 mod page;
+mod plot;
 mod plots;
 mod small;
 mod svg;

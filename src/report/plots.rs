@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::plot;
 use super::svg::{Axis, Bar, Bars, Lines, Mark, Measure, Numbers, Picture, Series, Tile, TileGroup, TileRow, Tiles};
 use super::words;
 use crate::topology::{Element, ElementName};
@@ -25,6 +26,8 @@ pub(super) struct Plot {
     pub picture: Picture,
     /// The same as numbers.
     pub numbers: Numbers,
+    /// The same for the script of a page; bars and tiles have their numbers written on them and need none.
+    pub data: Option<plot::Plot>,
 }
 
 /// The pictures of an element.
@@ -37,14 +40,14 @@ pub(super) fn of(name: ElementName, element: &Element) -> Vec<Plot> {
 /// The picture of an attribute of an element of this usable capacity; `None` if it is none that is drawn, or cannot be.
 fn draw(name: ElementName, attribute: &'static str, value: &Value, size: Option<f64>) -> Option<Plot> {
     let rows = value.as_array()?;
-    let (picture, numbers) = match attribute {
-        "staircase" => staircase(name, rows, size).map(|p| (p.picture(), p.numbers()))?,
-        SPECTRUM => spectrum(name, rows).map(|p| (p.picture(), p.numbers()))?,
-        "bank_curve" => bank_curve(name, rows).map(|p| (p.picture(), p.numbers()))?,
-        "sm_map" => sm_map(name, rows).map(|p| (p.picture(), p.numbers()))?,
+    let (picture, numbers, data) = match attribute {
+        "staircase" => staircase(name, rows, size).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?,
+        SPECTRUM => spectrum(name, rows).map(|p| (p.picture(), p.numbers(), None))?,
+        "bank_curve" => bank_curve(name, rows).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?,
+        "sm_map" => sm_map(name, rows).map(|p| (p.picture(), p.numbers(), None))?,
         _ => return None,
     };
-    Some(Plot { attribute, picture: picture?, numbers })
+    Some(Plot { attribute, picture: picture?, numbers, data })
 }
 
 /// Misses of a lap by footprint: rows of footprint and share.
@@ -195,7 +198,7 @@ fn span(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// Whether most of the numbers lie in the lowest quarter of what they span, so that an axis of doublings shows more.
-fn crowded(numbers: impl Iterator<Item = f64>) -> bool {
+pub(super) fn crowded(numbers: impl Iterator<Item = f64>) -> bool {
     let numbers: Vec<f64> = numbers.collect();
     let (low, high) = span(numbers.iter().copied());
     let below = numbers.iter().filter(|x| **x < low + (high - low) / 4.0).count();

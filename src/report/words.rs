@@ -175,6 +175,20 @@ fn at_most(finding: &Finding) -> &'static str {
     if finding.low.is_none() && finding.high.is_some() { "≤" } else { "" }
 }
 
+/// The findings behind the cells of a [`row`], but for its name.
+pub(super) fn behind(element: &Element) -> [Option<&Finding>; 7] {
+    let latency = element.latency.as_ref();
+    [
+        element.size.as_ref().or(element.reach.as_ref()),
+        element.line_size.as_ref(),
+        element.fetch_granularity.as_ref(),
+        latency.map(|l| &l.cycles),
+        latency.map(|l| &l.ns),
+        element.shared_with.as_ref(),
+        element.instances_per_sm.as_ref(),
+    ]
+}
+
 /// Whether some cell bears [`FROM_DRIVER`].
 pub(super) fn has_driver_mark(topology: &Topology) -> bool {
     topology.elements.values().any(|e| e.size.as_ref().is_some_and(|s| s.source == Some(Provenance::Driver)))
@@ -259,16 +273,32 @@ pub(super) fn attributes(element: &Element) -> impl Iterator<Item = (&'static st
     element.findings().into_iter().filter(|(attribute, _)| *attribute != "latency.ns")
 }
 
+/// A number in the unit of a finding; only bytes have theirs beside it.
+pub(super) fn amount(finding: &Finding, x: f64) -> String {
+    if finding.unit.as_deref() == Some("B") { Bytes(x as u64).to_string() } else { format!("{x}") }
+}
+
 /// Value and interval.
 fn value(finding: &Finding) -> String {
-    let is_bytes = finding.unit.as_deref() == Some("B");
-    let show = |x: f64| if is_bytes { Bytes(x as u64).to_string() } else { format!("{x}") };
+    let value = alone(finding);
+    match (finding.low, finding.high) {
+        (Some(low), Some(high)) if low < high => {
+            let level = finding.level.map_or(String::new(), |l| format!(" at {:.0} %", l * 100.0));
+            format!("{value} [{} to {}{level}]", amount(finding, low), amount(finding, high))
+        }
+        (None, Some(high)) => format!("{value} [at most {}]", amount(finding, high)),
+        _ => value,
+    }
+}
+
+/// The value without its interval.
+pub(super) fn alone(finding: &Finding) -> String {
     let unit = match finding.unit.as_deref() {
         Some("B") | None => String::new(),
         Some(unit) => format!(" {unit}"),
     };
-    let value = match (&finding.value, finding.number()) {
-        (_, Some(x)) => format!("{}{unit}", show(x)),
+    match (&finding.value, finding.number()) {
+        (_, Some(x)) => format!("{}{unit}", amount(finding, x)),
         (serde_json::Value::Bool(b), _) => if *b { "yes" } else { "no" }.to_owned(),
         (serde_json::Value::Array(list), _) if list.is_empty() => "none".to_owned(),
         (serde_json::Value::Array(list), _) => {
@@ -278,14 +308,6 @@ fn value(finding: &Finding) -> String {
         (serde_json::Value::Object(fields), _) => parts(fields),
         (serde_json::Value::String(text), _) => text.clone(),
         (other, _) => other.to_string(),
-    };
-    match (finding.low, finding.high) {
-        (Some(low), Some(high)) if low < high => {
-            let level = finding.level.map_or(String::new(), |l| format!(" at {:.0} %", l * 100.0));
-            format!("{value} [{} to {}{level}]", show(low), show(high))
-        }
-        (None, Some(high)) => format!("{value} [at most {}]", show(high)),
-        _ => value,
     }
 }
 

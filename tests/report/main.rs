@@ -46,10 +46,33 @@ fn recorded_of<T: serde::de::DeserializeOwned>(schema: &str) -> Vec<T> {
     all
 }
 
+/// What stands in elements that a browser does not read as markup, in their order, and the page without it.
+fn taken_apart(page: &str) -> (Vec<&str>, String) {
+    let (mut raw, mut markup, mut rest) = (Vec::new(), String::new(), page);
+    while let Some(at) = ["<script", "<style"].iter().filter_map(|tag| rest.find(tag)).min() {
+        let name = if rest[at..].starts_with("<script") { "script" } else { "style" };
+        let from = at + rest[at..].find('>').expect("a tag ends") + 1;
+        let to = from + rest[from..].find(&format!("</{name}>")).expect("an element ends");
+        raw.push(&rest[from..to]);
+        markup.push_str(&rest[..from]);
+        rest = &rest[to..];
+        let end = rest.find('>').unwrap() + 1;
+        markup.push_str(&rest[..end]);
+        rest = &rest[end..];
+    }
+    (raw, markup + rest)
+}
+
+/// The data of the page's plots.
+fn plots(page: &str) -> serde_json::Value {
+    serde_json::from_str(taken_apart(page).0[1]).unwrap()
+}
+
 /// Every tag is closed in its order, and what stands in a tag are a name and quoted attributes.
 #[track_caller]
 fn well_formed(page: &str) {
     let mut open: Vec<&str> = Vec::new();
+    let (_, page) = taken_apart(page);
     let mut rest = page.strip_prefix("<!doctype html>\n").expect("a page begins with its kind");
     while let Some(at) = rest.find('<') {
         let end = rest[at..].find('>').map(|end| at + end).expect("a tag ends");
@@ -60,7 +83,7 @@ fn well_formed(page: &str) {
         assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "no tag: {context}");
         if tag.starts_with('/') {
             assert_eq!(open.pop(), Some(name), "closed out of order: {context}");
-        } else if !tag.ends_with('/') && !["meta", "br"].contains(&name) {
+        } else if !tag.ends_with('/') && !["meta", "br", "input"].contains(&name) {
             open.push(name);
         }
     }
@@ -73,11 +96,20 @@ fn well_formed(page: &str) {
     }
 }
 
-/// A page asks for nothing from elsewhere and runs nothing.
+/// A page asks for nothing from elsewhere, and runs its own two scripts, which its policy names, and nothing else.
 #[track_caller]
 fn self_contained(page: &str) {
-    let page = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
-    for word in ["http", "<script", "<link", "<iframe", "src=", "url(", "@import", "javascript:", " onload"] {
-        assert!(!page.contains(word), "{word}");
+    let (raw, markup) = taken_apart(page);
+    assert_eq!(raw.len(), 4, "style, data, and two scripts");
+    assert!(!raw[1].contains('<'), "data could end their element");
+    let scripts = ["<script type=\"application/json\" id=\"plots\">", "<script>", "<script>"];
+    assert_eq!(markup.matches("<script").count(), scripts.len());
+    assert!(scripts.iter().all(|tag| markup.contains(tag)), "a script with other attributes");
+    assert!(raw[2].contains("uPlot") && raw[2].contains("The MIT License"), "uPlot comes with its licence");
+    assert!(!raw[0].contains("url(") && !raw[0].contains("@import"), "the style asks for more");
+    assert!(markup.contains("content=\"default-src &#x27;none&#x27;; script-src &#x27;sha256-"), "{markup:.400}");
+    let markup = markup.replace("xmlns=\"http://www.w3.org/2000/svg\"", "").replace("http-equiv", "");
+    for word in ["http", "<link", "<iframe", "src=", "url(", "@import", "javascript:", " onload"] {
+        assert!(!markup.contains(word), "{word}");
     }
 }

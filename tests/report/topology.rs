@@ -1,6 +1,10 @@
 //! Reports of a discovery.
 
+use gpu_strata::evidence::Evidence;
+use gpu_strata::experiment::{Experiment, Kernel, LoadPath};
+use gpu_strata::samples::Samples;
 use gpu_strata::topology::{Element, ElementName, Latency, SCHEMA, Topology};
+use gpu_strata::units::Bytes;
 use serde_json::json;
 
 use super::*;
@@ -37,6 +41,37 @@ fn small(device: &str, simulated: bool) -> Topology {
     }
 }
 
+/// What the latency of [`small`] rests on.
+fn evidence() -> Evidence {
+    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(64), Bytes(32));
+    let samples = Samples { latencies: vec![32, 300], ..Samples::default() };
+    Evidence::from_iter([(1, chase, std::rc::Rc::new(Ok(samples)))])
+}
+
+#[test]
+fn a_finding_has_its_evidence_in_the_page() {
+    let page = report::html(&small("Tesla K20c", false), &evidence()).unwrap();
+    assert_eq!(page.matches("<summary>evidence: experiment 1</summary>").count(), 1, "only the latency cites it");
+    let plots = plots(&page);
+    assert_eq!(plots.as_array().unwrap().len(), 2, "the staircase, and the loads of experiment 1");
+    assert_eq!(plots[1]["series"][0]["y"], json!([32, 300]));
+    let none = report::html(&small("Tesla K20c", false), &Evidence::default()).unwrap();
+    assert!(!none.contains("<summary>evidence"), "{none}");
+}
+
+#[test]
+fn the_tables_sort_by_numbers_in_base_units() {
+    let page = report::html(&small("Tesla K20c", false), &evidence()).unwrap();
+    let summary = page.split("<table class=\"summary sortable\">").nth(1).unwrap();
+    assert!(
+        summary.contains("<td class=\"number\" data-value=\"2048\">2 KiB<br><small>1.938 KiB to 2 KiB</small></td>"),
+        "{summary}"
+    );
+    assert!(summary.contains("<td class=\"number\">?</td>"), "what is unknown has nothing to sort by");
+    let all = page.split("id=\"all-findings\">").nth(1).unwrap();
+    assert!(all.contains("<td class=\"why\" data-value=\"failed: no load came back\">"), "{all}");
+}
+
 /// The results of the committed recordings that are topologies.
 fn recorded() -> Vec<Topology> {
     recorded_of(SCHEMA)
@@ -53,7 +88,7 @@ fn a_small_report_reads_well_as_markdown() {
 #[test]
 fn names_that_mean_mischief_are_text() {
     let topology = small(MISCHIEF, false);
-    let page = report::html(&topology).unwrap();
+    let page = report::html(&topology, &evidence()).unwrap();
     well_formed(&page);
     self_contained(&page);
     assert!(page.contains("<h1>Memory hierarchy of &lt;script&gt;&amp;&quot;</h1>"), "{page}");
@@ -72,7 +107,7 @@ fn a_simulated_result_says_so_before_anything_else() {
     assert!(
         report::markdown(&simulated, Pictures::Embedded).text.starts_with("**SIMULATED: no hardware was measured.**\n")
     );
-    let page = report::html(&simulated).unwrap();
+    let page = report::html(&simulated, &evidence()).unwrap();
     let body = page.split("<body>").nth(1).unwrap().trim_start();
     assert!(
         body.starts_with("<p class=\"simulated\" role=\"note\">SIMULATED: no hardware was measured.</p>"),
@@ -81,7 +116,7 @@ fn a_simulated_result_says_so_before_anything_else() {
     assert!(page.contains("<title>SIMULATED: "));
     let measured = small("Tesla K20c", false);
     assert!(
-        !report::html(&measured).unwrap().contains("SIMULATED")
+        !report::html(&measured, &evidence()).unwrap().contains("SIMULATED")
             && !report::markdown(&measured, Pictures::Embedded).text.contains("SIMULATED")
     );
 }
@@ -89,7 +124,7 @@ fn a_simulated_result_says_so_before_anything_else() {
 #[test]
 fn recorded_results_make_whole_pages() {
     for topology in recorded() {
-        let page = report::html(&topology).unwrap();
+        let page = report::html(&topology, &evidence()).unwrap();
         well_formed(&page);
         self_contained(&page);
         let curves = topology.elements.values().filter(|e| e.staircase.as_ref().is_some_and(Finding::is_known)).count();

@@ -20,7 +20,7 @@ const SLOWEST: u32 = 10;
 /// What instruments the program, as `cargo fuzz` has it.
 const INSTRUMENTATION: [&str; 6] = [
     "-Cpasses=sancov-module",
-    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-level=3",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",

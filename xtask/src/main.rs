@@ -5,6 +5,8 @@
 
 mod assemble;
 mod block_rules;
+mod browser;
+mod browser_test;
 mod check;
 mod circular;
 mod disassemble;
@@ -28,6 +30,7 @@ Usage: cargo xtask check-kernels [--code DIR]... [--recording FILE.strata]...
        cargo xtask repeatability FILE.json FILE.json...
        cargo xtask circular FILE.strata MACHINE
        cargo xtask fuzz [--seconds N] [PARSER]...
+       cargo xtask browser-test FILE.html...
 
 check-kernels
 Assembles every kernel with each ptxas release for every target it knows, and checks the machine code between the clock
@@ -48,7 +51,11 @@ Runs a part of a recording's experiments on a simulated machine (a name, or a fi
 fuzz
 Gives every parser of foreign bytes, or those named, inputs of a fuzzer's making; what breaks one is kept in fuzz/crashes.
 
-  --seconds N       for so long each, 20 if it is not given";
+  --seconds N       for so long each, 20 if it is not given
+
+browser-test
+Opens HTML reports in a headless Chromium (or what the environment variable CHROMIUM names) and uses them as a reader does.
+Where SCREENSHOTS names a folder, pictures go there as base64.";
 
 /// What `check-kernels` is asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -65,6 +72,7 @@ enum Task {
     Evidence(Option<PathBuf>),
     Fuzz(fuzz::Request),
     Repeatability(Vec<PathBuf>),
+    BrowserTest(Vec<PathBuf>),
 }
 
 /// Parses the command line without the program's name. `None` asks for help.
@@ -79,6 +87,7 @@ fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Option<Task>> {
             _ => bail!("circular takes a recording and a machine\n\n{USAGE}"),
         },
         Some("repeatability") => Ok(Some(Task::Repeatability(arguments.map(PathBuf::from).collect()))),
+        Some("browser-test") => Ok(Some(Task::BrowserTest(arguments.map(PathBuf::from).collect()))),
         None | Some("help" | "-h" | "--help") => Ok(None),
         Some(other) => bail!("there is no task `{other}`\n\n{USAGE}"),
     }
@@ -123,6 +132,11 @@ fn run() -> Result<()> {
         Some(Task::Evidence(Some(recording))) => print!("{}", evidence::tables(&recording)?),
         Some(Task::Circular(recording, machine)) => print!("{}", circular::table(&recording, &machine)?),
         Some(Task::Fuzz(request)) => fuzz::fuzz(root, &request)?,
+        Some(Task::BrowserTest(pages)) => {
+            let program = std::env::var("CHROMIUM").unwrap_or("chromium".into());
+            let screenshots = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
+            browser_test::check(&program, &pages, screenshots.as_deref())?;
+        }
         Some(Task::Repeatability(files)) => print!("{}", repeatability::table(&files)?),
     }
     Ok(())
@@ -165,6 +179,7 @@ mod tests {
         assert!(parse_words("fuzz --seconds x").is_err());
         assert!(parse_words("fuzz --minutes 1").is_err());
         let files = vec![PathBuf::from("a"), PathBuf::from("b")];
+        assert_eq!(parse_words("browser-test a b").unwrap(), Some(Task::BrowserTest(files.clone())));
         assert_eq!(parse_words("repeatability a b").unwrap(), Some(Task::Repeatability(files)));
     }
 }

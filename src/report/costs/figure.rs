@@ -1,8 +1,10 @@
 //! A figure as a table and as a picture.
 
 use crate::characterization::{Axis, Figure, Line, Point};
+use crate::report::plot::{self, Draw, Plot};
 use crate::report::svg::{self, Bar, Bars, Lines, Measure, Numbers, Picture, Series};
 use crate::report::text::by_reason;
+use crate::report::words::printable;
 use crate::units::Bytes;
 
 /// A figure as a table: a row for each line, a column for each place.
@@ -117,6 +119,24 @@ pub(super) fn description(figure: &Figure) -> String {
 /// The picture of a figure: lines, or bars where its places have names; `None` where it cannot be drawn.
 pub(super) fn picture(figure: &Figure) -> Option<Picture> {
     if figure.x.names.is_empty() { lines(figure).picture() } else { bars(figure).picture() }
+}
+
+/// The same for the script of a page, with the range of each point; `None` for bars, which have their numbers written on them.
+pub(super) fn data(figure: &Figure) -> Option<Plot> {
+    let lines = figure.lines.iter().filter(|line| !line.points.is_empty());
+    let series = |line: &Line| {
+        let points = line.points.iter().map(|p| (p.x, [p.value, p.low, p.high]));
+        plot::Series::banded(&line.label, Draw::Line, points)
+    };
+    let series: Vec<plot::Series> = lines.map(series).collect();
+    (figure.x.names.is_empty() && !series.is_empty()).then(|| Plot::Curves {
+        title: printable(&figure.title),
+        choice: String::new(),
+        x: (&axis(&figure.x)).into(),
+        y: (&axis(&figure.y)).into(),
+        series,
+        marks: Vec::new(),
+    })
 }
 
 fn lines(figure: &Figure) -> Lines {

@@ -3,10 +3,11 @@
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::figure::{Grid, description, heading, numbers, picture};
+use super::figure::{Grid, data, description, heading, numbers, picture};
 use super::{title, unanswered};
 use crate::characterization::{Characterization, Figure, Part, PartName};
 use crate::report::page::{self, Beginning, texts};
+use crate::report::plot::Store;
 use crate::report::words::{NO_PICTURE, printable};
 
 /// The whole report.
@@ -21,12 +22,13 @@ pub fn html(answer: &Characterization) -> Result<String, minijinja::Error> {
         run: &answer.run,
         replayed_from: answer.replayed_from.as_deref(),
     };
-    let chapters: Value = answer.parts.iter().map(|(name, part)| chapter(*name, part)).collect();
-    page::render("costs.html", &beginning, context! { chapters => chapters })
+    let mut store = Store::default();
+    let chapters: Vec<Value> = answer.parts.iter().map(|(name, part)| chapter(*name, part, &mut store)).collect();
+    page::render("costs.html", &beginning, &store, context! { chapters => chapters })
 }
 
 /// The section of a part.
-fn chapter(name: PartName, part: &Part) -> Value {
+fn chapter(name: PartName, part: &Part, store: &mut Store) -> Value {
     let missing: Vec<String> = part.figures.iter().flat_map(missing).collect();
     context! {
         key => name.key(),
@@ -35,8 +37,8 @@ fn chapter(name: PartName, part: &Part) -> Value {
         unanswered => printable(&unanswered(part).unwrap_or_default()),
         meaning => texts(&part.meaning),
         missing => texts(&missing),
-        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name, finding, None)).collect::<Value>(),
-        figures => part.figures.iter().map(drawn).collect::<Value>(),
+        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name, finding, None, None)).collect::<Value>(),
+        figures => part.figures.iter().map(|figure| drawn(figure, store)).collect::<Vec<Value>>(),
     }
 }
 
@@ -44,9 +46,10 @@ fn missing(figure: &Figure) -> Vec<String> {
     Grid::of(figure).missing().into_iter().map(|line| format!("{}: {line}", figure.title)).collect()
 }
 
-fn drawn(figure: &Figure) -> Value {
+fn drawn(figure: &Figure, store: &mut Store) -> Value {
     let picture = picture(figure);
     let instead = if picture.is_some() { "" } else { NO_PICTURE };
     let words = format!("{}. {}", heading(&figure.y), description(figure));
-    page::figure(picture.as_ref(), &figure.title, [&words, instead], &numbers(figure))
+    let plot = data(figure).and_then(|plot| store.keep(&plot));
+    page::figure((picture.as_ref(), plot), &figure.title, [&words, instead], &numbers(figure), None)
 }

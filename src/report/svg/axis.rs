@@ -8,7 +8,8 @@ use crate::units::Bytes;
 const CLOSEST: f64 = 1e-12;
 
 /// How the numbers of an axis are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(in crate::report) enum Measure {
     /// Bytes, in binary units; round numbers are powers of two.
     Bytes,

@@ -48,6 +48,12 @@ pub(super) const fn style() -> &'static str {
     STYLE
 }
 
+/// The colours of series as properties `--series-0`… of a page, for what its script draws.
+pub(super) fn colours() -> String {
+    let properties = COLOURS.iter().enumerate().map(|(i, colour)| format!("--series-{i}: {colour}; "));
+    format!(":root {{ {}}}\n", properties.collect::<String>())
+}
+
 /// A finished picture.
 pub(super) struct Picture {
     title: String,

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# The HTML reports of every recording and of a simulated machine in a headless Chromium: see xtask/src/browser_test.rs.
+# Installs Debian's chromium if there is none. STRATA names the binary (default: that of a release build, made here).
+# With SCREENSHOTS=DIR, pictures of the pages go there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+fi
+if [[ -z ${STRATA:-} ]]; then
+    cargo build --release --locked
+    STRATA=${CARGO_TARGET_DIR:-target}/release/strata
+fi
+
+pages=$(mktemp -d)
+trap 'rm -rf "$pages"' EXIT
+for recording in recordings/*.strata; do
+    # What experiments alone cannot answer is warned of, which is another test's matter.
+    "$STRATA" replay "$recording" --format html --output "$pages/$(basename "$recording" .strata).html" 2>/dev/null
+done
+"$STRATA" discover --device sim:k20c --effort quick --quiet --format html --output "$pages/sim-k20c.html"
+
+limit=$((3 * 1000 * 1000))
+for page in "$pages"/*.html; do
+    size=$(stat --format=%s "$page")
+    if ((size >= limit)); then
+        echo "error: $(basename "$page") has $size bytes, not less than $limit" >&2
+        exit 1
+    fi
+done
+if [[ -n ${SCREENSHOTS:-} ]]; then
+    mkdir -p "$SCREENSHOTS"
+fi
+cargo xtask browser-test "$pages"/*.html
+for picture in "${SCREENSHOTS:-$pages}"/*.png.base64; do
+    [[ -e $picture ]] && base64 -d "$picture" >"${picture%.base64}" && rm "$picture"
+done
+exit 0
