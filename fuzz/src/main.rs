@@ -5,7 +5,7 @@ mod parsers;
 
 use std::sync::LazyLock;
 
-static PARSER: LazyLock<fn(&[u8])> = LazyLock::new(|| {
+static PARSER: LazyLock<parsers::Parser> = LazyLock::new(|| {
     let name = std::env::var("STRATA_PARSER").unwrap_or_default();
     let found = parsers::ALL.into_iter().find(|(known, _)| *known == name);
     let names: Vec<&str> = parsers::ALL.into_iter().map(|(known, _)| known).collect();

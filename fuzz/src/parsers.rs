@@ -14,8 +14,11 @@ use gpu_strata::report;
 use gpu_strata::topology::Topology;
 use gpu_strata::{characterize, compare, discover};
 
+/// A parser: what it makes of the bytes is of no interest.
+pub type Parser = fn(&[u8]);
+
 /// The parsers by name.
-pub const ALL: [(&str, fn(&[u8])); 8] = [
+pub const ALL: [(&str, Parser); 8] = [
     ("machine", machine),
     ("ptx", ptx_text),
     ("recording", recording),

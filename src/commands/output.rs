@@ -70,9 +70,10 @@ impl Destination {
     /// Reserves the file, if there is to be one, and the folder of its pictures.
     pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
         let path = arguments.output.as_deref();
+        let destination = Destination::at(path)?;
         let illustrated = path.filter(|_| arguments.format == Format::Markdown);
         let figures = illustrated.map(Folder::beside).transpose()?.flatten();
-        Ok(Destination { figures, ..Destination::at(path)? })
+        Ok(Destination { figures, ..destination })
     }
 
     /// Reserves this file; standard output without one.

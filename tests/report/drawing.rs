@@ -227,7 +227,7 @@ fn nothing_is_drawn_of_nothing() {
     let (_, mut topology) = all().remove(0);
     topology.elements.clear();
     assert_eq!(drawn(&topology), None);
-    assert!(!report::html(&topology).unwrap().contains("<svg"));
+    assert!(!report::html(&topology, &gpu_strata::evidence::Evidence::default()).unwrap().contains("<svg"));
 }
 
 /// A topology of these elements.

@@ -153,6 +153,8 @@ const fn instruction(name: ElementName) -> &'static str {
         ElementName::ConstantL1 | ElementName::ConstantUniform => LoadPath::Constant.instruction(),
         ElementName::Shared => LoadPath::Shared.instruction(),
         ElementName::Local => LoadPath::Local.instruction(),
+        // AMD's; nothing here has it.
+        ElementName::ScalarL1 => "s_load_dword",
         _ => "",
     }
 }

@@ -171,6 +171,7 @@ impl<'t> Found<'t> {
             groups.push(Group::Chain(chain));
         }
         groups.extend(alone(ElementName::ConstantUniform, Kind::Path).map(Group::Single));
+        groups.extend(alone(ElementName::ScalarL1, Kind::Constant).map(Group::Single));
         groups
     }
 
