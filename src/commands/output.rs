@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use gpu_strata::characterization::Characterization;
 use gpu_strata::recording::Writer;
 use gpu_strata::report::{self, costs};
@@ -121,12 +121,28 @@ impl Answer {
             (Answer::Topology(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
             (Answer::Topology(answer), Format::Markdown) => Ok(report::markdown(answer)),
             (Answer::Topology(answer), Format::Html) => report::html(answer).map_err(Fault::run),
+            (Answer::Topology(answer), Format::Mt4g) => report::json(&report::mt4g(answer)).map_err(Fault::run),
+            (Answer::Topology(answer), Format::Hwloc) => report::hwloc(answer).map_err(Fault::run),
+            (Answer::Topology(answer), Format::Machine) => Ok(report::machine(answer)),
             (Answer::Characterization(answer), Format::Text) => Ok(costs::text(answer)),
             (Answer::Characterization(answer), Format::Json) => report::json(&**answer).map_err(Fault::run),
             (Answer::Characterization(answer), Format::Markdown) => Ok(costs::markdown(answer)),
             (Answer::Characterization(answer), Format::Html) => costs::html(answer).map_err(Fault::run),
+            (Answer::Characterization(_), Format::Mt4g | Format::Hwloc | Format::Machine) => Err(no_characterization()),
         }
     }
+}
+
+/// Refuses a format that a characterization does not have.
+pub fn check_of_characterization(format: Format) -> Result<(), Fault> {
+    if format.is_of_characterizations() { Ok(()) } else { Err(no_characterization()) }
+}
+
+fn no_characterization() -> Fault {
+    Fault::usage(anyhow!(
+        "--format: mt4g, hwloc and machine describe what memory a GPU has, which a characterization does not ask; of a \
+         characterization there are text, json, markdown and html"
+    ))
 }
 
 /// Prints warnings to standard error.

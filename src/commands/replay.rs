@@ -20,6 +20,9 @@ pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
     let destination = output::Destination::open(&arguments.output)?;
     let recording = Recording::read(&arguments.file).map_err(Fault::usage)?;
     let name = arguments.file.display().to_string();
+    if recording.asked.is_some() {
+        output::check_of_characterization(arguments.output.format)?;
+    }
     let answer = match recording.asked.clone() {
         None => topology(recording, &arguments.only, &name)?,
         Some(suite) => characterization(recording, suite, &arguments.only, &name)?,

@@ -1,12 +1,15 @@
 //! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
-//! around them.
+//! around them. For other programs there are MT4G's keys, hwloc's XML and machine files of the simulator.
 //!
 //! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
 //! report of the run.
 
 pub mod costs;
 mod html;
+mod hwloc;
+mod machine;
 mod markdown;
+mod mt4g;
 mod page;
 mod plots;
 mod small;
@@ -15,7 +18,10 @@ mod text;
 mod words;
 
 pub use html::html;
+pub use hwloc::hwloc;
+pub use machine::machine;
 pub use markdown::markdown;
+pub use mt4g::{Mt4g, mt4g};
 pub use small::{devices, sample_line, timings, utc_now};
 pub use text::text;
 

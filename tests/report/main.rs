@@ -1,7 +1,8 @@
 //! Reports with pictures: complete, self-contained, and safe whatever a recording holds.
 
 mod costs;
-mod schema;
+#[path = "../published/mod.rs"]
+mod published;
 mod topology;
 
 use std::collections::BTreeMap;
