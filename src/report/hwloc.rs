@@ -106,7 +106,7 @@ impl<'t> Page<'t> {
 
     fn document(&mut self) -> std::io::Result<()> {
         self.writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-        self.writer.write_event(Event::DocType(BytesText::new("topology SYSTEM \"hwloc2.dtd\"")))?;
+        self.writer.write_event(Event::DocType(BytesText::from_escaped("topology SYSTEM \"hwloc2.dtd\"")))?;
         self.writer.write_event(Event::Start(BytesStart::new("topology").with_attributes([("version", VERSION)])))?;
         self.machine()?;
         self.writer.write_event(Event::End(BytesEnd::new("topology")))

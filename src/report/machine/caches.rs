@@ -18,9 +18,10 @@ const CONSTANT_LINE: u64 = 64;
 /// the least that were ever measured.
 const CAPACITY: u64 = 16 << 10;
 const CONSTANT_CAPACITY: u64 = 2 << 10;
-/// Sets of a cache of an SM and ways of others, where structure does not show.
+/// Sets of a cache of data of an SM, ways of a constant cache, and most ways of an L2, where structure does not show.
 const SETS: u64 = 4;
-const WAYS: u64 = 16;
+const CONSTANT_WAYS: u64 = 4;
+const L2_WAYS: u64 = 16;
 /// Most partitions of an L2 that a machine may have.
 const MOST_PARTITIONS: u64 = 8;
 /// Size of the pieces in which lines go to the partitions of an L2.
@@ -153,34 +154,39 @@ impl Structure {
         (structure.lines() == lines).then_some(structure)
     }
 
-    /// Where it does not show: few large sets, as a knee that is not sharp suggests of them.
-    fn assumed(found: &Found, element: ElementName, lines: u64, most_sets: u64) -> Self {
-        let sets =
-            (0..=most_sets.ilog2()).rev().map(|bits| 1 << bits).find(|sets| lines.is_multiple_of(*sets)).unwrap_or(1);
+    /// Where it does not show.
+    fn assumed(found: &Found, element: ElementName, lines: u64) -> Self {
+        let constant = [ConstantL1, ConstantL15].contains(&element);
+        let ways =
+            if constant && lines.is_multiple_of(CONSTANT_WAYS) { CONSTANT_WAYS } else { lines / few_sets(lines, SETS) };
         let (replacement, replacement_source) = replacement(found, element);
-        let why = format!("the structure of {element} was not found; {sets} sets and a plain index");
+        let source = assumed(&format!("the structure of {element} was not found"));
         Structure {
-            sets,
-            ways: vec![lines / sets],
+            sets: lines / ways,
+            ways: vec![ways],
             index: "modulo".into_toml(),
             replacement,
-            source: assumed(&why),
+            source,
             replacement_source,
         }
     }
 
     fn put(self, table: &mut Table) {
-        let source = |what: &str| format!("{} ({what})", self.source);
         match self.ways[..] {
             [ways] => {
-                table.put("sets", Sourced::new(self.sets, source("sets")));
-                table.put("ways", Sourced::new(ways, source("ways")));
+                table.put("sets", Sourced::new(self.sets, self.source.clone()));
+                table.put("ways", Sourced::new(ways, self.source.clone()));
             }
-            _ => table.put("set_ways", Sourced::new(self.ways.clone(), source("ways"))),
+            _ => table.put("set_ways", Sourced::new(self.ways.clone(), self.source.clone())),
         }
-        table.put("index", Sourced::new(self.index, format!("{} (index)", self.source)));
+        table.put("index", Sourced::new(self.index, self.source));
         table.put("replacement", Sourced::new(self.replacement, self.replacement_source));
     }
+}
+
+/// The largest power of two up to `most` that divides the lines.
+fn few_sets(lines: u64, most: u64) -> u64 {
+    (0..=most.max(1).ilog2()).rev().map(|bits| 1 << bits).find(|sets| lines.is_multiple_of(*sets)).unwrap_or(1)
 }
 
 /// A number, or a list of them.
@@ -251,10 +257,11 @@ fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     });
     let size = size(found, element, line.value);
     let lines = (size.value / line.value).max(1);
-    let structure = Structure::found(found, element, lines)
-        .unwrap_or_else(|| Structure::assumed(found, element, lines, if constant { 1 << 16 } else { SETS }));
+    let structure =
+        Structure::found(found, element, lines).unwrap_or_else(|| Structure::assumed(found, element, lines));
     table.put("size", size);
-    let configurations = configurations(found, element, &structure, line.value);
+    let is_l1 = group.iter().any(|(element, _)| *element == L1);
+    let configurations = is_l1.then(|| configurations(found, &structure, line.value)).flatten();
     sectors(&mut table, line, sector);
     structure.put(&mut table);
     if let Some(configurations) = configurations {
@@ -280,9 +287,10 @@ fn size(found: &Found, element: ElementName, line: u64) -> Sourced<u64> {
     }
     let bound = found.topology.elements.get(&element).and_then(|e| e.size.as_ref()).and_then(|size| size.low);
     match bound {
-        Some(low) => {
-            Sourced::new(whole(2 * low as u64), assumed(&format!("{element}.size is more than {low} B: twice that")))
-        }
+        Some(low) => Sourced::new(
+            whole((2.0 * low) as u64),
+            assumed(&format!("{element}.size is more than {low} B: twice that")),
+        ),
         None => {
             let size = if element == ConstantL1 { CONSTANT_CAPACITY } else { CAPACITY };
             Sourced::new(whole(size), assumed(&format!("{element}.size was not found")))
@@ -291,24 +299,23 @@ fn size(found: &Found, element: ElementName, line: u64) -> Sourced<u64> {
 }
 
 /// A cache that is smaller where all shared memory is asked for: the first shape and that one.
-fn configurations(found: &Found, element: ElementName, first: &Structure, line: u64) -> Option<Sourced<Value>> {
-    // What the L1 shows holds for the cache, whichever of its paths spoke for its size.
+fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced<Value>> {
     let least = found.known(L1, "least_configuration")?;
     let (size, most) = (least.value["size"].as_u64()?, found.topology.device.shared_per_multiprocessor);
     let (lines, all) = (size / line, first.lines());
     let [ways] = first.ways[..] else { return None };
-    if element == ConstantL1 || element == ConstantL15 || element == Local || lines == 0 || lines >= all {
+    if lines == 0 || lines >= all {
         return None;
     }
     let one = |shared: u64, sets: u64, ways: u64| {
         inline([("shared", shared.into_toml()), ("sets", sets.into_toml()), ("ways", ways.into_toml())])
     };
     // One memory: what the cache has more, shared memory has less.
-    let shared = (most + size).saturating_sub(all * line);
+    let shared = most.saturating_add(size).saturating_sub(all.saturating_mul(line));
     let shape =
         least.value["sets"].as_u64().zip(least.value["ways"].as_u64()).filter(|(sets, ways)| sets * ways == lines);
     let (sets, ways_left) = shape.unwrap_or_else(|| {
-        let sets = (0..=first.sets.ilog2()).rev().map(|bits| 1 << bits).find(|s| lines.is_multiple_of(*s)).unwrap_or(1);
+        let sets = few_sets(lines, first.sets);
         (sets, lines / sets)
     });
     let mut second = one(most, sets, ways_left);
@@ -346,7 +353,7 @@ fn l2(found: &Found) -> Table {
         None => (facts.l2_size / parts, found.driver("L2 size; the usable one was not found")),
     };
     let lines = (each / line.value).max(1);
-    let ways = (1..=WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
+    let ways = (1..=L2_WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
     table.put("size", Sourced::new(lines * line.value * parts, source));
     sectors(&mut table, line, found.whole(L2, "fetch_granularity"));
     let why = assumed("the structure of the L2 does not show");

@@ -34,11 +34,13 @@ pub(super) struct Found<'t> {
 impl<'t> Found<'t> {
     /// Of this result.
     pub fn new(topology: &'t Topology) -> Self {
-        let run = &topology.run;
-        let from =
-            topology.replayed_from.as_ref().map_or(run.started.clone(), |file| format!("{file}, {}", run.started));
+        let (name, run) = (&topology.device.name, &topology.run);
         let simulated = if run.simulated { "simulated " } else { "" };
-        Found { topology, run: format!("{simulated}{} ({from})", topology.device.name) }
+        let run = match &topology.replayed_from {
+            Some(recording) => format!("{recording} ({simulated}{name})"),
+            None => format!("the run of {} ({simulated}{name})", run.started),
+        };
+        Found { topology, run }
     }
 
     /// A finding that has a value.

@@ -73,8 +73,7 @@ fn device(found: &Found) -> Table {
     let mut table = Table::new("device", "What the driver said of the board.");
     table.put("name", Sourced::new(facts.name.as_str(), found.driver("name")));
     let (major, minor) = facts.compute_capability;
-    table
-        .put("chip", Sourced::new(format!("compute capability {major}.{minor}"), assumed("a driver does not name it")));
+    table.put("chip", Sourced::new("chip not known", assumed("a driver does not name it")));
     table.put("compute_capability", Sourced::new(format!("{major}.{minor}"), found.driver("compute capability")));
     table.put("multiprocessors", driver(facts.multiprocessors.into(), "SMs"));
     if let Some(cores) = facts.cores_per_multiprocessor {

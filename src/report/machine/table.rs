@@ -57,8 +57,9 @@ impl Table {
         if !self.sources.is_empty() {
             text.push_str(&format!("[{}.sources]\n", self.name));
         }
-        for (key, source) in &self.sources {
-            text.push_str(&format!("\"{key}\" = {}\n", Value::String(printable(source))));
+        for keys in self.sources.chunk_by(|(_, one), (_, next)| one == next) {
+            let names: Vec<&str> = keys.iter().map(|(key, _)| key.as_str()).collect();
+            text.push_str(&format!("\"{}\" = {}\n", names.join(", "), Value::String(printable(&keys[0].1))));
         }
         text
     }

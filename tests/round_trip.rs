@@ -1,0 +1,192 @@
+//! The round trip of a machine file: what is discovered, written as a machine and discovered again is equal.
+//!
+//! Equal is: of each attribute that both discoveries know,
+//!
+//! - a number of bytes, lines or anything else that is counted is the same, or lies in the first one's interval;
+//! - cycles are within [`CYCLES`] of the first one's interval, since a machine file has whole ones;
+//! - a list or a name is the same.
+//!
+//! Not compared are attributes that follow from what was not found, and so was assumed: [`follows`].
+//!
+//! Two machines take the trip in every run; with `STRATA_ALL_MACHINES=1` all do, and the recording of a real GPU.
+
+mod published;
+mod sim;
+
+use std::path::Path;
+
+use gpu_strata::discover::{Question, discover};
+use gpu_strata::gpu::sim::machine::{self, Machine};
+use gpu_strata::probe::Effort;
+use gpu_strata::recording::Recording;
+use gpu_strata::report;
+use gpu_strata::topology::{ElementName, Finding, Topology};
+use serde_json::Value;
+
+/// Machines of every run: without a cache for global loads, and with one of its own for each path.
+const ALWAYS: [&str; 2] = ["840m", "k20c"];
+/// The machine that takes the trip with all that a discovery asks by default; the others take it with less.
+const THOROUGH: &str = "a100";
+/// What whole cycles of the levels that a load passes may add up to.
+const CYCLES: f64 = 1.0;
+
+/// Attributes that follow from a cache's structure. Where that was not found a plain one is assumed.
+const OF_STRUCTURE: [&str; 8] =
+    ["thrash_size", "conflicts", "staircase", "sets", "ways", "index", "replacement", "least_configuration"];
+
+/// Whether an attribute of the machine that was written follows from what was not found of the first.
+fn follows(first: &Topology, element: ElementName, attribute: &str) -> bool {
+    let unknown = |attribute| !known(first, element, attribute).is_some_and(Finding::is_known);
+    match attribute {
+        // Where the loads of an L2 go depends on addresses and on the partitions' granule, which nothing shows.
+        "staircase" | "conflicts" | "thrash_size" if element == ElementName::L2 => true,
+        _ => OF_STRUCTURE.contains(&attribute) && (unknown("sets") || unknown("ways")),
+    }
+}
+
+fn known<'t>(topology: &'t Topology, element: ElementName, attribute: &str) -> Option<&'t Finding> {
+    let all = topology.elements.get(&element)?.findings();
+    all.into_iter().find(|(name, finding)| *name == attribute && finding.is_known()).map(|(_, finding)| finding)
+}
+
+/// What differs, and how many attributes were compared.
+fn differences(first: &Topology, second: &Topology) -> (Vec<String>, usize) {
+    let clock = second.run.measured_clock_mhz.map_or(1000.0, |(low, _)| low) / 1e3;
+    let (mut off, mut compared) = (Vec::new(), 0);
+    for (&element, found) in &first.elements {
+        for (attribute, one) in found.findings().into_iter().filter(|(_, finding)| finding.is_known()) {
+            let Some(other) = known(second, element, attribute) else { continue };
+            if follows(first, element, attribute) {
+                continue;
+            }
+            compared += 1;
+            let slack = match one.unit.as_deref() {
+                Some("cycles") => CYCLES,
+                Some("ns") => CYCLES / clock + 0.01,
+                _ => 0.0,
+            };
+            if !equal(one, other, slack) {
+                off.push(format!("{element}.{attribute}: {} became {}", shown(one), shown(other)));
+            }
+        }
+    }
+    (off, compared)
+}
+
+fn equal(one: &Finding, other: &Finding, slack: f64) -> bool {
+    match (one.number(), other.number()) {
+        (Some(a), Some(b)) => {
+            let (low, high) = (one.low.unwrap_or(a).min(a), one.high.unwrap_or(a).max(a));
+            (low - slack..=high + slack).contains(&b)
+        }
+        _ => alike(&one.value, &other.value, slack.max(CYCLES)),
+    }
+}
+
+/// Lists and objects are equal but for cycles, and how many loads a mean is of.
+fn alike(one: &Value, other: &Value, slack: f64) -> bool {
+    match (one, other) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b, slack)),
+        (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, value)| match key.as_str() {
+            "loads" => true,
+            "cycles" | "low" | "high" => {
+                let (a, b) = (value.as_f64(), b.get(key).and_then(Value::as_f64));
+                a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= slack)
+            }
+            _ => b.get(key).is_some_and(|other| alike(value, other, slack)),
+        }),
+        _ => one == other || one.as_f64().is_some_and(|a| other.as_f64() == Some(a)),
+    }
+}
+
+fn shown(finding: &Finding) -> String {
+    match (finding.low, finding.high) {
+        (Some(low), Some(high)) => format!("{:.300} [{low} to {high}]", finding.value.to_string()),
+        _ => format!("{:.300}", finding.value.to_string()),
+    }
+}
+
+/// The machine that is written of a discovery, and what discovery finds of it.
+fn again(first: &Topology, effort: Effort) -> Topology {
+    let text = report::machine(first);
+    let machine = Machine::parse("round trip", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"));
+    sourced(&text);
+    sim::discovery(&machine, effort, 1).topology
+}
+
+/// Every value of every table has a source, which says of which kind it is.
+fn sourced(text: &str) {
+    let table: toml::Table = text.parse().expect("it was parsed before");
+    let mut tables = vec![&table];
+    let mut seen = 0;
+    while let Some(table) = tables.pop() {
+        let sources = table.get("sources").and_then(toml::Value::as_table);
+        for (key, value) in table {
+            let inline = ["index", "replacement", "partitions", "configuration"].contains(&key.as_str());
+            match value {
+                _ if ["sources", "schema", "reported"].contains(&key.as_str()) => {}
+                toml::Value::Table(inner) if !inline => tables.push(inner),
+                toml::Value::Array(all) if !inline && all.iter().all(toml::Value::is_table) => {
+                    tables.extend(all.iter().filter_map(toml::Value::as_table));
+                }
+                _ => {
+                    let source = sources.into_iter().flatten().find(|(keys, _)| keys.split(", ").any(|k| k == key));
+                    let source = source.and_then(|(_, source)| source.as_str()).unwrap_or_default();
+                    let kind = source.split(':').next().unwrap_or_default();
+                    assert!(["measured", "driver", "derived", "assumed"].contains(&kind), "{key}: `{source}`");
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 40, "only {seen} values were seen");
+}
+
+fn takes_the_trip(name: &str, effort: Effort) {
+    let machine = Machine::named(name).expect("it comes with strata");
+    let first = sim::discovery(&machine, effort, 1).topology;
+    published::conforms(&report::json(&first).expect("it can be written"));
+    let second = again(&first, effort);
+    let (off, compared) = differences(&first, &second);
+    assert!(compared > 30, "{name}: only {compared} attributes were compared");
+    assert!(off.is_empty(), "{name}:\n{}", off.join("\n"));
+}
+
+#[test]
+fn machines_are_found_again() {
+    let one = std::env::var("STRATA_MACHINE").ok();
+    let all = std::env::var_os("STRATA_ALL_MACHINES").is_some();
+    let wanted = |name: &str| one.as_deref().map_or(all || ALWAYS.contains(&name), |one| one == name);
+    for name in machine::names().filter(|name| wanted(name)) {
+        takes_the_trip(name, if name == THOROUGH { Effort::Standard } else { Effort::Quick });
+    }
+}
+
+fn recorded() -> Topology {
+    let file = "recordings/2026-11-21-h200.strata";
+    let mut recording = Recording::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("it is committed");
+    let (run, facts) = (recording.run_info(), recording.header.device.clone());
+    let question = Question { only: Vec::new(), effort: Effort::Standard, seed: run.seed };
+    let found = discover(&mut recording, &facts, &question, &mut |_| {});
+    report::assemble(facts, run, found, Some(file))
+}
+
+#[test]
+fn a_recording_of_a_real_gpu_makes_a_machine() {
+    let first = recorded();
+    let text = report::machine(&first);
+    let machine = Machine::parse("h200", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"));
+    sourced(&text);
+    assert!(text.contains("recordings/2026-11-21-h200.strata"), "its values say where they are from");
+    let expected = [
+        ("multiprocessors", machine.spec.device.multiprocessors.get(), 132),
+        ("L1", machine.spec.cache["l1"].size.0, 246_784),
+        ("L2 of one SM", machine.spec.cache["l2"].size.0, 2 * 29_753_344),
+        ("shared memory beside the L1", machine.spec.cache["l1"].configuration[0].shared.0, 8192),
+        ("levels of translation", machine.spec.tlb.len() as u64, 2),
+    ];
+    for (what, found, is) in expected {
+        assert_eq!(found, is, "{what}");
+    }
+    assert!(text.contains("# l1.sets: at 1933 lines"), "what was not found stands in the file");
+}
