@@ -135,7 +135,7 @@ impl<'t> Page<'t> {
         if let Some(recording) = &self.topology.replayed_from {
             self.info("ReplayedFrom", recording)?;
         }
-        self.open("Package", &all, &[("os_index", "0".into())])?;
+        self.open("Package", &all, &[("os_index", "0".into()), ("subtype", "GPU".into())])?;
         let facts = &self.topology.device;
         self.info("GPUVendor", "NVIDIA Corporation")?;
         self.info("GPUModel", &facts.name)?;
@@ -244,13 +244,10 @@ impl<'t> Page<'t> {
         Ok(())
     }
 
-    /// The first-level cache that is drawn: the L1 if global loads are cached there, otherwise one that other loads use.
+    /// The first-level cache that is drawn: the first of which the size is known, since hwloc has no word for an unknown one.
     fn first_level(&self) -> Option<ElementName> {
         let of_data = [ElementName::L1, ElementName::ReadOnly, ElementName::Texture];
-        let sized = of_data.into_iter().find(|name| self.number(*name, "size").is_some());
-        let cached = self.element(ElementName::L1).and_then(|l1| l1.cached.as_ref());
-        let is_cached = cached.is_some_and(|finding| finding.value == Value::Bool(true));
-        if is_cached { Some(ElementName::L1) } else { sized }
+        of_data.into_iter().find(|name| self.number(*name, "size").is_some())
     }
 
     /// SMs by partition of the L2, as far as that is known of all of them.
