@@ -117,10 +117,10 @@ fn a_cache_of_unknown_size_is_not_drawn() {
     let dir = TempDir::new().unwrap();
     let mut topology = gpu("unknown", 4, 1, 1);
     let l1 = topology.elements.get_mut(&ElementName::L1).unwrap();
-    let mut read_only = std::mem::replace(&mut l1.size, Some(Finding::unknown("the search did not converge")));
+    let known = l1.size.replace(Finding::unknown("the search did not converge"));
     let drawing = draw(&written(&dir, &topology), &["--of", "console", "--no-collapse"]);
     assert_eq!((drawing.matches("L1d(").count(), drawing.matches("PU L#").count()), (0, 4), "{drawing}");
-    let element = Element { size: read_only.take(), ..Element::default() };
+    let element = Element { size: known, ..Element::default() };
     topology.elements.insert(ElementName::ReadOnly, element);
     let drawing = draw(&written(&dir, &topology), &["--of", "console", "--no-collapse"]);
     assert_eq!(drawing.matches("L1d(Read-only)").count(), 4, "{drawing}");
