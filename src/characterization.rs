@@ -253,10 +253,12 @@ pub struct Part {
     pub unanswered: Option<Finding>,
 }
 
-/// The whole answer.
+/// The whole answer. Within version 1 keys may be added, so that a reader passes over those that it does not know; none is
+/// taken away and none changes its meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Characterization {
-    /// Always [`SCHEMA`].
+    /// Name and version of the format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// What the driver says of the device.
     pub device: DeviceFacts,

@@ -71,6 +71,19 @@ pub enum Format {
     Markdown,
     /// The report with pictures, as one page for a browser
     Html,
+    /// JSON with the keys of MT4G's results, of a discovery
+    Mt4g,
+    /// XML that hwloc's `lstopo -i` draws, of a discovery
+    Hwloc,
+    /// A machine that `--device sim:FILE.toml` simulates, of a discovery
+    Machine,
+}
+
+impl Format {
+    /// Whether a characterization has it; a discovery has all.
+    pub const fn is_of_characterizations(self) -> bool {
+        matches!(self, Format::Text | Format::Json | Format::Markdown | Format::Html)
+    }
 }
 
 /// The results that there are.

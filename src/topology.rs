@@ -30,6 +30,8 @@ pub enum Provenance {
 
 /// One attribute of one element: a value with its interval and source, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("if" = { "properties": { "value": { "type": "null" } } }))]
+#[schemars(extend("then" = { "required": ["reason"] }, "else" = { "required": ["source", "method"] }))]
 pub struct Finding {
     /// Number, text, list or object; null when unknown.
     pub value: Value,
@@ -44,6 +46,7 @@ pub struct Finding {
     pub high: Option<f64>,
     /// Confidence level of the interval; absent where the interval is the observed range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub level: Option<f64>,
     /// Where the value is from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -487,10 +490,12 @@ pub struct RunInfo {
     pub warnings: Vec<String>,
 }
 
-/// The whole answer.
+/// The whole answer. Within version 1 keys may be added, so that a reader passes over those that it does not know; none is
+/// taken away and none changes its meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Topology {
-    /// Always [`SCHEMA`].
+    /// Name and version of the format.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// What the driver says of the device.
     pub device: DeviceFacts,

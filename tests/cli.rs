@@ -1,5 +1,7 @@
 //! The command as its users meet it: help, bad input, files that cannot be written, a pipe that closes.
 
+mod published;
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,11 @@ fn recording() -> PathBuf {
     all.retain(|p| p.extension().is_some_and(|e| e == "strata") && p.with_extension("txt").exists());
     all.sort();
     all.remove(0)
+}
+
+/// A recorded characterization of a real GPU.
+fn characterization() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/2026-11-22-h200-characterize.strata")
 }
 
 /// Bad usage or input: status 2, nothing on standard output, and these words on standard error.
@@ -304,31 +311,21 @@ fn only_names_what_is_reported() {
 }
 
 #[test]
-fn every_key_of_a_result_is_in_the_schema() {
-    let schema: serde_json::Value = serde_json::from_str(&strata(&["schema"]).stdout).unwrap();
-    let replayed = recording();
-    let result = strata(&["replay", replayed.to_str().unwrap(), "--format", "json"]).stdout;
-    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
-    let known = |of: &serde_json::Value| of["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let check = |value: &serde_json::Value, of: &serde_json::Value| {
-        for key in value.as_object().unwrap().keys() {
-            assert!(known(of).contains(key), "`{key}` is not in the schema");
-        }
-    };
-    check(&result, &schema);
-    check(&result["device"], &schema["$defs"]["DeviceFacts"]);
-    check(&result["run"], &schema["$defs"]["RunInfo"]);
-    for element in result["elements"].as_object().unwrap().values() {
-        check(element, &schema["$defs"]["Element"]);
-        for (name, finding) in element.as_object().unwrap() {
-            if name != "latency" {
-                check(finding, &schema["$defs"]["Finding"]);
-                assert!(!finding["value"].is_null() || finding["reason"].is_string(), "{name} has neither");
-            }
-        }
+fn a_replay_is_what_the_published_schema_says() {
+    for file in [recording(), characterization()] {
+        published::conforms(&strata(&["replay", file.to_str().unwrap(), "--format", "json"]).stdout);
     }
-    for required in schema["required"].as_array().unwrap() {
-        assert!(result.get(required.as_str().unwrap()).is_some(), "{required} is missing");
+}
+
+#[test]
+fn formats_for_other_programs_are_of_a_discovery() {
+    let (replayed, costs) = (recording(), characterization());
+    let words = [("mt4g", "\"computeCapability\""), ("hwloc", "<!DOCTYPE topology"), ("machine", "strata/machine/1")];
+    for (format, word) in words {
+        assert!(strata(&["replay", replayed.to_str().unwrap(), "--format", format]).stdout.contains(word), "{format}");
+        let of_costs = ["text, json, markdown and html", "characterization"];
+        refused(&["replay", costs.to_str().unwrap(), "--format", format], &of_costs);
+        refused(&["characterize", "--device", "sim:k20c", "--format", format], &of_costs);
     }
 }
 

@@ -8,11 +8,12 @@ use gpu_strata::report;
 
 use super::Fault;
 use super::measuring::{self, Asked, Outcome};
-use super::output::Answer;
+use super::output::{self, Answer};
 use crate::cli::Characterize;
 
 /// Measures what access patterns cost on one GPU.
 pub fn run(arguments: &Characterize, started: Instant) -> Result<ExitCode, Fault> {
+    output::check_of_characterization(arguments.run.output.format)?;
     let (suite, run) = (arguments.suite(), &arguments.run);
     let question = Question { suite: suite.clone(), effort: run.effort, seed: run.seed };
     measuring::run(

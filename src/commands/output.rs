@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use gpu_strata::characterization::Characterization;
 use gpu_strata::evidence::Evidence;
 use gpu_strata::recording::Writer;
@@ -97,6 +97,7 @@ impl Destination {
             }
             Format::Json => self.write(&answer.json()?)?,
             Format::Html => self.write(&answer.html()?)?,
+            Format::Mt4g | Format::Hwloc | Format::Machine => self.write(&answer.exported(format)?)?,
         }
         Ok(if answer.is_partial() { ExitCode::from(4) } else { ExitCode::SUCCESS })
     }
@@ -178,6 +179,28 @@ impl Answer {
             Answer::Characterization(answer) => costs::html(answer).map_err(Fault::run),
         }
     }
+
+    /// In a format of other programs, which only a discovery has.
+    fn exported(&self, format: Format) -> Result<String, Fault> {
+        match (self, format) {
+            (Answer::Topology(answer, _), Format::Hwloc) => report::hwloc(answer).map_err(Fault::run),
+            (Answer::Topology(answer, _), Format::Machine) => Ok(report::machine(answer)),
+            (Answer::Topology(answer, _), _) => report::json(&report::mt4g(answer)).map_err(Fault::run),
+            (Answer::Characterization(_), _) => Err(no_characterization()),
+        }
+    }
+}
+
+/// Refuses a format that a characterization does not have.
+pub fn check_of_characterization(format: Format) -> Result<(), Fault> {
+    if format.is_of_characterizations() { Ok(()) } else { Err(no_characterization()) }
+}
+
+fn no_characterization() -> Fault {
+    Fault::usage(anyhow!(
+        "--format: mt4g, hwloc and machine describe what memory a GPU has, which a characterization does not ask; of a \
+         characterization there are text, json, markdown and html"
+    ))
 }
 
 /// Prints warnings to standard error.

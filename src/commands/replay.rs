@@ -20,6 +20,9 @@ use crate::cli::Replay;
 pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
     let destination = output::Destination::open(&arguments.output)?;
     let answer = answer(&arguments.file, &arguments.only)?;
+    if matches!(answer, Answer::Characterization(_)) {
+        output::check_of_characterization(arguments.output.format)?;
+    }
     output::warn(&answer.run().warnings);
     destination.answer(&answer, arguments.output.format)
 }

@@ -1,5 +1,5 @@
 //! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
-//! around them.
+//! around them. For other programs there are MT4G's keys, hwloc's XML and machine files of the simulator.
 //!
 //! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
 //! report of the run. Only the page for a browser shows the samples, too ([`Evidence`](crate::evidence::Evidence)).
@@ -11,7 +11,10 @@ pub mod costs;
 mod diagram;
 mod evidence;
 mod html;
+mod hwloc;
+mod machine;
 mod markdown;
+mod mt4g;
 mod page;
 mod plot;
 mod plots;
@@ -23,7 +26,10 @@ mod words;
 
 pub use album::{Markdown, PictureFile, Pictures};
 pub use html::html;
+pub use hwloc::hwloc;
+pub use machine::machine;
 pub use markdown::markdown;
+pub use mt4g::{Mt4g, mt4g};
 pub use small::{devices, sample_line, timings, utc_now};
 pub use terminal::Terminal;
 pub use text::text;

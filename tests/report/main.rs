@@ -3,7 +3,8 @@
 mod costs;
 mod drawing;
 mod machines;
-mod schema;
+#[path = "../published/mod.rs"]
+mod published;
 mod snapshots;
 mod topology;
 
