@@ -9,4 +9,4 @@ if ! command -v lstopo-no-graphics >/dev/null; then
     ${sudo} apt-get update --quiet
     ${sudo} apt-get install --quiet --yes --no-install-recommends hwloc-nox
 fi
-STRATA_NEEDS_HWLOC=1 cargo test --release --locked --test hwloc
+STRATA_NEEDS_HWLOC=1 cargo test --locked --test hwloc
