@@ -148,7 +148,7 @@ pub struct Run {
 pub struct Discover {
     /// Elements to report, separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
     /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3
-    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = str::parse::<ElementName>)]
+    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = parse_element)]
     pub only: Vec<ElementName>,
     #[command(flatten)]
     pub run: Run,
@@ -312,6 +312,14 @@ pub struct Export {
     /// Folder for the machine code of the recorded kernels
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub code: Option<PathBuf>,
+}
+
+fn parse_element(text: &str) -> Result<ElementName, String> {
+    let element: ElementName = text.parse()?;
+    if element.is_asked() {
+        return Ok(element);
+    }
+    Err(format!("`{text}` is no element of an NVIDIA GPU; only timings of another tool have it"))
 }
 
 fn parse_threads(text: &str) -> Result<u32, String> {

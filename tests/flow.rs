@@ -64,7 +64,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ),
         ("import", &["imported", "experiment", "samples", "gpu::facts", "topology", "units"]),
         ("reference", &["characterization", "topology"]),
-        ("compare", &["characterization", "gpu::facts", "reference", "topology"]),
+        ("compare", &["characterization", "gpu::facts", "imported", "reference", "topology"]),
         ("export", &["recording", "experiment", "samples", "order", "units"]),
         (
             "report",

@@ -1,6 +1,9 @@
 //! `strata measure`: experiments are data, so any of them can be run again.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,6 +15,7 @@ use gpu_strata::recording::{Header, Recording};
 use gpu_strata::report;
 use gpu_strata::source::Source;
 use gpu_strata::topology::RunInfo;
+use gpu_strata::units::Bytes;
 
 use super::device::Device;
 use super::{Fault, output};
@@ -53,15 +57,28 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) })
 }
 
+/// Largest list of experiments that is read, in bytes: some hundred thousand of them.
+const LONGEST: u64 = 64 << 20;
+
+fn read(path: &Path) -> Result<Vec<u8>, Fault> {
+    let cannot = || format!("cannot read `{}`", path.display());
+    let mut text = Vec::new();
+    let file = File::open(path).with_context(cannot).map_err(Fault::usage)?;
+    file.take(LONGEST + 1).read_to_end(&mut text).with_context(cannot).map_err(Fault::usage)?;
+    if text.len() as u64 > LONGEST {
+        let limit = Bytes(LONGEST);
+        return Err(Fault::usage(anyhow!("`{}` is larger than {limit}; give it in parts", path.display())));
+    }
+    Ok(text)
+}
+
 fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> {
     let all: BTreeMap<u32, Experiment> = if arguments.file.extension().is_some_and(|e| e == "strata") {
         let recording = Recording::read(&arguments.file).map_err(Fault::usage)?;
         recording.entries.iter().map(|e| (e.number, e.experiment.clone())).collect()
     } else {
-        let text = std::fs::read_to_string(&arguments.file)
-            .with_context(|| format!("cannot read `{}`", arguments.file.display()))
-            .map_err(Fault::usage)?;
-        let list: Vec<Experiment> = serde_json::from_str(&text)
+        let text = read(&arguments.file)?;
+        let list: Vec<Experiment> = serde_json::from_slice(&text)
             .with_context(|| format!("`{}` is no JSON list of experiments", arguments.file.display()))
             .map_err(Fault::usage)?;
         (1..).zip(list).collect()

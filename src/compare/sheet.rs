@@ -10,6 +10,7 @@ use super::curve;
 use super::place::{Place, Subject};
 use crate::characterization::{Axis, Characterization, Line, PartName};
 use crate::gpu::DeviceFacts;
+use crate::imported;
 use crate::topology::{ElementName, Finding, RunInfo, Topology};
 
 /// What a side says of a place.
@@ -167,7 +168,10 @@ fn measured(device: &DeviceFacts, run: &RunInfo, name: &str, kind: Kind) -> Side
         uuid: device.uuid.clone(),
         simulated: run.simulated,
         driver: device.driver_version.clone(),
-        made: Some(format!("strata {}, {} effort, seed {}, {}", run.tool_version, run.effort, run.seed, run.started)),
+        made: Some(match imported::tool(&run.backend) {
+            Some(tool) => format!("timings by {tool}, {}, imported by strata {}", run.started, run.tool_version),
+            None => format!("strata {}, {} effort, seed {}, {}", run.tool_version, run.effort, run.seed, run.started),
+        }),
     }
 }
 
