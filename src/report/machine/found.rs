@@ -1,6 +1,11 @@
 //! Findings as values of a machine file, each with its source.
 
+use serde_json::Value;
+
 use crate::topology::{ElementName, Finding, Provenance, Topology};
+
+/// Share of a latency by which its nine tenths may lie apart if a difference to another is to mean something.
+const STEADY: f64 = 0.05;
 
 /// A value and where it is from.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +70,15 @@ impl<'t> Found<'t> {
     pub fn cycles(&self, element: ElementName, attribute: &str, default: u64) -> Sourced<u64> {
         let found = self.whole(element, attribute).filter(|cycles| cycles.value >= 1);
         found.unwrap_or_else(|| Sourced::new(default, assumed(&format!("{element}.{attribute} was not found"))))
+    }
+
+    /// Cycles of loads by this path with the data and translation there, of the latency spectrum, if they are steady.
+    pub fn spectrum(&self, path: &str, data: &str, translation: &str) -> Option<f64> {
+        let rows = self.known(ElementName::TlbL1, "spectrum")?.value.as_array()?;
+        let is_it = |row: &&Value| row["path"] == path && row["data"] == data && row["translation"] == translation;
+        let row = rows.iter().find(is_it)?;
+        let (cycles, low, high) = (row["cycles"].as_f64()?, row["low"].as_f64()?, row["high"].as_f64()?);
+        (high - low <= STEADY * cycles).then_some(cycles)
     }
 
     /// The source of a finding.

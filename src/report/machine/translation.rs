@@ -10,8 +10,6 @@ use crate::topology::ElementName::{self, TlbL1, TlbL2, TlbL3};
 const LEVELS: [(ElementName, &str); 3] = [(TlbL1, "l1"), (TlbL2, "l2"), (TlbL3, "l3")];
 /// Smallest page of a machine file.
 const SMALLEST_PAGE: u64 = 4096;
-/// Share of a latency by which its nine tenths may lie apart if a difference to another is to mean something.
-const STEADY: f64 = 0.05;
 
 /// The tables of all levels that were found.
 pub(super) fn render(found: &Found) -> String {
@@ -87,13 +85,6 @@ fn pages(found: &Found, element: ElementName) -> Option<Pages> {
 
 /// Cycles that a miss of this level takes more where the data is not in the L2, above `known` of it and the levels before.
 fn more_if_uncached(found: &Found, level: &str, known: f64) -> Option<f64> {
-    let rows = found.known(TlbL1, "spectrum")?.value.as_array()?;
-    let cycles = |translation: &str| {
-        let row = rows
-            .iter()
-            .find(|row| row["path"] == "cg" && row["data"] == "memory" && row["translation"] == translation)?;
-        let (cycles, low, high) = (row["cycles"].as_f64()?, row["low"].as_f64()?, row["high"].as_f64()?);
-        (high - low <= STEADY * cycles).then_some(cycles)
-    };
+    let cycles = |translation: &str| found.spectrum("cg", "memory", translation);
     Some(cycles(&format!("{level} miss"))? - cycles("hit")? - known)
 }
