@@ -109,6 +109,9 @@ pub struct Series {
     pub question: Question,
 }
 
+/// Most rows of a series: the largest of MT4G has two thousand, and finding where something grows takes the square of them.
+pub const MOST_ROWS: usize = 1 << 14;
+
 /// Name of the backend in the [`RunInfo`](crate::topology::RunInfo) of timings that MT4G took.
 pub const MT4G: &str = "mt4g";
 

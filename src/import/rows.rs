@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, Read};
 
+use crate::imported::MOST_ROWS;
+
 /// Longest line that is read, in bytes: a hundred times the longest that MT4G writes (512 values).
 pub const MAX_LINE: u64 = 256 << 10;
 /// Most values of a file: MT4G's largest holds a quarter of a million.
@@ -46,6 +48,9 @@ pub fn rows(mut input: impl BufRead, keys: usize) -> Result<Vec<Row>, (usize, St
         values += row.latencies.len();
         if values > MAX_VALUES {
             return Err((number, format!("the file holds more than {MAX_VALUES} latencies; it is none of MT4G's")));
+        }
+        if rows.len() == MOST_ROWS {
+            return Err((number, format!("the file has more than {MOST_ROWS} rows; it is none of MT4G's")));
         }
         rows.push(row);
     }
@@ -121,6 +126,7 @@ mod tests {
     fn a_line_without_end_is_not_read_to_its_end() {
         let line = "1,".repeat(MAX_LINE as usize);
         assert!(read(&line, 1).unwrap_err().1.contains("longer than"));
+        assert!(read(&"1,2\n".repeat(MOST_ROWS + 1), 1).unwrap_err().1.contains("rows"));
         assert!(rows(&[0xff, 0xfe, b'\n'][..], 1).unwrap_err().1.contains("no text"));
     }
 }

@@ -11,7 +11,7 @@ mod line;
 
 use super::{Gap, Notebook, Sheet};
 use crate::analysis::robust;
-use crate::imported::{Level, Question, Series};
+use crate::imported::{Level, MOST_ROWS, Question, Series};
 use crate::topology::{Element, ElementName, Finding};
 
 /// Share of the loads of a footprint that fits which may be slow for reasons of their own.
@@ -81,6 +81,9 @@ fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<S
     let sheets = notebook.imported(Series { level, question });
     if sheets.is_empty() {
         return Gap::unknown(format!("the timings have no series for the {} of the {}", question.name(), level.name()));
+    }
+    if sheets.len() > MOST_ROWS {
+        return Gap::unknown(format!("the series has more than the {MOST_ROWS} rows that are looked at"));
     }
     Ok(sheets)
 }
