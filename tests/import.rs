@@ -1,6 +1,8 @@
 //! Timings of another tool: files of our own making in its format, whose caches are known, and, where they lie beside the
 //! checkout, the raw timings of four real GPUs.
 
+mod published;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +93,9 @@ fn report(folder: &Path) -> Value {
     let file = recording.path().join("imported.strata");
     strata().args(["import", "mt4g"]).arg(folder).arg("--output").arg(&file).assert().success();
     let output = strata().arg("replay").arg(&file).args(["--format", "json"]).assert().success();
-    serde_json::from_slice(&output.get_output().stdout).unwrap()
+    let report = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    published::conforms(&report);
+    serde_json::from_str(&report).unwrap()
 }
 
 fn value<'a>(report: &'a Value, element: &str, attribute: &str) -> &'a Value {

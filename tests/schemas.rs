@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use gpu_strata::characterization::{self, Characterization};
+use gpu_strata::compare::{self, Comparison};
 use gpu_strata::report;
 use gpu_strata::topology::{self, Topology};
 use published::{defects, object, path_of};
@@ -30,6 +31,7 @@ fn what_is_published_is_what_is_printed() {
     let printed = [
         (topology::SCHEMA, report::schema::<Topology>().unwrap()),
         (characterization::SCHEMA, report::schema::<Characterization>().unwrap()),
+        (compare::SCHEMA, report::schema::<Comparison>().unwrap()),
     ];
     for (name, now) in printed {
         let path = path_of(name);

@@ -1,6 +1,8 @@
 //! `strata compare` as its users meet it: statuses, the recordings, published values, summaries of MT4G, bad input.
 
 mod hostile;
+#[path = "../published/mod.rs"]
+mod published;
 mod reports;
 
 use std::fs;

@@ -46,7 +46,9 @@ fn beside_reference() -> Comparison {
 fn two_results_read_well() {
     insta::assert_snapshot!("two_text", comparison::text(&pair(), &Terminal::PAPER));
     insta::assert_snapshot!("two_markdown", comparison::markdown(&pair()));
-    insta::assert_snapshot!("two_json", report::json(&pair()).unwrap());
+    let json = report::json(&pair()).unwrap();
+    published::conforms(&json);
+    insta::assert_snapshot!("two_json", json);
 }
 
 #[test]
