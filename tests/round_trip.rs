@@ -28,7 +28,8 @@ use serde_json::Value;
 const ALWAYS: [&str; 2] = ["840m", "k20c"];
 /// Machines of which all that matters is found: their reports are the same, word for word.
 const WHOLE: [&str; 1] = ["k20c"];
-/// The machine that takes the trip with all that a discovery asks by default; the others take it with less.
+/// The machine that takes the trip with all that a discovery asks by default; the others take it with less. With one allocation,
+/// which is what quick effort has, its hashed L1 shows the capacity of one place in memory, and that is not the machine's.
 const THOROUGH: &str = "a100";
 /// What whole cycles of the levels that a load passes may add up to.
 const CYCLES: f64 = 1.0;
