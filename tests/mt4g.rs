@@ -78,12 +78,12 @@ fn what_readers_need_is_there() {
     let whole = recorded();
     assert_eq!(missed(&written(&whole)), Vec::<String>::new());
     // Whatever is not known: nothing half there.
-    for name in whole.elements.keys().copied() {
+    for name in whole.elements.keys() {
         let mut less = whole.clone();
-        less.elements.remove(&name);
+        less.elements.remove(name);
         assert_eq!(missed(&written(&less)), Vec::<String>::new(), "without {name}");
         let mut less = whole.clone();
-        less.elements.get_mut(&name).unwrap().size = Some(Finding::unknown("nobody looked"));
+        less.elements.get_mut(name).unwrap().size = Some(Finding::unknown("nobody looked"));
         assert_eq!(missed(&written(&less)), Vec::<String>::new(), "{name} without a size");
     }
 }
