@@ -7,7 +7,7 @@ use minijinja::{Environment, context};
 
 use super::idiom::{self, CONSTANT_SYMBOL};
 use super::{Check, ClockRead, Text, generated};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
+use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{
     CONSTANTS_A_PASS, Counters, From, LOADS_A_PASS, Layout, OPERATIONS_A_PASS, Operand, Pattern, Scope, block_bound,
 };
@@ -46,12 +46,10 @@ pub enum PatternProgram {
 pub const PARAMETERS: [&str; 3] = ["a", "b", "c"];
 
 impl PatternProgram {
-    /// The text for an experiment, if it is a pattern.
-    pub fn of(experiment: &Experiment) -> Option<Self> {
-        let (Kernel::Pattern, Order::Pattern(pattern)) = (experiment.kernel, &experiment.order) else { return None };
-        let pattern = *pattern;
-        let path = experiment.path;
-        Some(match pattern {
+    /// The text for an experiment.
+    pub fn of(run: &PatternRun) -> Self {
+        let PatternRun { pattern, path, .. } = *run;
+        match pattern {
             Pattern::Pairs { .. } => PatternProgram::Pairs(path),
             Pattern::Barriers { scope, .. } => PatternProgram::Barriers(scope),
             Pattern::Reads { width, .. } => PatternProgram::Reads(path, width.0 as u32),
@@ -63,7 +61,7 @@ impl PatternProgram {
             Pattern::Square { layout, .. } => PatternProgram::Square(layout),
             Pattern::Histogram { counters, .. } => PatternProgram::Histogram(counters),
             Pattern::Intensity { from, operations, .. } => PatternProgram::Intensity(from, operations),
-        })
+        }
     }
 
     /// One of each kind that there is a text for, and of those that are generated a short and a long one.
