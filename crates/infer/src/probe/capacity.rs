@@ -16,7 +16,7 @@ use super::spikes::{self, Count, Knee, Spikes};
 use super::{Gap, Notebook, Sheet, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
-use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::experiment::{Chase, LoadPath, Place, Timing};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -69,12 +69,11 @@ impl Search {
         format!("{self:?}")
     }
 
-    fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Experiment {
-        Experiment {
+    fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Chase {
+        Chase {
             warm_laps: 2,
-            allocation,
-            carveout: Some(self.carveout),
-            ..Experiment::chase(Kernel::PerLoad, self.path, footprint, stride)
+            place: Place { allocation, ..Place::carveout(self.carveout) },
+            ..Chase::each_load(self.path, footprint, stride)
         }
     }
 }
@@ -125,7 +124,7 @@ pub struct Rough {
 
 /// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
 /// stays away once in three may be a line that gives way at random.
-fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
+fn counts(sheets: &[Sheet<Chase>], levels: &HitMiss) -> Vec<Count> {
     let mut slow: BTreeMap<u64, (usize, Vec<usize>)> = BTreeMap::new();
     for sheet in sheets {
         let entry = slow.entry(sheet.experiment.footprint.0).or_default();
@@ -141,9 +140,9 @@ fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
 }
 
 /// The largest footprint up to `from` at which no repetition shows more than `base` misses.
-fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 {
-    let grown = |sheet: &&Sheet| levels.misses(sheet.latencies()) as f64 > base;
-    let repeated = |sheet: &&Sheet| {
+fn surely_flat(sheets: &[Sheet<Chase>], levels: &HitMiss, base: f64, from: u64) -> u64 {
+    let grown = |sheet: &&Sheet<Chase>| levels.misses(sheet.latencies()) as f64 > base;
+    let repeated = |sheet: &&Sheet<Chase>| {
         sheets.iter().any(|s| s.experiment.repeat > 0 && s.experiment.footprint == sheet.experiment.footprint)
     };
     let doubted: Vec<u64> = sheets.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
@@ -153,13 +152,13 @@ fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 
 }
 
 /// The same experiment again.
-fn repetitions(of: &Experiment) -> impl Iterator<Item = Experiment> + use<> {
+fn repetitions(of: &Chase) -> impl Iterator<Item = Chase> + use<> {
     let of = of.clone();
-    (1..=REPEATS).map(move |repeat| Experiment { repeat, ..of.clone() })
+    (1..=REPEATS).map(move |repeat| Chase { repeat, ..of.clone() })
 }
 
 /// Whether the misses of a footprint differ from repetition to repetition.
-fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
+fn varies(sheets: &[Sheet<Chase>], levels: &HitMiss, footprint: u64) -> bool {
     let mut misses =
         sheets.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
     let first = misses.next();
@@ -174,11 +173,11 @@ fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
 pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
     notebook.once(&format!("rough {}", search.key()), || {
         let sizes = search::doubling(search.start.0, search.limit.0);
-        let doubling: Vec<Experiment> = sizes
+        let doubling: Vec<Chase> = sizes
             .iter()
             .map(|&size| {
                 let chase = search.chase(Bytes(size), search.sector, 0);
-                Experiment { timed_loads: chase.timed_loads.min(DOUBLING_LOADS), ..chase }
+                Chase { timing: Timing::resident((chase.lap() as u32).min(DOUBLING_LOADS)), ..chase }
             })
             .collect();
         let sheets = notebook.read(&doubling)?;
@@ -205,7 +204,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
         // A quarter of an octave more on the lower side, so that the test's first distribution is filled.
         let wide = Bracket { low: bracket.low - bracket.low / 4, high: bracket.high };
-        let sections: Vec<Experiment> = search::sections(wide, search.sector.0, SECTIONS)
+        let sections: Vec<Chase> = search::sections(wide, search.sector.0, SECTIONS)
             .into_iter()
             .map(|size| search.chase(Bytes(size), search.sector, 0))
             .collect();
@@ -215,7 +214,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             Err(Gap::Unknown(_)) if bracket.high < search.limit.0 => {
                 let beyond = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 2).min(search.limit.0) };
                 let sections = search::sections(beyond, search.sector.0, SECTIONS / 2).into_iter();
-                let chases: Vec<Experiment> =
+                let chases: Vec<Chase> =
                     sections.map(|size| search.chase(Bytes(size), search.sector, 0)).collect();
                 sweep.extend(notebook.read(&chases)?);
                 test(&sweep)?
@@ -230,20 +229,20 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             high: Bytes(knee.growth.first_grown),
             levels,
             spikes,
-            change_point: tested.0,
+            change_point: tested.0.footprint,
             ks: tested.1,
         })
     })
 }
 
-/// The thesis' chapter 3.3: reduce, estimate, test. Gives the footprint before the change and the test's two numbers.
-pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Gap> {
+/// The thesis' chapter 3.3: reduce, estimate, test. Gives the last experiment before the change and the test's two numbers.
+pub(super) fn test<E>(sweep: &[Sheet<E>]) -> Result<(&E, (f64, f64)), Gap> {
     let vectors: Vec<&[u32]> = sweep.iter().map(Sheet::latencies).collect();
     let distances: Vec<f64> = reduction::reduce(&vectors).iter().map(|r| r.distance).collect();
     let Some(change) = change_point::change_point(&distances) else {
         return Gap::unknown("the latency vectors of all footprints are alike");
     };
-    let pooled = |sheets: &[Sheet]| -> Vec<f64> {
+    let pooled = |sheets: &[Sheet<E>]| -> Vec<f64> {
         sheets.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
     };
     let test = ks::ks_test(&pooled(&sweep[..change.index]), &pooled(&sweep[change.index..]), ALPHA);
@@ -253,7 +252,7 @@ pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Gap> {
             test.statistic, test.critical
         ));
     }
-    Ok((sweep[change.index - 1].experiment.footprint, (test.statistic, test.critical)))
+    Ok((&sweep[change.index - 1].experiment, (test.statistic, test.critical)))
 }
 
 /// The capacity over all allocations.
@@ -328,7 +327,7 @@ fn one_allocation(
         low: rough.low.0.saturating_sub(margin).max(search.start.0 / 2).max(step.0),
         high: (rough.high.0 + margin).min(limit),
     };
-    let mut sweep: Vec<Experiment> = Vec::new();
+    let mut sweep: Vec<Chase> = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let inner = search::sections(bracket, step.0, SECTIONS);
         let ends = [Bytes(bracket.low).round_down(step).0, Bytes(bracket.high).round_up(step).0.min(limit)];
@@ -352,7 +351,7 @@ fn one_allocation(
         if growth.first_grown - growth.last_flat <= step.0 {
             // A line too many may stay unseen by chance: a random victim is missed in a part of the lap that is not timed.
             let ends = [growth.last_flat, growth.first_grown].map(|size| search.chase(Bytes(size), step, allocation));
-            let again: Vec<Experiment> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
+            let again: Vec<Chase> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
             if !again.is_empty() {
                 sweep.extend(again);
                 continue;
@@ -387,8 +386,8 @@ fn finest(
         return Ok(Bytes(growth.last_flat));
     }
     let sizes = (growth.last_flat..=growth.first_grown).step_by(search.sector.0 as usize);
-    let mut chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, allocation)).collect();
-    let excess = |chases: &[Experiment]| -> Result<Vec<(u64, f64)>, Gap> {
+    let mut chases: Vec<Chase> = sizes.map(|s| search.chase(Bytes(s), search.sector, allocation)).collect();
+    let excess = |chases: &[Chase]| -> Result<Vec<(u64, f64)>, Gap> {
         let counts = counts(&notebook.read(chases)?, &rough.levels);
         Ok(counts.iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect())
     };
@@ -410,7 +409,7 @@ fn staircase(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) -
     let bracket = Bracket { low: rough.low.0, high: (2 * rough.high.0).min(search.limit.0) };
     let mut sizes = search::sections(bracket, step.0, STAIRS);
     sizes.push(Bytes(bracket.high).round_down(step).0);
-    let chases: Vec<Experiment> = sizes.into_iter().map(|s| search.chase(Bytes(s), step, 0)).collect();
+    let chases: Vec<Chase> = sizes.into_iter().map(|s| search.chase(Bytes(s), step, 0)).collect();
     let mut stairs: Vec<(u64, f64)> = notebook
         .read(&chases)?
         .iter()

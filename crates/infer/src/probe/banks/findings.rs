@@ -6,7 +6,7 @@ use super::super::latency::{LEVEL, RESAMPLES};
 use super::{Curve, Geometry, WORD, curve_of, geometry, scale, second_choice, strided};
 use crate::analysis::{bootstrap, robust};
 use crate::probe::{Gap, Notebook};
-use strata_model::experiment::{WARP, WARP_ACCESSES};
+use strata_model::experiment::{WARP, AccessWidth};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -70,7 +70,7 @@ pub fn modes(notebook: &Notebook) -> Result<Finding, Gap> {
     let changed = if widths.len() > 1 { "changes them" } else { "changes nothing" };
     Ok(Finding::measured(widths, method)
         .unit("B")
-        .note(format!("unasked {}; asking for {asked} {changed}", turns(&own))))
+        .note(format!("unasked {}; asking for {} {changed}", turns(&own), asked.bytes())))
 }
 
 /// Whether lanes of one word cost no more than one.
@@ -184,7 +184,7 @@ pub fn conflict_cycles(notebook: &Notebook) -> Result<Finding, Gap> {
 /// The curves that there are, with the width of the pieces that go to the banks in turn where that can be chosen.
 fn curves(notebook: &Notebook) -> Result<Vec<(Option<u64>, Curve)>, Gap> {
     // All are asked for before any is missed.
-    let own: Vec<Result<Curve, Gap>> = WARP_ACCESSES.into_iter().map(|width| curve_of(notebook, width, None)).collect();
+    let own: Vec<Result<Curve, Gap>> = AccessWidth::ALL.into_iter().map(|width| curve_of(notebook, width, None)).collect();
     let second = second_choice(notebook)?;
     // A driver that takes no request has but one choice.
     let other =
@@ -216,7 +216,7 @@ pub fn curve(notebook: &Notebook) -> Result<Finding, Gap> {
             let ways = slope.map(|slope| 1.0 + (point.cycles - base) / slope);
             let whole = ways.filter(|w| (w - w.round()).abs() <= WHOLE && *w >= 0.5).map(|w| w.round() as u64);
             let mut row = Map::new();
-            row.insert("width".into(), json!(curve.width.0));
+            row.insert("width".into(), json!(curve.width.bytes().0));
             row.insert("stride".into(), json!(point.stride));
             row.insert("cycles".into(), json!(round(point.cycles)));
             row.insert("ways".into(), json!(whole));
@@ -250,9 +250,9 @@ pub fn padding(notebook: &Notebook) -> Result<Finding, Gap> {
         let tried: Vec<(u32, f64)> =
             curve.points.iter().filter(|p| p.stride >= side).map(|p| (p.stride - side, p.cycles)).collect();
         let least = tried.iter().find(|(_, cycles)| *cycles <= free);
-        let words = least.map(|(elements, _)| u64::from(*elements) * curve.width.0 / WORD.0);
+        let words = least.map(|(elements, _)| u64::from(*elements) * curve.width.bytes().0 / WORD.bytes().0);
         let mut row = Map::new();
-        row.insert("width".into(), json!(curve.width.0));
+        row.insert("width".into(), json!(curve.width.bytes().0));
         row.insert("words".into(), json!(words));
         let in_mode = mode.map_or(String::new(), |mode| format!(" with banks of {}", Bytes(mode)));
         if let Some(mode) = mode {
@@ -261,17 +261,17 @@ pub fn padding(notebook: &Notebook) -> Result<Finding, Gap> {
         rows.push(Value::Object(row));
         let without = tried.first().map_or(0.0, |t| t.1);
         notes.push(match (words, least) {
-            (Some(0), _) => format!("{} B{in_mode}: none needed", curve.width.0),
+            (Some(0), _) => format!("{} B{in_mode}: none needed", curve.width.bytes().0),
             (Some(_), Some((_, with))) => {
-                format!("{} B{in_mode}: {without:.0} cycles without, {with:.0} with", curve.width.0)
+                format!("{} B{in_mode}: {without:.0} cycles without, {with:.0} with", curve.width.bytes().0)
             }
             _ => {
                 let best = tried.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, without));
                 format!(
                     "{} B{in_mode}: {without:.0} cycles without, no fewer than {:.0} (with {} words) of {:.0}",
-                    curve.width.0,
+                    curve.width.bytes().0,
                     best.1,
-                    u64::from(best.0) * curve.width.0 / WORD.0,
+                    u64::from(best.0) * curve.width.bytes().0 / WORD.bytes().0,
                     curve.free()
                 )
             }

@@ -5,7 +5,7 @@ use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, Sheet, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
-use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::experiment::{Chase, LoadPath};
 use strata_model::topology::{Element, Finding, Latency};
 use strata_model::units::Bytes;
 
@@ -80,8 +80,7 @@ fn l15_start(notebook: &Notebook) -> Result<Bytes, Gap> {
 /// the first one fetches, so that every load misses there.
 fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let (start, sector) = (l15_start(notebook)?, sector(notebook)?.granularity);
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::Constant, start, sector);
-    let mut wanted = vec![Experiment { warm_laps: 2, ..chase }];
+    let mut wanted = vec![Chase { warm_laps: 2, ..Chase::each_load(LoadPath::Constant, start, sector) }];
     wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
     let sheets = notebook.read(&wanted)?;
     let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();

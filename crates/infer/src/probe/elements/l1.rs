@@ -9,7 +9,7 @@ use super::super::latency::{self, Setting};
 use super::super::{Gap, Notebook, replacement, spectrum, structure};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Element, Finding};
 use strata_model::units::Bytes;
 
@@ -45,14 +45,12 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding, Gap> {
     if footprint.0 < 2 * capacity.highest.0 {
         return Gap::unknown(format!("a chain of {footprint} does not leave an L1 of {}", capacity.highest));
     }
-    let chase = |path| Experiment {
+    let chase = |path| Chase {
         order: Order::Random,
         seed: notebook.seed(23),
-        timed_loads: MISSES,
-        walk: Walk::Straight,
-        alone: true,
-        sm: Some(0),
-        ..Experiment::chase(Kernel::PerLoad, path, footprint, stride)
+        timing: Timing::straight(MISSES),
+        place: Place::alone_on(0),
+        ..Chase::each_load(path, footprint, stride)
     };
     let overhead = |path| latency::overhead(notebook, &Setting::small(path));
     let sheets = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;

@@ -4,7 +4,7 @@ use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, banks, dram, l2, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, small};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Timing};
 use strata_model::topology::{Element, Finding};
 use strata_model::units::Bytes;
 
@@ -45,12 +45,11 @@ pub(super) fn local(notebook: &Notebook) -> Element {
     };
     Element {
         cached: notebook.attribute(|| {
-            let local = Experiment {
+            let local = Chase {
                 order: Order::Random,
                 warm_laps: 2,
-                walk: Walk::Straight,
-                timed_loads: 256,
-                ..Experiment::chase(Kernel::PerLoad, LoadPath::Local, Bytes(512), Bytes(8))
+                timing: Timing::straight(256),
+                ..Chase::each_load(LoadPath::Local, Bytes(512), Bytes(8))
             };
             let sheets = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
             let method = "latency of a small footprint by ld.local against ld.global.cg";
