@@ -18,7 +18,7 @@ pub fn run(arguments: &Import) -> Result<ExitCode, Fault> {
     let import::Import { device, run, measured, files } = imported;
     writer.header(&Header { device: device.clone(), run: run.clone() }).map_err(Fault::run)?;
     let entries: Vec<Entry> =
-        (1..).zip(measured).map(|(number, (what, samples))| Entry::new(number, what, Ok(samples), 0.0)).collect();
+        (1..).zip(measured).map(|(number, (what, samples))| Entry::new(number, what.into(), Ok(samples), 0.0)).collect();
     writer.measured(&entries).map_err(Fault::run)?;
     writer.end(&run).map_err(Fault::run)?;
     output::warn(&run.warnings);

@@ -19,6 +19,9 @@ enum Private {
     Texture(u32),
 }
 
+/// What is measured, each with noise of its own.
+const NAMES: [&str; 6] = ["clock", "lap", "per_load", "per_two_loads", "disturb", "warp"];
+
 /// The caches of one launch.
 pub struct Launch<'m> {
     machine: &'m Machine,
@@ -36,17 +39,22 @@ pub struct Launch<'m> {
 impl<'m> Launch<'m> {
     pub fn new(machine: &'m Machine, experiment: &Experiment) -> Self {
         // Noise differs from one experiment to the next, as on a device, but is the same for the same.
-        let mut seed = experiment.seed ^ u64::from(experiment.repeat) ^ 0x51ed;
-        for part in [experiment.footprint.0, experiment.stride.0, u64::from(experiment.allocation), experiment.lap()] {
+        let (drawn, lap) = experiment.chain().map_or((0, 0), |chain| (chain.seed, chain.lap()));
+        let allocation = experiment.place().map_or(0, |place| place.allocation);
+        let (footprint, stride) = (experiment.footprint(), experiment.stride());
+        let [footprint, stride] = [footprint, stride].map(|bytes| bytes.unwrap_or_default().0);
+        let kernel = NAMES.iter().position(|name| *name == experiment.name()).unwrap_or(0) as u64;
+        let mut seed = drawn ^ u64::from(experiment.repeat()) ^ 0x51ed;
+        for part in [footprint, stride, u64::from(allocation), lap] {
             seed = (seed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         }
-        seed ^= experiment.sm.map_or(0, |sm| u64::from(sm) << 40) ^ experiment.kernel as u64;
+        seed ^= experiment.sm().map_or(0, |sm| u64::from(sm) << 40) ^ kernel;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let flicker = match machine.chaos {
             Chaos::Flicker(most) if rng.random_range(0..3) == 0 => rng.random_range(0.0..most),
             _ => 0.0,
         };
-        let kept = if machine.carveout { 100 - usize::from(experiment.carveout.unwrap_or(0)) } else { 100 };
+        let kept = if machine.carveout { 100 - usize::from(experiment.carveout_percent().unwrap_or(0)) } else { 100 };
         let halves = if machine.far.is_some() { 2 } else { 1 };
         let half = Shape { sets: machine.l2.sets / halves, ..machine.l2 };
         Launch {

@@ -10,7 +10,7 @@ mod launch;
 pub mod machine;
 
 use gpu_strata::discover::{Question, discover};
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
+use gpu_strata::experiment::{Chain, Chase, Disturb, Experiment, LoadPath, Order, Prepare, Timing, Walk};
 use gpu_strata::order;
 use gpu_strata::probe::Effort;
 use gpu_strata::report;
@@ -31,21 +31,22 @@ pub const CONSTANT_LIMIT: Bytes = Bytes::kib(64);
 
 /// Where a chain begins: allocations lie apart, and differ in their lowest bits above a line.
 fn base(experiment: &Experiment) -> u64 {
-    BASE * (u64::from(experiment.allocation) + 1) + u64::from(experiment.allocation) * 4096
+    let allocation = u64::from(experiment.place().map_or(0, |place| place.allocation));
+    BASE * (allocation + 1) + allocation * 4096
 }
 
 /// Brings the L2 into the state that the experiment asks for.
-fn prepare(launch: &mut Launch, experiment: &Experiment, base: u64, offsets: &[u64]) {
-    match experiment.prepare {
+fn prepare(launch: &mut Launch, prepare: Prepare, chain: Chain<'_>, base: u64, offsets: &[u64]) {
+    match prepare {
         Prepare::FlushL2 => {}
         // The chain has just been written, so it is in the L2.
         Prepare::Nothing => offsets.iter().for_each(|o| launch.touch(base + o)),
         Prepare::Fill { passes } => {
             let mut places = offsets.to_vec();
-            if matches!(experiment.order, Order::Scattered { .. }) {
+            if matches!(chain.order, Order::Scattered { .. }) {
                 places.sort_unstable();
             } else {
-                places = (0..experiment.footprint / experiment.stride).map(|k| k * experiment.stride.0).collect();
+                places = (0..chain.footprint / chain.stride).map(|k| k * chain.stride.0).collect();
             }
             for _ in 0..passes {
                 places.iter().for_each(|o| launch.touch(base + o));
@@ -56,57 +57,62 @@ fn prepare(launch: &mut Launch, experiment: &Experiment, base: u64, offsets: &[u
 
 fn answer(machine: &Machine, experiment: &Experiment) -> Result<Samples, Failure> {
     let mut samples = Samples { base: base(experiment), ..Samples::default() };
-    if experiment.kernel == Kernel::Clock {
-        let nanoseconds = u64::from(experiment.timed_loads) * 1000;
-        samples.clocks.push(ClockSpan { cycles: (nanoseconds as f64 * CLOCK_GHZ) as u64, nanoseconds });
-        return Ok(samples);
+    let refused = |reason: &str| Err(Failure::unsupported(reason));
+    let (chain, warm_laps) = match experiment {
+        Experiment::Clock(clock) => {
+            let nanoseconds = u64::from(clock.span_us) * 1000;
+            samples.clocks.push(ClockSpan { cycles: (nanoseconds as f64 * CLOCK_GHZ) as u64, nanoseconds });
+            return Ok(samples);
+        }
+        Experiment::Chase(chase) => (chase.chain(), chase.warm_laps),
+        Experiment::Disturb(disturb) => (disturb.chain(), disturb.warm_laps),
+        Experiment::Warp(_) => return refused("this model has no banks"),
+        Experiment::Pattern(_) | Experiment::Imported(_) => return refused("this model walks chains"),
+    };
+    let path = chain.path;
+    if path == LoadPath::Constant && chain.footprint > CONSTANT_LIMIT {
+        return refused("beyond constant memory");
     }
-    if experiment.path == LoadPath::Constant && experiment.footprint > CONSTANT_LIMIT {
-        return Err(Failure::unsupported("beyond constant memory"));
+    if path == LoadPath::Local && chain.footprint > Bytes::kib(1) {
+        return refused("beyond local memory");
     }
-    if experiment.path == LoadPath::Local && experiment.footprint > Bytes::kib(1) {
-        return Err(Failure::unsupported("beyond local memory"));
-    }
-    if experiment.kernel == Kernel::Warp {
-        return Err(Failure::unsupported("this model has no banks"));
-    }
-    let offsets = order::offsets(experiment);
+    let offsets = order::offsets(chain);
     let lap = offsets.len();
     let at = |i: usize| samples.base + offsets[i % lap];
     let mut launch = Launch::new(machine, experiment);
-    prepare(&mut launch, experiment, samples.base, &offsets);
-    let path = experiment.path;
-    let warm = lap * experiment.warm_laps as usize;
+    prepare(&mut launch, experiment.prepare(), chain, samples.base, &offsets);
+    let warm = lap * warm_laps as usize;
     for i in 0..warm {
         launch.load(path, 0, at(i));
     }
-    let timed = experiment.timed_loads as usize;
-    match experiment.kernel {
-        Kernel::Lap => {
+    match experiment {
+        Experiment::Chase(Chase { timing: Timing::EachLoad { loads, walk }, .. }) => {
+            let first = if *walk == Walk::Resident { 0 } else { warm };
+            samples.latencies =
+                (0..*loads as usize).map(|k| launch.load(path, 0, at(first + k)) + machine.overhead).collect();
+        }
+        Experiment::Chase(Chase { timing: Timing::Laps { loads, rounds }, .. }) => {
             let mut next = warm;
-            for round in 0..2 * experiment.rounds {
-                let loads = experiment.timed_loads << (round & 1);
+            for round in 0..2 * rounds {
+                let loads = loads << (round & 1);
                 let cycles = (0..loads as usize).map(|k| u64::from(launch.load(path, 0, at(next + k)))).sum::<u64>();
                 next += loads as usize;
                 samples.laps.push(Lap { loads, cycles: cycles + 40 });
             }
         }
-        Kernel::PerTwoLoads => {
+        Experiment::Chase(Chase { timing: Timing::EachPair { pairs }, .. }) => {
             let mut pair = |k| launch.load(path, 0, at(warm + 2 * k)) + launch.load(path, 0, at(warm + 2 * k + 1));
-            samples.latencies = (0..timed).map(|k| pair(k) + machine.overhead).collect();
+            samples.latencies = (0..*pairs as usize).map(|k| pair(k) + machine.overhead).collect();
         }
-        Kernel::Disturb => {
-            let partner = experiment.partner.expect("a disturbance has a partner");
+        Experiment::Disturb(Disturb { partner, loads, .. }) => {
             let elements = partner.footprint / partner.stride;
             for k in 0..u64::from(partner.laps) * elements {
                 launch.load(partner.path, partner.thread, (1 << 50) + k % elements * partner.stride.0);
             }
-            samples.latencies = (0..timed).map(|k| launch.load(path, 0, at(k)) + machine.overhead).collect();
+            samples.latencies =
+                (0..*loads as usize).map(|k| launch.load(path, 0, at(k)) + machine.overhead).collect();
         }
-        _ => {
-            let first = if experiment.walk == Walk::Resident { 0 } else { warm };
-            samples.latencies = (0..timed).map(|k| launch.load(path, 0, at(first + k)) + machine.overhead).collect();
-        }
+        _ => unreachable!("only chains are walked"),
     }
     Ok(samples)
 }

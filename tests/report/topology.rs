@@ -1,7 +1,7 @@
 //! Reports of a discovery.
 
 use gpu_strata::evidence::Evidence;
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath};
+use gpu_strata::experiment::{Chase, LoadPath};
 use gpu_strata::samples::Samples;
 use gpu_strata::topology::{Element, ElementName, Latency, SCHEMA, Topology};
 use gpu_strata::units::Bytes;
@@ -43,7 +43,7 @@ fn small(device: &str, simulated: bool) -> Topology {
 
 /// What the latency of [`small`] rests on.
 fn evidence() -> Evidence {
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(64), Bytes(32));
+    let chase = Chase::each_load(LoadPath::GlobalCa, Bytes(64), Bytes(32)).into();
     let samples = Samples { latencies: vec![32, 300], ..Samples::default() };
     Evidence::from_iter([(1, chase, std::rc::Rc::new(Ok(samples)))])
 }
