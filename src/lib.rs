@@ -40,6 +40,7 @@ pub mod characterization;
 pub mod characterize;
 pub mod compare;
 pub mod discover;
+pub mod effort;
 pub mod evidence;
 pub mod experiment;
 pub mod export;

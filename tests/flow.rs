@@ -11,6 +11,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("analysis", &[]),
         ("pattern", &["units"]),
         ("imported", &[]),
+        ("effort", &[]),
         ("experiment", &["imported", "pattern", "units"]),
         ("samples", &[]),
         ("order", &["experiment", "units"]),
@@ -30,6 +31,7 @@ fn allowed() -> BTreeMap<&'static str, &'static [&'static str]> {
             "probe",
             &[
                 "analysis",
+                "effort",
                 "evidence",
                 "experiment",
                 "imported",

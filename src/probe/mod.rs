@@ -11,12 +11,14 @@ pub mod disturb;
 pub mod dram;
 pub mod elements;
 pub mod fetch;
+mod gap;
 pub mod imported;
 pub mod l2;
 mod l2_exact;
 pub mod latency;
 pub mod levels;
 pub mod line;
+mod memo;
 mod notebook;
 pub mod partitions;
 mod replacement;
@@ -26,4 +28,7 @@ mod structure;
 pub mod tlb;
 
 pub use elements::{element, fetch_of};
-pub use notebook::{Effort, Gap, Notebook, Sheet};
+pub use gap::{Gap, Missing, Settle, Unknown, ask_all, ask_each};
+pub use notebook::{Notebook, Sheet};
+
+pub use crate::effort::Effort;
