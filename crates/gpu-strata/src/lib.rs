@@ -31,7 +31,7 @@
 //! [`characterization`] (their answer).
 //!
 //! Two seams: [`gpu::Gpu`] below the bench and [`source::Source`] above it. Nothing above a seam asks what is below.
-//! `tests/flow.rs` fails when an import runs against the picture. The library never prints.
+//! Each box is a crate, so an import against the picture does not compile. The library never prints.
 
 pub use strata_bench as bench;
 pub use strata_bench::session;
