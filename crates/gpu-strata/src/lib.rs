@@ -38,7 +38,7 @@ pub use strata_bench::session;
 pub use strata_infer::{analysis, asking, characterize, discover, probe};
 pub use strata_kernels as kernels;
 pub use strata_model::{
-    characterization, evidence, experiment, imported, order, pattern, samples, source, topology, units,
+    characterization, effort, evidence, experiment, imported, order, pattern, samples, source, topology, units,
 };
 pub use strata_recording as recording;
 pub use strata_report::{compare, export, import, reference, report};
