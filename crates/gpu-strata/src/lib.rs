@@ -56,7 +56,7 @@
 //! [exit status](ErrorClass::exit_status) the `strata` command has for it. Something that cannot be measured is no error: its
 //! finding is unknown and gives the reason.
 //!
-//! The library never prints.
+//! The library never prints. How the code is built, and in which order to read it: ARCHITECTURE.md.
 
 mod answer;
 mod comparison;
