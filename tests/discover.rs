@@ -2,12 +2,12 @@
 
 mod model;
 
-use gpu_strata::experiment::LoadPath;
-use gpu_strata::samples::Failure;
-use gpu_strata::topology::{ElementName, Topology};
 use model::expect::compare;
 use model::machine::{Chaos, Machine};
 use model::{Model, element, finding, topology};
+use strata_model::experiment::LoadPath;
+use strata_model::samples::Failure;
+use strata_model::topology::{ElementName, Topology};
 
 /// Every attribute is as the machine has it; none that can be known is unknown.
 #[track_caller]
@@ -123,9 +123,7 @@ fn what_was_not_recorded_is_unknown_and_no_failure() {
 #[test]
 fn one_kernel_that_fails_leaves_the_others() {
     let broken = |path| {
-        move |e: &gpu_strata::experiment::Experiment| {
-            (e.path() == Some(path)).then(|| Failure::failed("rejected"))
-        }
+        move |e: &strata_model::experiment::Experiment| (e.path() == Some(path)).then(|| Failure::failed("rejected"))
     };
     let topology = Model::refusing(Machine::unified(), broken(LoadPath::Texture)).discover(&[]);
     assert!(topology.is_partial());

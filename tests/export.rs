@@ -3,17 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use gpu_strata::experiment::{
-    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, PatternRun, Place, Prepare, WARP, Warp,
+use strata_gpu::DeviceFacts;
+use strata_model::experiment::{
+    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, PatternRun, Place, Prepare,
+    WARP, Warp,
 };
-use gpu_strata::export;
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::order;
-use gpu_strata::pattern::Pattern;
-use gpu_strata::recording::{Code, Entry, Header, Recording, Writer};
-use gpu_strata::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
-use gpu_strata::topology::RunInfo;
-use gpu_strata::units::Bytes;
+use strata_model::order;
+use strata_model::pattern::Pattern;
+use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
+use strata_model::topology::RunInfo;
+use strata_model::units::Bytes;
+use strata_recording::{Code, Entry, Header, Recording, Writer};
+use strata_report::export;
 
 fn chase() -> Chase {
     Chase { order: Order::Random, seed: 9, ..Chase::each_load(LoadPath::GlobalCa, Bytes(256), Bytes(32)) }
@@ -39,8 +40,14 @@ fn recording(entries: &[Entry]) -> Recording {
 
 fn entries() -> Vec<Entry> {
     let samples = Samples { latencies: (100..112).collect(), sm: 7, base: 0x7f12_3400, ..Samples::default() };
-    let partner =
-        Partner { path: LoadPath::Texture, footprint: Bytes(64), stride: Bytes(4), laps: 2, thread: 32, block_threads: 64 };
+    let partner = Partner {
+        path: LoadPath::Texture,
+        footprint: Bytes(64),
+        stride: Bytes(4),
+        laps: 2,
+        thread: 32,
+        block_threads: 64,
+    };
     let laps = vec![Lap { loads: 8, cycles: 280 }, Lap { loads: 16, cycles: 560 }];
     let clocks = vec![ClockSpan { cycles: 1_980, nanoseconds: 1_000 }];
     let disturb = Disturb {
@@ -60,7 +67,12 @@ fn entries() -> Vec<Entry> {
     vec![
         Entry::new(4, chase().into(), Ok(samples), 0.5),
         Entry::new(5, disturb.into(), Err(Failure::failed("illegal, \"address\"\nat line 2")), 1.0),
-        Entry::new(6, Clock { span_us: 10, sm: 0, repeat: 0 }.into(), Ok(Samples { laps, clocks, ..Samples::default() }), 1.5),
+        Entry::new(
+            6,
+            Clock { span_us: 10, sm: 0, repeat: 0 }.into(),
+            Ok(Samples { laps, clocks, ..Samples::default() }),
+            1.5,
+        ),
         Entry::new(7, warp.into(), Err(Failure::Interrupted), 2.0),
         Entry::new(8, sums(2), Ok(with(program)), 2.5),
         Entry::new(9, sums(3), Ok(with(ProgramFacts { code: None, ..program })), 3.0),

@@ -130,8 +130,12 @@ fn partners() -> impl Strategy<Value = Partner> {
 }
 
 fn places() -> impl Strategy<Value = Place> {
-    any::<(Option<u32>, u32, Option<u8>, bool)>()
-        .prop_map(|(sm, allocation, carveout_percent, alone)| Place { sm, allocation, carveout_percent, alone })
+    any::<(Option<u32>, u32, Option<u8>, bool)>().prop_map(|(sm, allocation, carveout_percent, alone)| Place {
+        sm,
+        allocation,
+        carveout_percent,
+        alone,
+    })
 }
 
 fn timings() -> impl Strategy<Value = Timing> {
@@ -198,7 +202,14 @@ fn runs() -> impl Strategy<Value = PatternRun> {
 fn imported() -> impl Strategy<Value = Imported> {
     let said = || prop::option::of((1..u64::MAX).prop_map(Bytes));
     (series(), paths(), said(), said(), any::<(u32, u32)>()).prop_map(
-        |(series, path, footprint, stride, (loads, repeat))| Imported { series, path, footprint, stride, loads, repeat },
+        |(series, path, footprint, stride, (loads, repeat))| Imported {
+            series,
+            path,
+            footprint,
+            stride,
+            loads,
+            repeat,
+        },
     )
 }
 

@@ -15,7 +15,8 @@ fn what_all_versions_have_stays_as_it_is() {
     let prepares = [Prepare::Nothing, Prepare::FlushL2, Prepare::Fill { passes: 2 }];
     let (path, footprint, stride) = (LoadPath::Local, Bytes(4096), Bytes(64));
     // As a sequence: the names of the fields are no part of the format.
-    let partner = postcard::to_stdvec(&Partner { path, footprint, stride, laps: 4, thread: 5, block_threads: 6 }).unwrap();
+    let partner =
+        postcard::to_stdvec(&Partner { path, footprint, stride, laps: 4, thread: 5, block_threads: 6 }).unwrap();
     // Those that were there when the version was given; later ones stand behind them.
     let paths: [LoadPath; 9] = LoadPath::ALL[..9].try_into().unwrap();
     let elements: [ElementName; 14] = ElementName::ALL[..14].try_into().unwrap();

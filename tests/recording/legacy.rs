@@ -113,7 +113,8 @@ fn old(experiment: &Experiment) -> Old {
             ..Old { carveout: None, ..placed }
         },
         Experiment::Chase(chase) => {
-            let timed = |kernel, timed_loads| Old { kernel, timed_loads, warm_laps: chase.warm_laps, ..chained.clone() };
+            let timed =
+                |kernel, timed_loads| Old { kernel, timed_loads, warm_laps: chase.warm_laps, ..chained.clone() };
             match chase.timing {
                 Timing::EachLoad { loads, walk } => Old { walk, ..timed(Kernel::PerLoad, loads) },
                 Timing::EachPair { pairs } => Old { walk: Walk::Straight, ..timed(Kernel::PerTwoLoads, pairs) },
@@ -210,8 +211,14 @@ fn fields_that_a_kind_did_not_use_make_no_difference() {
 #[test]
 fn what_no_kernel_could_run_is_left_out_and_said() {
     let chase = old(&chase(8, 1));
-    let partner =
-        Partner { path: LoadPath::Local, footprint: Bytes(64), stride: Bytes(4), laps: 1, thread: 1, block_threads: 64 };
+    let partner = Partner {
+        path: LoadPath::Local,
+        footprint: Bytes(64),
+        stride: Bytes(4),
+        laps: 1,
+        thread: 1,
+        block_threads: 64,
+    };
     let warp = old(&Warp::new(AccessWidth::B4, [0; WARP], Bytes(1024), 8).into());
     let lanes = |count, bank_width| AnyOrder::Lanes { offsets: vec![0; count], bank_width };
     let sums = old(&sums());

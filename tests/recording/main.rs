@@ -11,20 +11,20 @@ mod written;
 
 use std::io::{self, Read, Write};
 
-use gpu_strata::characterization::{PartName, Suite};
-use gpu_strata::experiment::{
-    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, LoadPath, Order, Partner, PatternRun, Place, Prepare,
-    Timing, WARP, Walk, Warp,
-};
-use gpu_strata::gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
-use gpu_strata::imported::{Level, Question, Series};
-use gpu_strata::pattern::{Counters, From, Layout, Operand, Pattern, Scope, Walk2d};
-use gpu_strata::recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
-use gpu_strata::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
-use gpu_strata::source::Source;
-use gpu_strata::topology::{ElementName, RunInfo};
-use gpu_strata::units::Bytes;
 use proptest::prelude::*;
+use strata_gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
+use strata_model::characterization::{PartName, Suite};
+use strata_model::experiment::{
+    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, LoadPath, Order, Partner, PatternRun, Place,
+    Prepare, Timing, WARP, Walk, Warp,
+};
+use strata_model::imported::{Level, Question, Series};
+use strata_model::pattern::{Counters, From, Layout, Operand, Pattern, Scope, Walk2d};
+use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
+use strata_model::source::Source;
+use strata_model::topology::{ElementName, RunInfo};
+use strata_model::units::Bytes;
+use strata_recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
 
 fn chase(lap: u64, seed: u64) -> Experiment {
     let chase = Chase::each_load(LoadPath::GlobalCa, Bytes(lap * 32), Bytes(32));
@@ -62,7 +62,12 @@ fn entries() -> Vec<Entry> {
         Entry::new(0, chase(40, 1), Ok(latencies((0..40).map(|i| 35 + 195 * (i % 3) + i).collect())), 1.0),
         Entry::new(1, chase(3, 2), Ok(Samples { laps, ..latencies(vec![35, 230, 70_000]) }), 1.25),
         Entry::new(2, chase(4, 3), Err(Failure::unsupported("no texture, \"here\"")), 1.5),
-        Entry::new(5, Clock { span_us: 10_000, sm: 3, repeat: 0 }.into(), Ok(Samples { clocks, ..Samples::default() }), 2.75),
+        Entry::new(
+            5,
+            Clock { span_us: 10_000, sm: 3, repeat: 0 }.into(),
+            Ok(Samples { clocks, ..Samples::default() }),
+            2.75,
+        ),
         Entry::new(8, sums(), Ok(Samples { program: Some(program), ..latencies(Vec::new()) }), 3.0),
     ]
 }

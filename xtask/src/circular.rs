@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use gpu_strata::analysis::{ks, robust};
-use gpu_strata::bench::Bench;
-use gpu_strata::experiment::{Experiment, LoadPath};
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::recording::Recording;
-use gpu_strata::samples::Samples;
-use gpu_strata::source::Source;
+use strata_bench::Bench;
+use strata_infer::analysis::{ks, robust};
+use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::samples::Samples;
+use strata_model::source::Source;
+use strata_recording::Recording;
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 /// Every so many experiments one is run, so that each kind is there and the table takes a minute.
 const EVERY: usize = 9;
@@ -56,7 +56,8 @@ pub fn table(recording: &Path, machine: &str) -> Result<String> {
         let e = &entry.experiment;
         let prepared = serde_json::to_value(e.prepare())?;
         let state = prepared.as_str().map_or("fill".to_owned(), str::to_owned).replace("nothing", "as written");
-        let kind = kinds.entry(format!("{} | {} | {state}", e.name(), e.path().map_or("", LoadPath::name))).or_default();
+        let kind =
+            kinds.entry(format!("{} | {} | {state}", e.name(), e.path().map_or("", LoadPath::name))).or_default();
         let median = |values: &[f64]| robust::median(values).unwrap_or(0.0);
         kind.medians.push((median(&real), median(&simulated)));
         kind.distances.push(ks::ks_test(&real, &simulated, ALPHA).statistic);

@@ -137,12 +137,7 @@ impl Bench<'_> {
         }
     }
 
-    fn run_jobs(
-        &mut self,
-        function: Function,
-        launch: Launch,
-        prepared: &[Prepared],
-    ) -> Result<Vec<Outcome>> {
+    fn run_jobs(&mut self, function: Function, launch: Launch, prepared: &[Prepared]) -> Result<Vec<Outcome>> {
         let jobs: Vec<(u32, Job)> = prepared.iter().map(|p| (p.sm, p.job())).collect();
         let done = self.take_jobs(function, launch, &jobs)?;
         let transfer = Instant::now();

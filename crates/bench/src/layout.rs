@@ -62,7 +62,9 @@ impl Bench<'_> {
             let placed = plans[i].as_ref().filter(|_| path.is_some_and(chain::needs_memory));
             let placed = placed.and_then(|plan| self.laid_out.get(&plan.key)).copied();
             let texture = match (path, placed) {
-                (Some(LoadPath::Texture), Some(p)) => Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?),
+                (Some(LoadPath::Texture), Some(p)) => {
+                    Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?)
+                }
                 _ => None,
             };
             let partner = match (experiment.partner(), &partner_plans[i]) {
@@ -99,12 +101,12 @@ impl Bench<'_> {
         Ok(prepared)
     }
 
-    /// Makes the first allocation now, of this part of the free memory, so that its address does not depend on what is asked
-    /// first.
-    pub(super) fn reserve(&mut self, (part, of): (u64, u64)) -> Result<()> {
+    /// Makes the allocation of this number now, of this part of the free memory, so that its address does not depend on what
+    /// is asked first.
+    pub(super) fn reserve(&mut self, number: u32, (part, of): (u64, u64)) -> Result<()> {
         let size = Bytes(self.gpu.facts().free_memory / of * part);
-        let arena = Arena::allocate(self.gpu, 0, false, size)?;
-        self.arenas.insert((0, false), arena);
+        let arena = Arena::allocate(self.gpu, number, false, size)?;
+        self.arenas.insert((number, false), arena);
         Ok(())
     }
 

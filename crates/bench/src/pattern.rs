@@ -42,9 +42,7 @@ impl Bench<'_> {
             _ => None,
         };
         let outcome = match (pattern, run.path) {
-            (Pattern::Pairs { .. }, LoadPath::Constant) => {
-                self.constant_pairs(run, pattern, loaded.module, program)
-            }
+            (Pattern::Pairs { .. }, LoadPath::Constant) => self.constant_pairs(run, pattern, loaded.module, program),
             (Pattern::Square { walk, layout, side, loads }, _) => {
                 let square = squares::Square::new(walk, side, loads, run.seed);
                 self.square(run, pattern, loaded.function, layout, &square)

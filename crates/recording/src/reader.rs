@@ -10,7 +10,9 @@ use zstd::zstd_safe::compress_bound;
 use super::experiments::{Kinds, Recorded};
 use super::legacy::Legacy;
 use super::wire::{Block, FRAME, MAGIC, PREAMBLE, Unpacked};
-use super::{Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording, VERSION};
+use super::{
+    Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording, VERSION,
+};
 use strata_model::characterization::Suite;
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
@@ -46,7 +48,16 @@ impl Recording {
         };
         let Content { header, asked, codes, entries, impossible, end, .. } = content;
         let header = header.unwrap_or_default();
-        Ok(Recording { header, asked, codes, entries: Entries::new(entries), impossible, end, cut, bytes: input.offset })
+        Ok(Recording {
+            header,
+            asked,
+            codes,
+            entries: Entries::new(entries),
+            impossible,
+            end,
+            cut,
+            bytes: input.offset,
+        })
     }
 }
 

@@ -144,9 +144,7 @@ impl<E: Recorded> WireEntry<'_, E> {
         };
         let WireEntry { number, kernel_version, at_s, .. } = self;
         Ok(match self.experiment.experiment() {
-            Ok(experiment) => {
-                Unpacked::Entry(Box::new(Entry { number, experiment, kernel_version, outcome, at_s }))
-            }
+            Ok(experiment) => Unpacked::Entry(Box::new(Entry { number, experiment, kernel_version, outcome, at_s })),
             Err(why) => Unpacked::Impossible(number, why),
         })
     }

@@ -53,11 +53,7 @@ pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
         places
     };
     let log2 = |places: &Places| crowded(places.keys().map(|x| *x as f64));
-    let (sms, footprints, strides) = (
-        by(|s| u64::from(s.sm())),
-        by(|s| s.footprint().0),
-        by(|s| s.stride().0),
-    );
+    let (sms, footprints, strides) = (by(|s| u64::from(s.sm())), by(|s| s.footprint().0), by(|s| s.stride().0));
     let (over, axis, places) = if sms.len() >= CURVE {
         (Over::Else, Axis::of("SM"), sms)
     } else if footprints.len() >= CURVE {

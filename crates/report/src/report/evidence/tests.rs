@@ -142,8 +142,14 @@ fn laps_and_partners_have_figures_of_their_own() {
     let series = &drawn[shown.panels[0].plots[0]]["series"][0];
     assert_eq!(points(series), (0..5).map(|sm| (sm, HIT)).collect::<Vec<_>>());
 
-    let partner =
-        Partner { path: LoadPath::Texture, footprint: Bytes(64), stride: Bytes(32), laps: 1, thread: 1, block_threads: 64 };
+    let partner = Partner {
+        path: LoadPath::Texture,
+        footprint: Bytes(64),
+        stride: Bytes(32),
+        laps: 1,
+        thread: 1,
+        block_threads: 64,
+    };
     let disturbed = Disturb::new(LoadPath::GlobalCa, Bytes(1024), Bytes(32), partner);
     let gone = Samples { latencies: vec![MISS; 32], ..Samples::default() };
     let both: [(Experiment, Samples); 2] = [(chase(1024).into(), walked(&chase(1024))), (disturbed.into(), gone)];
