@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::probe::{Gap, Notebook, clock};
+use crate::probe::{Notebook, clock};
 use crate::source::Source;
 
 /// Where a run is.
@@ -77,7 +77,6 @@ impl<'a> Asking<'a> {
         let answers = questions(self, notebook);
         let after = self.stage(notebook, "clock", "clock", clock::after);
         let mut seen = ClockSeen::default();
-        let reason = |gap: &Gap| gap.clone().finding().reason.unwrap_or_default();
         match (&before, &after) {
             (Ok(before), Ok(after)) => {
                 seen.mhz = Some((before.low.min(after.low) * 1e3, before.high.max(after.high) * 1e3));
@@ -85,11 +84,11 @@ impl<'a> Asking<'a> {
             }
             (Ok(before), Err(gap)) => {
                 seen.mhz = Some((before.low * 1e3, before.high * 1e3));
-                seen.warnings.push(format!("the SM clock was not measured again at the end: {}", reason(gap)));
+                seen.warnings.push(format!("the SM clock was not measured again at the end: {}", gap.reason()));
             }
             (Err(gap), _) => seen
                 .warnings
-                .push(format!("the SM clock could not be measured ({}); latencies are in cycles only", reason(gap))),
+                .push(format!("the SM clock could not be measured ({}); latencies are in cycles only", gap.reason())),
         }
         (answers, seen)
     }

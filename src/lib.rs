@@ -35,6 +35,7 @@
 
 pub mod analysis;
 pub mod asking;
+pub mod attribute;
 pub mod bench;
 pub mod characterization;
 pub mod characterize;

@@ -9,13 +9,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::attribute::{Key, Typed, Value};
 use crate::evidence::Evidence;
 use crate::experiment::{Experiment, Kernel, Order};
 use crate::gpu::DeviceFacts;
 use crate::imported::Series;
 use crate::pattern::Pattern;
 use crate::samples::{Failure, Samples};
-use crate::topology::Finding;
+use crate::topology::{Entry, Finding};
 use crate::units::{Bytes, Gigahertz};
 
 /// How much is measured.
@@ -79,7 +80,7 @@ impl Gap {
     }
 
     /// The finding that this is.
-    pub fn finding(self) -> Finding {
+    pub fn finding<T>(self) -> Finding<T> {
         match self {
             Gap::Missing => Finding::unknown("not measured"),
             Gap::Unknown(reason) => Finding::unknown(reason),
@@ -89,6 +90,13 @@ impl Gap {
             }
             Gap::Failed(reason) => Finding::failed(reason),
         }
+    }
+}
+
+impl Gap {
+    /// Why, in words.
+    pub fn reason(&self) -> String {
+        self.clone().finding::<Value>().reason.unwrap_or_default()
     }
 }
 
@@ -256,12 +264,17 @@ impl Notebook {
         self.answers.is_empty()
     }
 
-    /// One attribute: what `infer` says, with the numbers of the experiments that it read, or why it says nothing.
-    pub fn attribute(&self, infer: impl FnOnce() -> Result<Finding, Gap>) -> Option<Finding> {
+    /// One attribute of an element: what `infer` says, with the numbers of the experiments that it read, or why it says nothing.
+    pub fn attribute<T: Typed>(&self, key: Key<T>, infer: impl FnOnce() -> Result<Finding<T>, Gap>) -> Entry {
+        Entry::new(key, self.finding(infer))
+    }
+
+    /// As [`Notebook::attribute`], of what is no attribute of an element.
+    pub fn finding<T>(&self, infer: impl FnOnce() -> Result<Finding<T>, Gap>) -> Finding<T> {
         let outer = std::mem::take(&mut *self.cited.borrow_mut());
         let finding = infer().unwrap_or_else(Gap::finding);
         let cited = std::mem::replace(&mut *self.cited.borrow_mut(), outer);
-        Some(finding.from_experiments(cited))
+        finding.from_experiments(cited)
     }
 
     /// Something that several attributes need, inferred once it can be.
@@ -347,13 +360,11 @@ mod tests {
         let short = Gap::Failed("the samples hold 0 latencies, not 1".into());
         assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), short);
         assert_eq!(notebook.read(&wanted).unwrap_err(), Gap::Failed("broken".into()));
-        let finding = notebook
-            .attribute(|| {
-                let sheets = notebook.read(&[chase(0)])?;
-                Ok(Finding::measured(sheets[0].latencies()[0], "read"))
-            })
-            .unwrap();
-        assert_eq!((finding.number(), finding.experiments), (Some(40.0), vec![7]));
+        let finding = notebook.finding(|| {
+            let sheets = notebook.read(&[chase(0)])?;
+            Ok(Finding::measured(sheets[0].latencies()[0].into(), "read"))
+        });
+        assert_eq!((finding.value, finding.experiments), (Some(40_u64), vec![7]));
         assert!(notebook.take_missing().is_empty());
     }
 
@@ -363,7 +374,7 @@ mod tests {
         notebook.add(3, chase(0), Ok(Samples::default()));
         let infer = || notebook.once("x", || notebook.read(&[chase(0)]).map(|sheets| sheets.len()));
         for _ in 0..2 {
-            let finding = notebook.attribute(|| infer().map(|n| Finding::measured(n, "count"))).unwrap();
+            let finding = notebook.finding(|| infer().map(|n| Finding::measured(n as u64, "count")));
             assert_eq!(finding.experiments, [3]);
         }
     }

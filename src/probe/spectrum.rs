@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use serde_json::json;
 
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
 use super::{Gap, Notebook, tlb};
 use crate::analysis::robust;
+use crate::attribute::{Data, Spectrum, SpectrumRow, Translation};
 use crate::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk, pages_span};
 use crate::order;
 use crate::topology::Finding;
@@ -58,24 +58,6 @@ pub struct L1 {
     pub lines: u64,
     /// Its hits and misses.
     pub levels: HitMiss,
-}
-
-/// What has the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Data {
-    L1,
-    L2,
-    Memory,
-}
-
-impl Data {
-    const fn name(self) -> &'static str {
-        match self {
-            Data::L1 => "l1",
-            Data::L2 => "l2",
-            Data::Memory => "memory",
-        }
-    }
 }
 
 /// What has the data, and how many levels of translation miss.
@@ -245,11 +227,11 @@ fn pattern((data, missed): Meets, levels: usize) -> Option<u32> {
 /// # Errors
 ///
 /// An unknown, if translation is not known, or a failure.
-pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Gap>) -> Result<Finding, Gap> {
+pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Gap>) -> Result<Finding<Spectrum>, Gap> {
     let (l1, unknown) = match l1 {
         Ok(l1) => (l1, None),
         Err(Gap::Missing) => return Err(Gap::Missing),
-        Err(gap) => (None, gap.finding().reason),
+        Err(gap) => (None, Some(gap.reason())),
     };
     let mut trip = trip(notebook, l1.map(|l1| l1.lines))?;
     trip.lacks.extend(unknown.map(|reason| format!("all patterns through the L1, of which {reason}")));
@@ -307,15 +289,20 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Gap>) -> Result<Find
                 continue;
             }
             last = at(0.5);
-            let translation = if meets.1 == 0 { "hit".to_owned() } else { format!("l{} miss", meets.1) };
-            rows.push(json!({
-                "path": path.name(), "pattern": pattern(meets, trip.levels), "data": meets.0.name(),
-                "translation": translation, "cycles": at(0.5), "low": at(0.05), "high": at(0.95), "loads": values.len(),
-            }));
+            rows.push(SpectrumRow {
+                path,
+                pattern: pattern(meets, trip.levels),
+                data: meets.0,
+                translation: if meets.1 == 0 { Translation::Hit } else { Translation::Miss(meets.1 as u32) },
+                cycles: at(0.5),
+                low: Some(at(0.05)),
+                high: Some(at(0.95)),
+                loads: Some(values.len() as u64),
+            });
         }
     }
     let method = format!("one cold chain of {} loads that meets each combination by design", offsets.len());
-    let finding = Finding::measured(rows, method).unit("cycles");
+    let finding = Finding::measured(Spectrum(rows), method).unit("cycles");
     Ok(if trip.lacks.is_empty() { finding } else { finding.note(format!("it lacks {}", trip.lacks.join("; "))) })
 }
 

@@ -22,6 +22,7 @@ mod small;
 mod svg;
 mod terminal;
 mod text;
+mod values;
 mod words;
 
 pub use album::{Markdown, PictureFile, Pictures};

@@ -11,8 +11,12 @@ mod line;
 
 use super::{Gap, Notebook, Sheet};
 use crate::analysis::robust;
+use crate::attribute::{
+    CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE, Value,
+};
 use crate::imported::{Level, MOST_ROWS, Question, Series};
-use crate::topology::{Element, ElementName, Finding};
+use crate::topology::{Element, ElementName, Entry, Finding};
+use crate::units::Bytes;
 
 /// Share of the loads of a footprint that fits which may be slow for reasons of their own.
 const STRAY: f64 = 0.05;
@@ -24,7 +28,7 @@ pub fn elements(notebook: &Notebook) -> Vec<(ElementName, Element)> {
     };
     let levels: Vec<Level> = Level::ALL.into_iter().filter(has).collect();
     // Looking was no citing.
-    let _ = notebook.attribute(|| Gap::unknown(""));
+    let _ = notebook.finding::<Value>(|| Gap::unknown(""));
     levels.into_iter().map(|level| (name(level), element(notebook, level))).collect()
 }
 
@@ -44,36 +48,34 @@ const fn name(level: Level) -> ElementName {
 
 fn element(notebook: &Notebook, level: Level) -> Element {
     let facts = notebook.facts();
-    let stated = |bytes: u64| {
-        (bytes > 0).then(|| Finding::from_driver(bytes, "the summary that came with the timings").unit("B"))
+    let stated = match level {
+        Level::L2 => facts.l2_size,
+        Level::Dram => facts.total_memory,
+        Level::Shared => facts.shared_per_multiprocessor,
+        _ => 0,
     };
-    let nominal_size = match level {
-        Level::L2 => stated(facts.l2_size),
-        Level::Dram => stated(facts.total_memory),
-        Level::Shared => stated(facts.shared_per_multiprocessor),
-        _ => None,
+    let nominal_size = |key| {
+        (stated > 0)
+            .then(|| Entry::new(key, Finding::from_driver(Bytes(stated), "the summary that came with the timings")))
     };
     let latency = latency::latency(notebook, level);
     if matches!(level, Level::Shared | Level::Dram) {
-        return Element { size: nominal_size, latency, ..Element::default() };
+        return Element::from(latency).and(nominal_size(SIZE));
     }
-    let granularity = notebook.attribute(|| fetch::granularity(notebook, level));
-    let step = granularity.as_ref().and_then(Finding::number);
-    let capacity = |show: fn(&capacity::Capacity) -> Result<Finding, Gap>| {
-        notebook.attribute(|| show(&capacity::capacity(notebook, level, step)?))
-    };
-    Element {
-        size: capacity(|found| Ok(found.size())),
-        nominal_size,
-        thrash_size: capacity(capacity::Capacity::thrash_size),
-        conflicts: capacity(|found| Ok(found.conflicts())),
-        staircase: capacity(|found| Ok(found.staircase())),
-        miss_penalty: capacity(capacity::Capacity::miss_penalty),
-        line_size: notebook.attribute(|| line::line_size(notebook, level, step)),
-        fetch_granularity: granularity,
-        latency,
-        ..Element::default()
-    }
+    let granularity = notebook.finding(|| fetch::granularity(notebook, level));
+    let step = granularity.value.map(|bytes| bytes.0 as f64);
+    let capacity = || capacity::capacity(notebook, level, step);
+    Element::from([
+        notebook.attribute(SIZE, || Ok(capacity()?.size())),
+        notebook.attribute(THRASH_SIZE, || capacity()?.thrash_size()),
+        notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
+        notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
+        notebook.attribute(MISS_PENALTY, || capacity()?.miss_penalty()),
+        notebook.attribute(LINE_SIZE, || line::line_size(notebook, level, step)),
+        Entry::new(FETCH_GRANULARITY, granularity),
+    ])
+    .and(nominal_size(NOMINAL_SIZE))
+    .and(latency)
 }
 
 /// A series, which must be there.
