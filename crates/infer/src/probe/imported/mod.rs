@@ -1,0 +1,133 @@
+//! What timings of another tool show. There is nothing to ask: the samples are what they are, so that these questions only infer,
+//! by the statistics of our own ([`growth`](crate::analysis::growth), the thesis' test, [`cluster`](crate::analysis::cluster)).
+//!
+//! No calibration came with the timings. What tells a hit from a miss is taken from each series by itself, since the kernels of
+//! two series may take different times about a load; latencies are upper bounds; differences within a series are what they are.
+
+mod capacity;
+mod fetch;
+mod latency;
+mod line;
+
+use super::{Gap, Notebook, Sheet};
+use crate::analysis::robust;
+use strata_model::attribute::{
+    CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE, Value,
+};
+use strata_model::imported::{Level, MOST_ROWS, Question, Series};
+use strata_model::topology::{Element, ElementName, Entry, Finding};
+use strata_model::units::Bytes;
+
+/// Share of the loads of a footprint that fits which may be slow for reasons of their own.
+const STRAY: f64 = 0.05;
+
+/// The elements that the notebook has series of, each with what they show.
+pub fn elements(notebook: &Notebook) -> Vec<(ElementName, Element)> {
+    let has = |level: &Level| {
+        Question::ALL.into_iter().any(|question| !notebook.imported(Series { level: *level, question }).is_empty())
+    };
+    let levels: Vec<Level> = Level::ALL.into_iter().filter(has).collect();
+    // Looking was no citing.
+    let _ = notebook.finding::<Value>(|| Gap::unknown(""));
+    levels.into_iter().map(|level| (name(level), element(notebook, level))).collect()
+}
+
+const fn name(level: Level) -> ElementName {
+    match level {
+        Level::L1 => ElementName::L1,
+        Level::Texture => ElementName::Texture,
+        Level::ReadOnly => ElementName::ReadOnly,
+        Level::ConstantL1 => ElementName::ConstantL1,
+        Level::ConstantL15 => ElementName::ConstantL15,
+        Level::ScalarL1 => ElementName::ScalarL1,
+        Level::Shared => ElementName::Shared,
+        Level::L2 => ElementName::L2,
+        Level::Dram => ElementName::Dram,
+    }
+}
+
+fn element(notebook: &Notebook, level: Level) -> Element {
+    let facts = notebook.facts();
+    let stated = match level {
+        Level::L2 => facts.l2_size,
+        Level::Dram => facts.total_memory,
+        Level::Shared => facts.shared_per_multiprocessor,
+        _ => 0,
+    };
+    let nominal_size = |key| {
+        (stated > 0)
+            .then(|| Entry::new(key, Finding::from_driver(Bytes(stated), "the summary that came with the timings")))
+    };
+    let latency = latency::latency(notebook, level);
+    if matches!(level, Level::Shared | Level::Dram) {
+        return Element::from(latency).and(nominal_size(SIZE));
+    }
+    let granularity = notebook.finding(|| fetch::granularity(notebook, level));
+    let step = granularity.value.map(|bytes| bytes.0 as f64);
+    let capacity = || capacity::capacity(notebook, level, step);
+    Element::from([
+        notebook.attribute(SIZE, || Ok(capacity()?.size())),
+        notebook.attribute(THRASH_SIZE, || capacity()?.thrash_size()),
+        notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
+        notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
+        notebook.attribute(MISS_PENALTY, || capacity()?.miss_penalty()),
+        notebook.attribute(LINE_SIZE, || line::line_size(notebook, level, step)),
+        Entry::new(FETCH_GRANULARITY, granularity),
+    ])
+    .and(nominal_size(NOMINAL_SIZE))
+    .and(latency)
+}
+
+/// A series, which must be there.
+fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet>, Gap> {
+    let sheets = notebook.imported(Series { level, question });
+    if sheets.is_empty() {
+        return Gap::unknown(format!("the timings have no series for the {} of the {}", question.name(), level.name()));
+    }
+    if sheets.len() > MOST_ROWS {
+        return Gap::unknown(format!("the series has more than the {MOST_ROWS} rows that are looked at"));
+    }
+    Ok(sheets)
+}
+
+/// The clock's step: what all latencies are multiples of (4 cycles on the AMD GPU seen). A step up or down is no difference.
+fn tick(sheets: &[Sheet]) -> u32 {
+    let gcd = |mut a: u32, mut b: u32| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    sheets.iter().flat_map(Sheet::latencies).copied().fold(0, gcd).max(1)
+}
+
+/// How long hits take in one series, and from when on a load is slow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hits {
+    /// Median, in cycles.
+    median: f64,
+    /// From the lower quartile to the bulk's end, at least one step of the clock.
+    spread: f64,
+    /// Above this a load is slow.
+    slow: f64,
+}
+
+impl Hits {
+    /// Of loads nearly all of which hit; `tick` is the clock's step.
+    fn of(reference: &[u32], tick: u32) -> Result<Self, Gap> {
+        let quantile = |q| robust::quantile_u32(reference, q);
+        let (Some(median), Some(bulk), Some(low)) = (quantile(0.5), quantile(1.0 - STRAY), quantile(0.25)) else {
+            return Gap::unknown("a series without loads");
+        };
+        let spread = (bulk - low).max(f64::from(tick));
+        Ok(Hits { median, spread, slow: bulk + spread })
+    }
+
+    fn count_slow(&self, latencies: &[u32]) -> usize {
+        latencies.iter().filter(|&&l| f64::from(l) > self.slow).count()
+    }
+
+    fn share_slow(&self, latencies: &[u32]) -> f64 {
+        self.count_slow(latencies) as f64 / latencies.len().max(1) as f64
+    }
+}

@@ -1,0 +1,254 @@
+//! Which findings become pictures.
+
+use std::collections::BTreeMap;
+
+use super::plot;
+use super::svg::{Axis, Bar, Bars, Lines, Mark, Measure, Numbers, Picture, Series, Tile, TileGroup, TileRow, Tiles};
+use super::{values, words};
+use strata_model::attribute::{Attribute, BankCurve, BankPoint, Curve, SmMap, SmPlace, Spectrum, SpectrumRow, Value};
+use strata_model::topology::{Element, ElementName, Finding};
+use strata_model::units::Bytes;
+
+/// A picture of a finding, and its numbers.
+pub(super) struct Plot {
+    /// The attribute that it shows.
+    pub attribute: Attribute,
+    /// The picture.
+    pub picture: Picture,
+    /// The same as numbers.
+    pub numbers: Numbers,
+    /// The same for the script of a page; bars and tiles have their numbers written on them and need none.
+    pub data: Option<plot::Plot>,
+}
+
+/// The pictures of an element.
+pub(super) fn of(name: ElementName, element: &Element) -> Vec<Plot> {
+    let size = words::capacity(element).and_then(Finding::number);
+    let draw = |(attribute, finding): (Attribute, &Finding)| draw(name, attribute, finding.value.as_ref()?, size);
+    element.reported().filter_map(draw).collect()
+}
+
+/// The picture of an attribute of an element of this usable capacity; `None` if it is none that is drawn, or cannot be.
+fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64>) -> Option<Plot> {
+    let (picture, numbers, data) = match value {
+        Value::Curve(Curve(points)) => {
+            staircase(name, points, size).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?
+        }
+        Value::Spectrum(Spectrum(rows)) => spectrum(name, rows).map(|p| (p.picture(), p.numbers(), None))?,
+        Value::BankCurve(BankCurve(points)) => {
+            bank_curve(name, points).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?
+        }
+        Value::SmMap(SmMap(sms)) => sm_map(name, sms).map(|p| (p.picture(), p.numbers(), None))?,
+        _ => return None,
+    };
+    Some(Plot { attribute, picture: picture?, numbers, data })
+}
+
+/// Misses of a lap by footprint.
+fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> Option<Lines> {
+    let points: Vec<(f64, f64)> = points.iter().map(|(footprint, share)| (footprint.0 as f64, *share)).collect();
+    if points.is_empty() {
+        return None;
+    }
+    let (x, y) = (span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)));
+    let (bytes, share) = (|b| Measure::Bytes.show(b), |s| Measure::Share.show(s));
+    let mark = size.map(|at| Mark { at, label: format!("usable {}", Bytes(at as u64)) });
+    let usable = mark.as_ref().map_or(String::new(), |m| format!("; {} is marked", m.label));
+    Some(Lines {
+        title: format!("{}: misses by footprint", name.title()),
+        description: format!(
+            "{} footprints from {} to {}, of whose loads {} to {} miss{usable}.",
+            points.len(),
+            bytes(x.0),
+            bytes(x.1),
+            share(y.0),
+            share(y.1)
+        ),
+        x: Axis { label: "footprint".into(), measure: Measure::Bytes, log2: crowded(points.iter().map(|p| p.0)) },
+        y: Axis { label: "misses of a lap".into(), measure: Measure::Share, log2: false },
+        series: vec![Series { name: "misses".into(), points }],
+        marks: mark.into_iter().collect(),
+        gaps: false,
+        steps: true,
+    })
+}
+
+/// Latencies by what answered a load and how its address was translated.
+fn spectrum(name: ElementName, rows: &[SpectrumRow]) -> Option<Bars> {
+    let bar = |row: &SpectrumRow| Bar { label: values::met(row), value: row.cycles, series: 0 };
+    let bars: Vec<Bar> = rows.iter().map(bar).collect();
+    if bars.is_empty() {
+        return None;
+    }
+    let (low, high) = span(bars.iter().map(|b| b.value));
+    Some(Bars {
+        title: format!("{}: latency by pattern", name.title()),
+        description: format!(
+            "{} patterns of what a load meets, {} to {} cycles.",
+            bars.len(),
+            Measure::Number.show(low),
+            Measure::Number.show(high)
+        ),
+        labels: "path: data, translation".into(),
+        axis: Axis { label: "cycles".into(), measure: Measure::Number, log2: false },
+        bars,
+    })
+}
+
+/// Width of an access, and the mode of the banks, where they have modes; both in bytes.
+type Access = (u64, Option<u64>);
+
+/// Cycles by stride, a curve for each width of access and, where the banks have modes, each mode.
+fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Lines> {
+    let point = |p: &BankPoint| ((p.width.0, p.mode.map(|mode| mode.0)), (p.stride as f64, p.cycles));
+    let all: Vec<(Access, (f64, f64))> = points.iter().map(point).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let (x, y) = (span(all.iter().map(|(_, p)| p.0)), span(all.iter().map(|(_, p)| p.1)));
+    let log2 = crowded(all.iter().map(|(_, p)| p.0));
+    let mut series: BTreeMap<Access, Vec<(f64, f64)>> = BTreeMap::new();
+    for (key, point) in all {
+        series.entry(key).or_default().push(point);
+    }
+    let named = |((width, mode), points): (Access, _)| {
+        // Short, so that two stand side by side in the legend.
+        let name = mode.map_or(format!("{width} B a thread"), |mode| format!("{width} B, banks of {mode} B"));
+        Series { name, points }
+    };
+    let show = |x| Measure::Number.show(x);
+    Some(Lines {
+        title: format!("{}: cycles by stride", name.title()),
+        description: format!(
+            "{} kinds of access, strides of {} to {} elements, {} to {} cycles.",
+            series.len(),
+            show(x.0),
+            show(x.1),
+            show(y.0),
+            show(y.1)
+        ),
+        x: Axis { label: "stride, elements".into(), measure: Measure::Number, log2 },
+        y: Axis { label: "cycles".into(), measure: Measure::Number, log2: false },
+        series: series.into_iter().map(named).collect(),
+        marks: Vec::new(),
+        gaps: false,
+        steps: false,
+    })
+}
+
+/// Where the SMs are: a group for each partition, a row for each group. What is unknown comes last.
+fn sm_map(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
+    if sms.is_empty() {
+        return None;
+    }
+    let mut sms = sms.to_vec();
+    let last = |x: Option<u32>| (x.is_none(), x);
+    sms.sort_by_key(|s| (last(s.partition), last(s.group), last(s.tpc), s.sm));
+    let named = |what: &str, x: Option<u32>| x.map_or(format!("{what} unknown"), |x| format!("{what} {x}"));
+    let tile = |s: &SmPlace| Tile {
+        label: s.sm.to_string(),
+        hint: format!(
+            "SM {}: {}, {}, {}",
+            s.sm,
+            named("partition", s.partition),
+            named("group", s.group),
+            named("TPC", s.tpc)
+        ),
+    };
+    let row =
+        |same: &[SmPlace]| TileRow { name: named("group", same[0].group), tiles: same.iter().map(tile).collect() };
+    let group = |same: &[SmPlace]| TileGroup {
+        name: named("Partition", same[0].partition),
+        rows: same.chunk_by(|a, b| a.group == b.group).map(row).collect(),
+    };
+    let groups: Vec<TileGroup> = sms.chunk_by(|a, b| a.partition == b.partition).map(group).collect();
+    Some(Tiles {
+        title: format!("{}: SMs by partition and group", name.title()),
+        description: format!("{} SMs in {} groups by partition.", sms.len(), groups.len()),
+        labels: "SMs".into(),
+        groups,
+    })
+}
+
+/// Least and greatest.
+fn span(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
+    numbers.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)))
+}
+
+/// Whether most of the numbers lie in the lowest quarter of what they span, so that an axis of doublings shows more.
+pub(super) fn crowded(numbers: impl Iterator<Item = f64>) -> bool {
+    let numbers: Vec<f64> = numbers.collect();
+    let (low, high) = span(numbers.iter().copied());
+    let below = numbers.iter().filter(|x| **x < low + (high - low) / 4.0).count();
+    low >= 1.0 && below * 2 > numbers.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use strata_model::attribute::STAIRCASE;
+
+    /// The picture of a value as JSON has it.
+    fn drawn(attribute: Attribute, json: serde_json::Value) -> Option<String> {
+        let value = attribute.kind().read(json).unwrap();
+        draw(ElementName::L2, attribute, &value, Some(2048.0)).map(|p| p.picture.inline())
+    }
+
+    #[test]
+    fn each_curve_has_its_picture() {
+        let stairs = drawn(Attribute::Staircase, json!([[2112, 0.15], [2176, 0.29], [2560, 1.0]])).unwrap();
+        assert!(
+            stairs.contains("3 footprints from 2.062 KiB to 2.5 KiB, of whose loads 15 % to 100 % miss"),
+            "{stairs}"
+        );
+        assert!(stairs.contains("class=\"mark\"") && stairs.contains("usable 2 KiB"), "{stairs}");
+        let spectrum = json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": 371.0, "loads": 40}]);
+        assert!(drawn(Attribute::Spectrum, spectrum).unwrap().contains(">cg: l2, TLB hit</text>"));
+        let banks = json!([
+            {"width": 4, "stride": 1, "cycles": 23.0, "ways": 1}, {"width": 4, "stride": 2, "cycles": 25.0, "ways": 2},
+            {"width": 8, "stride": 1, "cycles": 25.0, "ways": 2, "mode": 8}, {"width": 8, "stride": 2, "cycles": 29.0}
+        ]);
+        let banks = drawn(Attribute::BankCurve, banks).unwrap();
+        for series in ["4 B a thread", "8 B a thread", "8 B, banks of 8 B"] {
+            assert!(banks.contains(&format!(">{series}</text>")), "{banks}");
+        }
+        let map = json!([
+            {"sm": 0, "partition": 1, "group": 1, "tpc": 5}, {"sm": 1, "partition": 0, "group": null, "tpc": null},
+            {"sm": 2, "partition": null}, {"sm": 3, "partition": 0, "group": 2, "tpc": 0}
+        ]);
+        let map = drawn(Attribute::SmMap, map).unwrap();
+        let order = ["Partition 0", "group 2", "group unknown", "Partition 1", "Partition unknown"];
+        let at: Vec<usize> = order.iter().map(|n| map.find(&format!(">{n}</text>")).unwrap()).collect();
+        assert!(at.is_sorted(), "{map}");
+        assert!(map.contains("<title>SM 0: partition 1, group 1, TPC 5</title>"), "{map}");
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_no_picture() {
+        for attribute in Attribute::ALL.iter().filter(|attribute| attribute.is_pictured()) {
+            assert!(drawn(*attribute, json!([])).is_none(), "{attribute} of nothing");
+        }
+        assert!(drawn(Attribute::Size, json!(4096)).is_none(), "not a curve");
+        assert!(drawn(Attribute::Staircase, json!([[1024, 1e300]])).is_none());
+        let negative = json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": -1}]);
+        assert!(drawn(Attribute::Spectrum, negative).is_none());
+    }
+
+    #[test]
+    fn an_element_gives_the_pictures_of_its_findings() {
+        let staircase = Finding::measured(Curve(vec![(Bytes(2112), 0.15)]), "by hand");
+        let element = Element::default().with(STAIRCASE, staircase);
+        let attributes: Vec<Attribute> = of(ElementName::L1, &element).iter().map(|p| p.attribute).collect();
+        assert_eq!(attributes, [Attribute::Staircase]);
+        assert!(of(ElementName::L1, &Element::default()).is_empty());
+    }
+
+    #[test]
+    fn doublings_have_an_axis_of_doublings() {
+        assert!(crowded([1.0, 2.0, 4.0, 8.0, 16.0, 32.0].into_iter()));
+        assert!(!crowded((1..=32).map(f64::from)));
+        assert!(!crowded([0.0, 1.0, 2.0, 4.0, 64.0].into_iter()), "zero has no place there");
+    }
+}
