@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gpu_strata::attribute::Sizes;
 use gpu_strata::bench::Bench;
 use gpu_strata::characterization::{Figure, Part, PartName, Suite};
 use gpu_strata::characterize::{Characterized, Question, characterize};
@@ -10,6 +11,7 @@ use gpu_strata::gpu::sim::Sim;
 use gpu_strata::gpu::sim::machine::spec::{Path, Scope, Spec};
 use gpu_strata::gpu::sim::machine::{self, Machine};
 use gpu_strata::probe::Effort;
+use gpu_strata::units::Bytes;
 
 /// Machines of a developer's test run: one of each generation that differs here. All of them with `STRATA_ALL_MACHINES`.
 const FEW: [&str; 3] = ["gtx560ti", "k20c", "840m"];
@@ -67,12 +69,11 @@ fn jumps_step_at_what_the_machine_fetches() {
         ];
         for (name, path) in paths {
             let Some(path) = path else { continue };
-            let found: Vec<u64> =
-                part.findings[name].value.as_array().unwrap().iter().filter_map(|v| v.as_u64()).collect();
+            let found: Vec<u64> = part.findings[name].get::<Sizes>().unwrap().0.iter().map(|size| size.0).collect();
             assert_eq!(found, steps(spec, path), "{} {name}", spec.device.name);
         }
         let shared = &part.findings["shared_steps"];
-        assert_eq!(shared.value, serde_json::json!([]), "{}: shared memory has no lines", spec.device.name);
+        assert_eq!(shared.get(), Some(&Sizes::default()), "{}: shared memory has no lines", spec.device.name);
     }
 }
 
@@ -84,8 +85,8 @@ fn the_window_is_the_machines() {
         let cached = spec.path.global_ca.levels.first().is_some_and(|level| spec.cache[level].scope == Scope::Sm);
         let expected = if cached { spec.pipeline.coalescing.get() } else { 32 };
         let name = &spec.device.name;
-        assert_eq!(part.findings["ca_window"].value.as_u64(), Some(expected), "{name}");
-        assert_eq!(part.findings["cg_window"].value.as_u64(), Some(32), "{name}");
+        assert_eq!(part.findings["ca_window"].get(), Some(&Bytes(expected)), "{name}");
+        assert_eq!(part.findings["cg_window"].get(), Some(&Bytes(32)), "{name}");
         // The times give the pieces that the window makes of a request.
         let moved = figure(&part, "moved");
         let implied =

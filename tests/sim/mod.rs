@@ -10,6 +10,7 @@ pub mod truth;
 use std::sync::Arc;
 
 use gpu_strata::asking::Stage;
+use gpu_strata::attribute::Attribute;
 use gpu_strata::bench::Bench;
 use gpu_strata::discover::{Question, discover};
 use gpu_strata::experiment::Experiment;
@@ -73,9 +74,13 @@ pub fn refusing(
     Outcome { topology: report::assemble(facts, run, found, None), seen: watched.seen, stages }
 }
 
-/// An attribute of an element by its name in `Element::findings`.
+/// An attribute of an element by its key.
 pub fn finding<'t>(topology: &'t Topology, name: ElementName, attribute: &str) -> &'t Finding {
-    let all = topology.elements[&name].findings();
-    let found = all.into_iter().find(|(a, _)| *a == attribute);
-    found.unwrap_or_else(|| panic!("{name} has no attribute {attribute}")).1
+    let attribute: Attribute = attribute.parse().unwrap();
+    topology.elements[&name].finding(attribute).unwrap_or_else(|| panic!("{name} has no attribute {attribute}"))
+}
+
+/// The value of a finding as JSON has it, null where it is unknown: what expectations are written in.
+pub fn json(finding: &Finding) -> serde_json::Value {
+    serde_json::to_value(&finding.value).unwrap()
 }

@@ -12,8 +12,8 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 pub use shapes::{
-    BankCurve, BankPoint, Configuration, Curve, Data, Elements, IndexFunction, Mask, Padding, PaddingRow, Policy, Sizes, SmMap,
-    SmPlace, Spectrum, SpectrumRow, Translation, Ways,
+    BankCurve, BankPoint, Configuration, Curve, Data, Elements, IndexFunction, Mask, Padding, PaddingRow, Policy,
+    Sizes, SmMap, SmPlace, Spectrum, SpectrumRow, Translation, Ways,
 };
 pub use value::{Compared, Kind, Typed, Value};
 
@@ -186,7 +186,7 @@ attributes! {
 }
 
 /// The parts of a [`Configuration`], by their keys, and what each is in the whole element.
-pub const CONFIGURATION_PARTS: [(&str, Attribute); 6] = [
+const CONFIGURATION_PARTS: [(&str, Attribute); 6] = [
     ("size", Attribute::Size),
     ("sets", Attribute::Sets),
     ("ways", Attribute::Ways),
@@ -196,7 +196,7 @@ pub const CONFIGURATION_PARTS: [(&str, Attribute); 6] = [
 ];
 
 impl Configuration {
-    /// One of its parts; `None` where it is unknown, and for what is none of [`CONFIGURATION_PARTS`].
+    /// One of its parts, by what it is in the whole element; `None` where it is unknown, and for what is none of its parts.
     pub fn part(&self, attribute: Attribute) -> Option<Value> {
         match attribute {
             Attribute::Size => Some(self.size.into()),
@@ -268,6 +268,61 @@ impl Attribute {
     }
 }
 
+/// An attribute, or a part of one that has parts: `size`, `least_configuration.size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path {
+    attribute: Attribute,
+    part: Option<(&'static str, Attribute)>,
+}
+
+impl Path {
+    /// The parts of an attribute, each with what it is in the whole element; none of one without parts.
+    pub fn parts(attribute: Attribute) -> impl Iterator<Item = (Path, Attribute)> {
+        let parts = match attribute.compared() {
+            Compared::Parts => &CONFIGURATION_PARTS[..],
+            _ => &[],
+        };
+        parts.iter().map(move |part| (Path { attribute, part: Some(*part) }, part.1))
+    }
+
+    /// The kind of its values.
+    pub fn kind(self) -> Kind {
+        self.part.map_or(self.attribute, |(_, attribute)| attribute).kind()
+    }
+}
+
+impl From<Attribute> for Path {
+    fn from(attribute: Attribute) -> Self {
+        Path { attribute, part: None }
+    }
+}
+
+impl<T> From<Key<T>> for Path {
+    fn from(key: Key<T>) -> Self {
+        key.attribute().into()
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.attribute.key())?;
+        self.part.iter().try_for_each(|(part, _)| write!(f, ".{part}"))
+    }
+}
+
+impl FromStr for Path {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(attribute) = text.parse::<Attribute>() {
+            return Ok(attribute.into());
+        }
+        let all = Attribute::ALL.iter().flat_map(|attribute| Path::parts(*attribute));
+        let found = all.map(|(path, _)| path).find(|path| path.to_string() == text);
+        found.ok_or_else(|| format!("no attribute `{text}`"))
+    }
+}
+
 impl fmt::Display for Attribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.key())
@@ -300,6 +355,8 @@ mod tests {
             assert_eq!(attribute.unit(), implied, "{attribute}: its type has another unit");
         }
         assert!("volume".parse::<Attribute>().is_err());
+        let part: Path = "least_configuration.misses".parse().unwrap();
+        assert_eq!((part.kind(), part.to_string().as_str()), (Kind::Curve, "least_configuration.misses"));
     }
 
     #[test]

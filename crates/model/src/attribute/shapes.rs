@@ -329,7 +329,9 @@ impl FromStr for Translation {
         let level = || text.strip_prefix('l')?.strip_suffix(" miss")?.parse().ok();
         match text {
             "hit" => Ok(Translation::Hit),
-            _ => level().map(Translation::Miss).ok_or_else(|| format!("`{text}` is neither `hit` nor such as `l1 miss`")),
+            _ => {
+                level().map(Translation::Miss).ok_or_else(|| format!("`{text}` is neither `hit` nor such as `l1 miss`"))
+            }
         }
     }
 }

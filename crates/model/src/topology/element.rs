@@ -128,10 +128,8 @@ impl<const N: usize> From<[Entry; N]> for Element {
 
 impl IntoIterator for Element {
     type Item = Entry;
-    type IntoIter = std::iter::Map<
-        std::collections::btree_map::IntoIter<Attribute, Finding>,
-        fn((Attribute, Finding)) -> Entry,
-    >;
+    type IntoIter =
+        std::iter::Map<std::collections::btree_map::IntoIter<Attribute, Finding>, fn((Attribute, Finding)) -> Entry>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.findings.into_iter().map(|(attribute, finding)| Entry { attribute, finding })
@@ -209,7 +207,8 @@ impl<'de> Visitor<'de> for Fields<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
             let path = self.within.map_or(key.to_string(), |field| format!("{field}.{key}"));
-            let has_fields = |attribute: &Attribute| self.within.is_none() && attribute.path() == (&*key, attribute.path().1);
+            let has_fields =
+                |attribute: &Attribute| self.within.is_none() && attribute.path() == (&*key, attribute.path().1);
             match path.parse::<Attribute>() {
                 Ok(attribute) => {
                     if let Some(finding) = map.next_value_seed(Read(attribute))?
@@ -256,7 +255,8 @@ impl JsonSchema for Element {
                     properties.insert(field.into(), property);
                 }
                 (field, Some(within)) => {
-                    let object = properties.entry(field).or_insert_with(|| json!({ "type": "object", "properties": {} }));
+                    let object =
+                        properties.entry(field).or_insert_with(|| json!({ "type": "object", "properties": {} }));
                     object["properties"][within] = property;
                 }
             }
@@ -285,7 +285,10 @@ mod tests {
         ]);
         let text = serde_json::to_string(&element).unwrap();
         assert!(text.starts_with(r#"{"size":{"value":2048,"unit":"B""#), "{text}");
-        assert!(text.contains(r#""latency":{"cycles":{"value":40.0,"#) && text.contains(r#""ns":{"value":null,"#), "{text}");
+        assert!(
+            text.contains(r#""latency":{"cycles":{"value":40.0,"#) && text.contains(r#""ns":{"value":null,"#),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<Element>(&text).unwrap(), element);
         assert_eq!(element.get(SIZE), Some(&Bytes(2048)));
     }
@@ -293,7 +296,8 @@ mod tests {
     #[test]
     fn keys_of_newer_versions_are_skipped_and_wrong_values_named() {
         let read = |text: &str| serde_json::from_str::<Element>(text);
-        let newer = r#"{"volume": [1], "latency": {"volume": 2, "cycles": {"value": null, "reason": "x"}}, "size": null}"#;
+        let newer =
+            r#"{"volume": [1], "latency": {"volume": 2, "cycles": {"value": null, "reason": "x"}}, "size": null}"#;
         let element = read(newer).unwrap();
         assert_eq!(element.findings().map(|(attribute, _)| attribute).collect::<Vec<_>>(), [Attribute::LatencyCycles]);
         for (wrong, words) in [

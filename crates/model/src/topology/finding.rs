@@ -148,6 +148,11 @@ impl<T> Finding<T> {
         self.value.is_some()
     }
 
+    /// The same without its value, for one of any type.
+    pub fn without_value<U>(self) -> Finding<U> {
+        self.with(|_| None)
+    }
+
     /// The same with another value; all else stays.
     fn with<U>(self, value: impl FnOnce(Option<T>) -> Option<U>) -> Finding<U> {
         let Finding { unit, low, high, level, source, method, experiments, note, reason, failed, .. } = self;

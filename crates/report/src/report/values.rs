@@ -23,9 +23,7 @@ pub(super) fn words(value: &Value) -> String {
         Value::Index(function) => index(function),
         Value::Curve(curve) => list(curve.0.iter().map(|(size, share)| format!("[{},{share:?}]", size.0))),
         Value::Configuration(parts) => configuration(parts),
-        Value::Spectrum(rows) => {
-            table(rows.0.iter().map(|row| format!("{} {:.0}", met(row), row.cycles)))
-        }
+        Value::Spectrum(rows) => table(rows.0.iter().map(|row| format!("{} {:.0}", met(row), row.cycles))),
         Value::SmMap(map) => table(map.0.iter().map(place)),
         Value::Padding(rows) => table(rows.0.iter().map(padding)),
         Value::BankCurve(points) => table(points.0.iter().map(bank_point)),
@@ -52,7 +50,10 @@ pub(super) fn met(row: &SpectrumRow) -> String {
 
 fn replacement(policy: &Policy) -> String {
     match policy {
-        Policy::Weighted(all) => format!("policy {}, probabilities {all:?}", policy.name()).replace(", 0.", ",0."),
+        Policy::Weighted(all) => {
+            let all: Vec<String> = all.iter().map(|share| format!("{share:?}")).collect();
+            format!("policy {}, probabilities [{}]", policy.name(), all.join(","))
+        }
         other => other.name().to_owned(),
     }
 }
