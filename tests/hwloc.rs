@@ -10,14 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use gpu_strata::attribute::{
+use strata_model::attribute::{
     CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, PARTITIONS, SIZE, SM_MAP, SmMap, SmPlace,
 };
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::gpu::sim::machine;
-use gpu_strata::report;
-use gpu_strata::topology::{Element, ElementName, Finding, RunInfo, SCHEMA, Topology};
-use gpu_strata::units::{Bytes, Cycles};
+use strata_gpu::DeviceFacts;
+use strata_sim::machine;
+use strata_report::report;
+use strata_model::topology::{Element, ElementName, Finding, RunInfo, SCHEMA, Topology};
+use strata_model::units::{Bytes, Cycles};
 use tempfile::TempDir;
 
 /// The program that draws.

@@ -1,8 +1,8 @@
 //! Reports of a characterization.
 
-use gpu_strata::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
-use gpu_strata::report::costs;
-use gpu_strata::units::Cycles;
+use strata_model::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
+use strata_report::report::costs;
+use strata_model::units::Cycles;
 
 use super::published::conforms;
 use super::*;

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use gpu_strata::attribute::{
+use strata_model::attribute::{
     BANKS, CACHED, Configuration, Curve, ENTRIES, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LEAST_CONFIGURATION,
     LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PAGE_SIZE, PARTITIONS, Policy, REACH, SHARED_WITH, SIZE,
 };
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::report::{self, Pictures};
-use gpu_strata::topology::{Element, ElementName, Finding, SCHEMA, Topology};
-use gpu_strata::units::{Bytes, Cycles};
+use strata_gpu::DeviceFacts;
+use strata_report::report::{self, Pictures};
+use strata_model::topology::{Element, ElementName, Finding, SCHEMA, Topology};
+use strata_model::units::{Bytes, Cycles};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -231,7 +231,7 @@ fn nothing_is_drawn_of_nothing() {
     let (_, mut topology) = all().remove(0);
     topology.elements.clear();
     assert_eq!(drawn(&topology), None);
-    assert!(!report::html(&topology, &gpu_strata::evidence::Evidence::default()).unwrap().contains("<svg"));
+    assert!(!report::html(&topology, &strata_model::evidence::Evidence::default()).unwrap().contains("<svg"));
 }
 
 /// A topology of these elements.

@@ -1,14 +1,14 @@
 //! Reports of a discovery.
 
-use gpu_strata::attribute::{
+use strata_model::attribute::{
     Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE,
 };
-use gpu_strata::evidence::Evidence;
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath};
-use gpu_strata::samples::Samples;
-use gpu_strata::topology::{Element, ElementName, SCHEMA, Topology};
-use gpu_strata::units::{Bytes, Cycles, Nanoseconds};
 use serde_json::json;
+use strata_model::evidence::Evidence;
+use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::samples::Samples;
+use strata_model::topology::{Element, ElementName, SCHEMA, Topology};
+use strata_model::units::{Bytes, Cycles, Nanoseconds};
 
 use super::*;
 

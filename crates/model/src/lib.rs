@@ -5,6 +5,7 @@
 
 pub mod attribute;
 pub mod characterization;
+pub mod effort;
 pub mod evidence;
 pub mod experiment;
 pub mod facts;

@@ -8,7 +8,7 @@
 //! Assumes that lines are spread over the partitions by address, and that no line's home moves. It would be refuted by SMs
 //! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
 
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Notebook, Sheet, Unknown};
 use crate::analysis::robust;
 use strata_model::attribute::{SmMap, SmPlace};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
@@ -168,7 +168,7 @@ fn spread(values: &[f64]) -> (f64, f64, f64) {
 ///
 /// An unknown, if SMs differ by line and do not fall into groups.
 pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
-    notebook.once("partitions", || {
+    notebook.once(&notebook.memo.partitions, (), || {
         let sheets = notebook.read(&chases(notebook))?;
         let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = sheets.iter().map(typical).unzip();
         let centred = centred(&rows);
@@ -287,8 +287,8 @@ impl Partitions {
     /// # Errors
     ///
     /// An unknown where there is one partition.
-    pub fn far(&self) -> Result<Finding<Cycles>, Gap> {
-        self.far.map(cycles).ok_or_else(|| Gap::Unknown("all SMs take the same time to the same line".into()))
+    pub fn far(&self) -> Result<Finding<Cycles>, Unknown> {
+        self.far.map(cycles).ok_or_else(|| Unknown::because("all SMs take the same time to the same line"))
     }
 
     /// As the finding `sm_map`.

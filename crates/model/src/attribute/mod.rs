@@ -6,6 +6,7 @@
 
 mod shapes;
 mod value;
+mod words;
 
 use std::fmt;
 use std::marker::PhantomData;

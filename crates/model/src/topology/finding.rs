@@ -1,5 +1,7 @@
 //! One finding: a value with its interval and source, or the reason why there is none.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
@@ -212,6 +214,20 @@ impl Finding {
     }
 }
 
+impl fmt::Display for Finding {
+    /// The value with its unit, without its interval; or why it is unknown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.value, &self.unit) {
+            (None, _) => write!(f, "unknown: {}", self.reason.as_deref().unwrap_or("no reason was given")),
+            (Some(value), Some(unit)) if value.kind().unit().is_none() && value.number().is_some() => {
+                write!(f, "{value} {unit}")
+            }
+            (Some(value @ (Value::Cycles(_) | Value::Nanoseconds(_))), Some(unit)) => write!(f, "{value} {unit}"),
+            (Some(value), _) => write!(f, "{value}"),
+        }
+    }
+}
+
 impl Finding<Json> {
     /// The same with the value that its JSON is.
     ///
@@ -309,5 +325,7 @@ mod tests {
         assert_eq!((interval.low, interval.value, interval.high), (Bytes(1984), Bytes(2048), Bytes(2048)));
         let unknown = Finding::<Bytes>::unknown("nobody looked").any();
         assert!(!unknown.is_known() && unknown.unit.is_none());
+        assert_eq!((finding.to_string(), unknown.to_string()), ("2 KiB".into(), "unknown: nobody looked".into()));
+        assert_eq!(Finding::measured(Cycles(40.5), "by hand").any().to_string(), "40.5 cycles");
     }
 }

@@ -9,7 +9,6 @@ use std::fmt::Write;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use super::values;
 use strata_model::attribute::{Attribute, SM_MAP, Value, Ways};
 use strata_model::topology::{Element, ElementName, Finding, Provenance, Topology};
 use strata_model::units::{Bytes, Cycles, Nanoseconds};
@@ -330,7 +329,7 @@ fn said(value: &Value, finding: &Finding) -> String {
         Value::Bytes(Bytes(bytes)) => bytes.to_string(),
         Value::Ways(Ways::Each(all)) => all.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
         Value::Elements(elements) => elements.keys().collect::<Vec<_>>().join(" "),
-        other => values::words(other),
+        other => other.to_string(),
     };
     if let Some(unit) = &finding.unit {
         let _ = write!(text, " {unit}");

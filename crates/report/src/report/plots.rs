@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::plot;
 use super::svg::{Axis, Bar, Bars, Lines, Mark, Measure, Numbers, Picture, Series, Tile, TileGroup, TileRow, Tiles};
-use super::{values, words};
+use super::words;
 use strata_model::attribute::{Attribute, BankCurve, BankPoint, Curve, SmMap, SmPlace, Spectrum, SpectrumRow, Value};
 use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
@@ -75,7 +75,7 @@ fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> O
 
 /// Latencies by what answered a load and how its address was translated.
 fn spectrum(name: ElementName, rows: &[SpectrumRow]) -> Option<Bars> {
-    let bar = |row: &SpectrumRow| Bar { label: values::met(row), value: row.cycles, series: 0 };
+    let bar = |row: &SpectrumRow| Bar { label: row.met(), value: row.cycles, series: 0 };
     let bars: Vec<Bar> = rows.iter().map(bar).collect();
     if bars.is_empty() {
         return None;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::values;
 use strata_model::attribute::{
     Attribute, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, REACH,
     SHARED_WITH, SIZE,
@@ -283,7 +282,7 @@ pub(super) fn alone(finding: &Finding) -> String {
     };
     match (&finding.value, finding.number()) {
         (_, Some(x)) => format!("{}{unit}", amount(finding, x)),
-        (Some(value), None) => values::words(value),
+        (Some(value), None) => value.to_string(),
         (None, None) => "unknown".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, Sheet, fetch};
+use super::super::{Gap, Notebook, Settle, Sheet, Unknown, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
@@ -23,7 +23,7 @@ fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let sheets = notebook.read(&wanted)?;
     // The first walk may find the constants in memory, the later ones find them in a cache: the nearest level counts.
     let cold: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
-    HitMiss::learn(sheets[0].latencies(), &cold)
+    Ok(HitMiss::learn(sheets[0].latencies(), &cold)?)
 }
 
 pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
@@ -56,7 +56,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         sms: u32::MAX,
     };
     Element::from([
-        notebook.attribute(SIZE, || Ok(capacity()?.size(&l1_search(notebook)?))),
+        notebook.size(SIZE, || Ok(capacity()?.size(&l1_search(notebook)?))),
         notebook.attribute(THRASH_SIZE, || Ok(capacity()?.thrash_size())),
         notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
         notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
@@ -91,12 +91,12 @@ fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
     let sheets = notebook.read(&wanted)?;
     let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
-    HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(|gap| match gap {
-        Gap::Unknown(_) => Gap::Unknown(format!(
+    let alike = |_| {
+        Unknown::because(format!(
             "loads of {start}, beyond the first constant cache, take as long as cold ones: no second one holds as much"
-        )),
-        other => other,
-    })
+        ))
+    };
+    Ok(HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(alike)?)
 }
 
 fn l15_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
@@ -121,26 +121,25 @@ fn l15_fetch(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
 
 pub(super) fn l15(notebook: &Notebook) -> Element {
     let capacity = || l15_capacity(notebook);
-    let beyond = |gap: Gap| match gap {
-        Gap::Beyond { bound, reason } => Gap::Beyond {
-            bound,
-            reason: format!("{reason}, and a module may declare no more than {CONSTANT_LIMIT} of constants"),
-        },
-        other => other,
+    let size = || match capacity().settled()? {
+        Err(Unknown::Beyond { bound, reason }) => {
+            let reason = format!("{reason}, and a module may declare no more than {CONSTANT_LIMIT} of constants");
+            Err(Unknown::Beyond { bound, reason }.into())
+        }
+        capacity => Ok(capacity?.size(&l15_search(notebook)?)),
     };
-    // What follows from a capacity that was not found is unknown too, but bounded by nothing.
-    let unbounded = |gap: Gap| match beyond(gap) {
-        Gap::Beyond { .. } => Gap::Unknown("the capacity is beyond what a module may declare".into()),
-        other => other,
+    // For what follows from the capacity.
+    let known = || match capacity().settled()? {
+        Err(Unknown::Beyond { .. }) => Gap::unknown("the capacity is beyond what a module may declare"),
+        capacity => Ok(capacity?),
     };
     let latency = || {
         let first = l1_capacity(notebook)?;
         // Well beyond the first constant cache, well inside the second.
         let wanted = l15_start(notebook)? * 2;
-        let footprint = match capacity() {
-            Ok(found) => wanted.min((found.usable * 3) / 4),
-            Err(Gap::Beyond { .. }) => wanted,
-            Err(gap) => return Err(gap),
+        let footprint = match capacity().settled()? {
+            Err(Unknown::Beyond { .. }) => wanted,
+            found => wanted.min((found?.usable * 3) / 4),
         };
         let least = first.thrash.unwrap_or(first.usable * BEYOND_FIRST);
         if footprint < least {
@@ -159,16 +158,16 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         latency::measure(notebook, &setting)
     };
     Element::from([
-        notebook.attribute(SIZE, || Ok(capacity().map_err(beyond)?.size(&l15_search(notebook)?))),
+        notebook.size(SIZE, size),
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(l15_fetch(notebook)?)),
-        notebook.attribute(LINE_SIZE, || line_finding(capacity().map_err(unbounded)?.line?)),
+        notebook.attribute(LINE_SIZE, || line_finding(known()?.line?)),
     ])
     .and(latency::findings(
         notebook,
         latency,
         "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
     ))
-    .and([notebook.attribute(MISS_PENALTY, || Ok(capacity().map_err(unbounded)?.miss_penalty()))])
+    .and([notebook.attribute(MISS_PENALTY, || Ok(known()?.miss_penalty()))])
 }
 
 pub(super) fn uniform(notebook: &Notebook) -> Element {

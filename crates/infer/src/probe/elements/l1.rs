@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
-use super::super::{Gap, Notebook, replacement, spectrum, structure};
+use super::super::{Gap, Missing, Notebook, Settle, Unknown, ask_each, replacement, spectrum, structure};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use strata_model::attribute::{
@@ -85,12 +85,14 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Ga
     let structure = structure::structure(notebook, &least, &capacity);
     let replacement = replacement::replacement(notebook, &least, &capacity);
     let mut reasons = Reasons::new();
+    let structure = structure.settled()?;
+    let of_structure = || structure.clone();
     let parts = Configuration {
         size: capacity.usable,
-        sets: value(SETS, structure.clone().map(|s| s.sets()), &mut reasons)?,
-        ways: value(WAYS, structure.clone().map(|s| s.ways()), &mut reasons)?,
-        index: value(INDEX, structure.map(|s| s.index()), &mut reasons)?,
-        replacement: value(REPLACEMENT, replacement, &mut reasons)?,
+        sets: value(SETS, of_structure().map(|s| s.sets()), &mut reasons),
+        ways: value(WAYS, of_structure().map(|s| s.ways()), &mut reasons),
+        index: value(INDEX, of_structure().map(|s| s.index()), &mut reasons),
+        replacement: value(REPLACEMENT, replacement.settled()?, &mut reasons),
         misses: capacity.staircase().value,
     };
     let method = format!("size and structure as of the whole, with {MOST_SHARED} % shared memory asked for");
@@ -103,29 +105,31 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Ga
 type Reasons = BTreeMap<String, Vec<&'static str>>;
 
 /// The value of a finding; why there is none goes to the reasons.
-fn value<T>(key: Key<T>, finding: Result<Finding<T>, Gap>, reasons: &mut Reasons) -> Result<Option<T>, Gap> {
-    let finding = match finding {
-        Err(Gap::Missing) => return Err(Gap::Missing),
-        finding => finding.unwrap_or_else(Gap::finding),
-    };
+fn value<T>(key: Key<T>, finding: Result<Finding<T>, Unknown>, reasons: &mut Reasons) -> Option<T> {
+    let finding = finding.unwrap_or_else(Unknown::finding);
     if let Some(reason) = finding.reason {
-        reasons.entry(reason).or_default().push(key.attribute().key());
+        reasons.entry(reason).or_default().push(key.key());
     }
-    Ok(finding.value)
+    finding.value
 }
 
 /// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.
-pub(super) fn carveout_note(notebook: &Notebook) -> Option<String> {
-    let least = search_of(notebook, LoadPath::GlobalCa).ok()?;
+///
+/// # Errors
+///
+/// [`Missing`], if samples are.
+pub(super) fn carveout_note(notebook: &Notebook) -> Result<Option<String>, Missing> {
+    let Ok(least) = search_of(notebook, LoadPath::GlobalCa).settled()? else { return Ok(None) };
     let more = Search { carveout: 50, allocations: 1, ..least };
-    match (capacity::rough(notebook, &least), capacity::rough(notebook, &more)) {
-        (Ok(a), Ok(b)) if b.low < a.low => {
+    let knees = ask_each([&least, &more].map(|search| capacity::rough(notebook, search)))?;
+    Ok(match knees.as_slice() {
+        [Ok(a), Ok(b)] if b.low < a.low => {
             Some(format!("with the least shared memory; asking for 50 % shared memory moves the knee to {}", b.low))
         }
-        (Ok(_), Ok(b)) => Some(format!(
+        [Ok(_), Ok(b)] => Some(format!(
             "asking for 50 % shared memory leaves the knee at {}: the carveout is fixed or the hint ignored",
             b.low
         )),
         _ => None,
-    }
+    })
 }

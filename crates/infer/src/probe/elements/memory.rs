@@ -62,11 +62,10 @@ pub(super) fn local(notebook: &Notebook) -> Element {
         match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
             Ok(l) => Ok(Finding::measured(true, method)
                 .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss))),
-            Err(Gap::Unknown(_)) if alike(&sheets[0], &sheets[1]) => {
+            Err(_) if alike(&sheets[0], &sheets[1]) => {
                 Ok(Finding::measured(false, method).note("the two are alike"))
             }
-            Err(Gap::Unknown(_)) => blurred(LoadPath::Local),
-            Err(gap) => Err(gap),
+            Err(_) => blurred(LoadPath::Local),
         }
     });
     Element::from([cached]).and(latency::findings(
@@ -79,7 +78,7 @@ pub(super) fn local(notebook: &Notebook) -> Element {
 pub(super) fn l2(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
     Element::from([
-        notebook.attribute(SIZE, || l2::size(notebook)),
+        notebook.size(SIZE, || l2::size(notebook)),
         notebook.attribute(NOMINAL_SIZE, || Ok(Finding::from_driver(Bytes(facts.l2_size), "L2 size"))),
         notebook.attribute(CONFLICTS, || {
             let found = l2::capacity(notebook)?;
@@ -110,7 +109,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         unknown_inside(notebook, REPLACEMENT),
         notebook.attribute(PARTITIONS, || Ok(partitions::partitions(notebook)?.count())),
         notebook.attribute(NEAR_LATENCY, || Ok(partitions::partitions(notebook)?.near())),
-        notebook.attribute(FAR_LATENCY, || partitions::partitions(notebook)?.far()),
+        notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
     ])
 }

@@ -4,7 +4,7 @@
 //! to *grow*, as everywhere in strata. Fails (and says so) if slow loads grow from the first footprint on, or never.
 
 use super::super::capacity::test;
-use super::super::{Gap, Notebook, Sheet};
+use super::super::{Notebook, Sheet, Unknown};
 use super::{Hits, latency, series, tick};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::robust;
@@ -46,12 +46,12 @@ pub(super) struct Capacity {
     /// Median of the slow loads of the largest footprint, and their share of it.
     slowest: Option<(f64, f64)>,
     /// Where the thesis' pipeline puts the change, and its test's two numbers.
-    change: Result<(Bytes, (f64, f64)), Gap>,
+    change: Result<(Bytes, (f64, f64)), Unknown>,
     remark: Option<String>,
 }
 
 /// The capacity; `step` is the granularity of fetching, if it is known.
-pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> Result<Capacity, Gap> {
+pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> Result<Capacity, Unknown> {
     let sheets = series(notebook, level, Question::Size)?;
     let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
     let hits = Hits::of(first.latencies(), tick(&sheets))?;
@@ -70,19 +70,19 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
         );
         // Loads that never met the level say nothing of it.
         return Err(match beyond(notebook, level, &hits) {
-            Some(other) => Gap::Unknown(format!("{other}; {reason}")),
-            None => Gap::Beyond { bound: last.experiment.footprint, reason },
+            Some(other) => Unknown::because(format!("{other}; {reason}")),
+            None => Unknown::Beyond { bound: last.experiment.footprint, reason },
         });
     };
     let smallest = counts[0];
     if growth.flat_points < 2 && smallest.slow > 0 {
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "less than {}: {} of {} loads are slow at this, the smallest footprint of the timings, and more from {} on",
             Bytes(smallest.footprint),
             smallest.slow,
             smallest.loads,
             Bytes(growth.first_grown)
-        ));
+        )));
     }
     Ok(Capacity {
         level,
@@ -174,7 +174,7 @@ impl Capacity {
             Ok((at, (d, critical))) => {
                 format!("change point at {at}, confirmed by Kolmogorov-Smirnov (D = {d:.3}, critical {critical:.3})")
             }
-            Err(gap) => gap.reason(),
+            Err(unknown) => unknown.reason(),
         });
         if self.level == Level::L2 {
             finding = finding.note("as one SM sees it");
@@ -186,15 +186,15 @@ impl Capacity {
     }
 
     /// As the finding `thrash_size`.
-    pub fn thrash_size(&self) -> Result<Finding<Bytes>, Gap> {
+    pub fn thrash_size(&self) -> Result<Finding<Bytes>, Unknown> {
         match (self.growth.all_miss, self.counts.last()) {
             (Some(size), _) => {
                 Ok(Finding::measured(Bytes(size), "first footprint from which on all timed loads are slow"))
             }
             (None, Some(&Count { footprint, slow, loads })) => {
-                Gap::unknown(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint)))
+                Err(Unknown::because(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint))))
             }
-            (None, None) => Gap::unknown("no footprint"),
+            (None, None) => Err(Unknown::because("no footprint")),
         }
     }
 
@@ -212,15 +212,15 @@ impl Capacity {
     }
 
     /// As the finding `miss_penalty`. What timing takes is in both and cancels.
-    pub fn miss_penalty(&self) -> Result<Finding<Cycles>, Gap> {
+    pub fn miss_penalty(&self) -> Result<Finding<Cycles>, Unknown> {
         let Some((miss, share)) = self.slowest.filter(|(_, share)| *share >= ENOUGH) else {
-            return Gap::unknown("too few loads of the largest footprint are slow");
+            return Err(Unknown::because("too few loads of the largest footprint are slow"));
         };
         let (hit, spread) = (self.hits.median, self.hits.spread);
         if miss - hit < APART * spread {
-            return Gap::unknown(format!(
+            return Err(Unknown::because(format!(
                 "slow loads ({miss} cycles) do not stand apart from hits ({hit}, spread over {spread:.0})"
-            ));
+            )));
         }
         let method = "median of the slow loads of the largest footprint less the median of the hits";
         let finding = Finding::measured(Cycles(miss - hit), method);

@@ -3,7 +3,7 @@
 //! Of one cache, several series time hits by kernels of their own. All include what their timing took, so the least is the
 //! closest; how much further the others are is the least that theirs took.
 
-use super::super::{Gap, Notebook};
+use super::super::{Gap, Notebook, Unknown};
 use super::series;
 use crate::analysis::{cluster, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
@@ -54,15 +54,15 @@ pub(super) fn least(notebook: &Notebook, level: Level) -> Option<Hit> {
 pub(super) fn latency(notebook: &Notebook, level: Level) -> [Entry; 2] {
     let no_clock = "the clock that these timings were taken at is not known";
     [
-        notebook.attribute(LATENCY_CYCLES, || cycles(notebook, level)),
+        notebook.attribute(LATENCY_CYCLES, || Ok(cycles(notebook, level)?)),
         notebook.attribute(LATENCY_NS, || Gap::unknown(no_clock)),
     ]
 }
 
-fn cycles(notebook: &Notebook, level: Level) -> Result<Finding<Cycles>, Gap> {
+fn cycles(notebook: &Notebook, level: Level) -> Result<Finding<Cycles>, Unknown> {
     let own = series(notebook, level, Question::Latency);
     let Some(least) = least(notebook, level) else {
-        return Err(own.err().unwrap_or(Gap::Missing));
+        return Err(own.err().unwrap_or_else(|| Unknown::because("a series without loads")));
     };
     let finding =
         Finding::measured(Cycles(least.cycles), format!("median hit of the {} series", least.question.name()));

@@ -9,10 +9,10 @@ mod fetch;
 mod latency;
 mod line;
 
-use super::{Gap, Notebook, Sheet};
+use super::{Notebook, Sheet, Unknown};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE, Value,
+    CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE,
 };
 use strata_model::imported::{Level, MOST_ROWS, Question, Series};
 use strata_model::topology::{Element, ElementName, Entry, Finding};
@@ -26,9 +26,8 @@ pub fn elements(notebook: &Notebook) -> Vec<(ElementName, Element)> {
     let has = |level: &Level| {
         Question::ALL.into_iter().any(|question| !notebook.imported(Series { level: *level, question }).is_empty())
     };
+    // No attribute is asked for here, so that what only checks for existence is not cited.
     let levels: Vec<Level> = Level::ALL.into_iter().filter(has).collect();
-    // Looking was no citing.
-    let _ = notebook.finding::<Value>(|| Gap::unknown(""));
     levels.into_iter().map(|level| (name(level), element(notebook, level))).collect()
 }
 
@@ -62,16 +61,16 @@ fn element(notebook: &Notebook, level: Level) -> Element {
     if matches!(level, Level::Shared | Level::Dram) {
         return Element::from(latency).and(nominal_size(SIZE));
     }
-    let granularity = notebook.finding(|| fetch::granularity(notebook, level));
+    let granularity = notebook.finding(|| Ok(fetch::granularity(notebook, level)?));
     let step = granularity.value.map(|bytes| bytes.0 as f64);
     let capacity = || capacity::capacity(notebook, level, step);
     Element::from([
-        notebook.attribute(SIZE, || Ok(capacity()?.size())),
-        notebook.attribute(THRASH_SIZE, || capacity()?.thrash_size()),
+        notebook.size(SIZE, || Ok(capacity()?.size())),
+        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.thrash_size()?)),
         notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
         notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
-        notebook.attribute(MISS_PENALTY, || capacity()?.miss_penalty()),
-        notebook.attribute(LINE_SIZE, || line::line_size(notebook, level, step)),
+        notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty()?)),
+        notebook.attribute(LINE_SIZE, || Ok(line::line_size(notebook, level, step)?)),
         Entry::new(FETCH_GRANULARITY, granularity),
     ])
     .and(nominal_size(NOMINAL_SIZE))
@@ -79,13 +78,17 @@ fn element(notebook: &Notebook, level: Level) -> Element {
 }
 
 /// A series, which must be there.
-fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet>, Gap> {
+fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet>, Unknown> {
     let sheets = notebook.imported(Series { level, question });
     if sheets.is_empty() {
-        return Gap::unknown(format!("the timings have no series for the {} of the {}", question.name(), level.name()));
+        return Err(Unknown::because(format!(
+            "the timings have no series for the {} of the {}",
+            question.name(),
+            level.name()
+        )));
     }
     if sheets.len() > MOST_ROWS {
-        return Gap::unknown(format!("the series has more than the {MOST_ROWS} rows that are looked at"));
+        return Err(Unknown::because(format!("the series has more than the {MOST_ROWS} rows that are looked at")));
     }
     Ok(sheets)
 }
@@ -114,10 +117,10 @@ struct Hits {
 
 impl Hits {
     /// Of loads nearly all of which hit; `tick` is the clock's step.
-    fn of(reference: &[u32], tick: u32) -> Result<Self, Gap> {
+    fn of(reference: &[u32], tick: u32) -> Result<Self, Unknown> {
         let quantile = |q| robust::quantile_u32(reference, q);
         let (Some(median), Some(bulk), Some(low)) = (quantile(0.5), quantile(1.0 - STRAY), quantile(0.25)) else {
-            return Gap::unknown("a series without loads");
+            return Err(Unknown::because("a series without loads"));
         };
         let spread = (bulk - low).max(f64::from(tick));
         Ok(Hits { median, spread, slow: bulk + spread })

@@ -1,19 +1,27 @@
-//! Values that are no numbers, in words.
+//! Values in words.
 
-use strata_model::attribute::{
+use std::fmt;
+
+use super::{
     BankPoint, Configuration, Curve, IndexFunction, PaddingRow, Policy, SmPlace, SpectrumRow, Value, Ways,
 };
-use strata_model::units::{Bytes, Cycles, Nanoseconds};
+use crate::units::{Bytes, Cycles, Nanoseconds};
 
 /// Stands for a part that is unknown.
 const UNKNOWN: &str = "unknown";
 
-/// A value in words, on one line.
-pub(super) fn words(value: &Value) -> String {
+impl fmt::Display for Value {
+    /// On one line; numbers without their unit, but for bytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&words(self))
+    }
+}
+
+fn words(value: &Value) -> String {
     match value {
         Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Value::Text(text) => text.clone(),
-        Value::Bytes(Bytes(bytes)) => bytes.to_string(),
+        Value::Bytes(bytes) => bytes.to_string(),
         Value::Count(count) => count.to_string(),
         Value::Cycles(Cycles(x)) | Value::Nanoseconds(Nanoseconds(x)) | Value::Number(x) => x.to_string(),
         Value::Sizes(sizes) => list(sizes.0.iter().map(|size| size.0)),
@@ -23,7 +31,7 @@ pub(super) fn words(value: &Value) -> String {
         Value::Index(function) => index(function),
         Value::Curve(curve) => list(curve.0.iter().map(|(size, share)| format!("[{},{share:?}]", size.0))),
         Value::Configuration(parts) => configuration(parts),
-        Value::Spectrum(rows) => table(rows.0.iter().map(|row| format!("{} {:.0}", met(row), row.cycles))),
+        Value::Spectrum(rows) => table(rows.0.iter().map(|row| format!("{} {:.0}", row.met(), row.cycles))),
         Value::SmMap(map) => table(map.0.iter().map(place)),
         Value::Padding(rows) => table(rows.0.iter().map(padding)),
         Value::BankCurve(points) => table(points.0.iter().map(bank_point)),
@@ -43,9 +51,11 @@ fn table(rows: impl Iterator<Item = String>) -> String {
     joined(rows, "; ")
 }
 
-/// What the loads of a row of a spectrum meet.
-pub(super) fn met(row: &SpectrumRow) -> String {
-    format!("{}: {}, TLB {}", row.path.name(), row.data.name(), row.translation)
+impl SpectrumRow {
+    /// What the loads of the row meet, in words.
+    pub fn met(&self) -> String {
+        format!("{}: {}, TLB {}", self.path.name(), self.data.name(), self.translation)
+    }
 }
 
 fn replacement(policy: &Policy) -> String {
