@@ -1,6 +1,9 @@
 //! Timings of another tool: files of our own making in its format, whose caches are known, and, where they lie beside the
 //! checkout, the raw timings of four real GPUs.
 
+// A test that is skipped says so.
+#![allow(clippy::print_stderr)]
+
 mod published;
 
 use std::fs;
@@ -230,7 +233,7 @@ fn real() -> Option<PathBuf> {
 /// What the raw timings of a GPU show: element, size, line, granularity of fetching (0: unknown).
 type Shown = (&'static str, u64, u64, u64);
 
-/// As METHODOLOGY.md has it.
+/// As docs/evidence/imported.md has it.
 const REAL: [(&str, &[Shown]); 4] = [
     (
         "Quadro P6000",

@@ -1,4 +1,4 @@
-//! Developer tasks of gpu-strata: the check of the kernels' machine code, and the tables of METHODOLOGY.md.
+//! Developer tasks of gpu-strata: the check of the kernels' machine code, and the tables of docs/evidence.
 //!
 //! Reading order: [`check`] (what is checked), [`wheels`] and [`assemble`] (how machine code is made), `gpu_strata::kernels::cubin` and
 //! [`disassemble`] (how it is read), [`sass`] (instructions), [`opcodes`] and [`rules`] (what they must look like).
@@ -60,7 +60,7 @@ enum Task {
         /// A machine's name, or a machine file
         machine: String,
     },
-    /// Print the experiments behind METHODOLOGY.md as JSON, for `strata measure`; given a recording of them, the tables
+    /// Print the experiments behind docs/evidence/h200.md as JSON, for `strata measure`; given a recording of them, the tables
     Evidence {
         /// A recording of the experiments
         #[arg(value_name = "FILE.strata")]
