@@ -6,12 +6,12 @@ use strata_bench::Bench;
 use strata_gpu::Gpu;
 use strata_infer::characterize::{Characterized, Question, characterize};
 use strata_infer::probe::Effort;
+use strata_model::attribute::Sizes;
 use strata_model::characterization::{Figure, Part, PartName, Suite};
+use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::spec::{Path, Scope, Spec};
 use strata_sim::machine::{self, Machine};
-use strata_model::attribute::Sizes;
-use strata_model::units::Bytes;
 
 /// Machines of a developer's test run: one of each generation that differs here. All of them with `STRATA_ALL_MACHINES`.
 const FEW: [&str; 3] = ["gtx560ti", "k20c", "840m"];

@@ -2,10 +2,10 @@
 
 mod model;
 
-use strata_model::attribute::{CACHED, SIZE};
 use model::expect::compare;
 use model::machine::{Chaos, Machine};
 use model::{Model, element, finding, topology};
+use strata_model::attribute::{CACHED, SIZE};
 use strata_model::experiment::{Kernel, LoadPath};
 use strata_model::samples::Failure;
 use strata_model::topology::{ElementName, Topology};

@@ -10,14 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use strata_gpu::DeviceFacts;
 use strata_model::attribute::{
     CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, PARTITIONS, SIZE, SM_MAP, SmMap, SmPlace,
 };
-use strata_gpu::DeviceFacts;
-use strata_sim::machine;
-use strata_report::report;
 use strata_model::topology::{Element, ElementName, Finding, RunInfo, SCHEMA, Topology};
 use strata_model::units::{Bytes, Cycles};
+use strata_report::report;
+use strata_sim::machine;
 use tempfile::TempDir;
 
 /// The program that draws.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strata_model::attribute::SIZE;
 use serde_json::Value;
+use strata_model::attribute::SIZE;
 use strata_model::topology::{ElementName, Finding, Topology};
 use strata_report::report;
 

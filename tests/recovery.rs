@@ -10,9 +10,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use strata_model::attribute::Spectrum;
 use sim::expect::{Verdict, judge, pattern, pattern_name};
 use strata_infer::probe::Effort;
+use strata_model::attribute::Spectrum;
 use strata_model::topology::Finding;
 use strata_sim::machine::{self, Machine};
 

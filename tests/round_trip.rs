@@ -16,10 +16,10 @@ mod sim;
 
 use std::path::Path;
 
-use strata_model::attribute::{Attribute, Elements, SIZE};
 use serde_json::Value;
 use strata_infer::discover::{Question, discover};
 use strata_infer::probe::Effort;
+use strata_model::attribute::{Attribute, Elements, SIZE};
 use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 use strata_recording::Recording;
 use strata_report::report;

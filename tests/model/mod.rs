@@ -11,13 +11,13 @@ pub mod machine;
 
 use strata_infer::discover::{Question, discover};
 use strata_infer::probe::Effort;
+use strata_model::attribute::Attribute;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
 use strata_model::order;
 use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{Element, ElementName, Finding, RunInfo, Topology};
 use strata_model::units::Bytes;
-use strata_model::attribute::Attribute;
 
 use launch::Launch;
 pub use machine::Machine;

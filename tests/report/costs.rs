@@ -1,8 +1,8 @@
 //! Reports of a characterization.
 
 use strata_model::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
-use strata_report::report::costs;
 use strata_model::units::Cycles;
+use strata_report::report::costs;
 
 use super::published::conforms;
 use super::*;

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use strata_gpu::DeviceFacts;
 use strata_model::attribute::{
     BANKS, CACHED, Configuration, Curve, ENTRIES, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LEAST_CONFIGURATION,
     LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PAGE_SIZE, PARTITIONS, Policy, REACH, SHARED_WITH, SIZE,
 };
-use strata_gpu::DeviceFacts;
-use strata_report::report::{self, Pictures};
 use strata_model::topology::{Element, ElementName, Finding, SCHEMA, Topology};
 use strata_model::units::{Bytes, Cycles};
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use strata_report::report::{self, Pictures};
 
 use super::machines;
 use super::*;

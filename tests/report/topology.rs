@@ -1,9 +1,9 @@
 //! Reports of a discovery.
 
+use serde_json::json;
 use strata_model::attribute::{
     Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE,
 };
-use serde_json::json;
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Experiment, Kernel, LoadPath};
 use strata_model::samples::Samples;

@@ -14,13 +14,13 @@ use strata_gpu::Gpu;
 use strata_infer::asking::Stage;
 use strata_infer::discover::{Question, discover};
 use strata_infer::probe::Effort;
+use strata_model::attribute::Attribute;
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{ElementName, Finding, RunInfo, Topology};
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
-use strata_model::attribute::Attribute;
 
 /// Answers from a source, but for what it refuses, and remembers what was asked and what came back.
 pub struct Watched<S, R> {

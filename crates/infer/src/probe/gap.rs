@@ -222,6 +222,6 @@ mod tests {
     fn a_failure_of_an_experiment_stays_one() {
         assert!(Gap::from(Failure::failed("broken")).size().failed);
         assert!(!Gap::from(Failure::unsupported("no such path")).finding::<u64>().failed);
-        assert_eq!(Gap::Missing.finding().reason.as_deref(), Some("not measured"));
+        assert_eq!(Gap::Missing.finding::<u64>().reason.as_deref(), Some("not measured"));
     }
 }

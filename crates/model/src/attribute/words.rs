@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use super::{
-    BankPoint, Configuration, Curve, IndexFunction, PaddingRow, Policy, SmPlace, SpectrumRow, Value, Ways,
-};
+use super::{BankPoint, Configuration, Curve, IndexFunction, PaddingRow, Policy, SmPlace, SpectrumRow, Value, Ways};
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
 /// Stands for a part that is unknown.

@@ -62,9 +62,7 @@ pub(super) fn local(notebook: &Notebook) -> Element {
         match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
             Ok(l) => Ok(Finding::measured(true, method)
                 .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss))),
-            Err(_) if alike(&sheets[0], &sheets[1]) => {
-                Ok(Finding::measured(false, method).note("the two are alike"))
-            }
+            Err(_) if alike(&sheets[0], &sheets[1]) => Ok(Finding::measured(false, method).note("the two are alike")),
             Err(_) => blurred(LoadPath::Local),
         }
     });
