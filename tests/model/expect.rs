@@ -1,8 +1,8 @@
 //! What discovery should say of a machine, and how its findings are held against that.
 
-use gpu_strata::topology::{ElementName, Finding, Topology};
-use gpu_strata::units::Bytes;
 use serde_json::{Value, json};
+use strata_model::topology::{ElementName, Finding, Topology};
+use strata_model::units::Bytes;
 
 use super::cache::{self, Policy, Shape};
 use super::machine::{Machine, SPIKE};
@@ -81,7 +81,7 @@ pub fn compare<'r>(topology: &Topology, rows: &'r [Row]) -> (Vec<String>, Vec<(&
     (wrong, unknown)
 }
 
-/// Loads of the shorter whole-lap measurement and how many measurements the median is of, as METHODOLOGY.md gives them.
+/// Loads of the shorter whole-lap measurement and how many measurements the median is of, as docs/methods/latency.md gives them.
 const LAP_LOADS: f64 = 512.0;
 const LAP_ROUNDS: f64 = 5.0;
 

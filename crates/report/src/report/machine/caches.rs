@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use toml::Value;
+use toml_edit::Value;
 
 use super::found::{Found, Sourced, assumed};
 use super::table::{IntoToml, Table, inline};
@@ -319,16 +319,17 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
         (sets, lines / sets)
     });
     let mut second = one(most, sets, ways_left);
-    if let Some(rows) = second.as_table_mut() {
+    if let Some(rows) = second.as_inline_table_mut() {
         // Sets of another number cannot go by the same bits.
         let index =
             index_value(&least.value["index"]).filter(|_| shape.is_some()).unwrap_or_else(|| "modulo".into_toml());
-        rows.insert("index".into(), index);
+        rows.insert("index", index);
         if let Some(policy) = policy(&least.value["replacement"]).filter(|_| shape.is_some()) {
-            rows.insert("replacement".into(), policy);
+            rows.insert("replacement", policy);
         }
+        rows.sort_values();
     }
-    let all = Value::Array(vec![one(shared.min(most.saturating_sub(1)), first.sets, ways), second]);
+    let all = vec![one(shared.min(most.saturating_sub(1)), first.sets, ways), second].into_toml();
     let how = "l1.size and l1.least_configuration; that they are one memory with shared memory, and that there is no \
                configuration between, is assumed";
     Some(Sourced::new(all, found.derived(how)))
