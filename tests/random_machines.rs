@@ -1,8 +1,6 @@
 //! Discovery on machines drawn at random: nothing discrete that it states is wrong, its intervals cover the truth, and it
 //! answers most of what can be known.
 
-#[path = "sim/equal.rs"]
-mod equal;
 mod sim;
 
 use std::collections::BTreeMap;

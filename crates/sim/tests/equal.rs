@@ -1,18 +1,21 @@
 //! What the simulator carries out as a whole gives what the interpreter gives, instruction by instruction.
 
+#[path = "../../../tests/sim/any.rs"]
+#[allow(dead_code, reason = "another test asks how noisy a machine is")]
+mod any;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpu_strata::bench::Bench;
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, WARP, Walk};
-use gpu_strata::gpu::Gpu;
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::samples::{Failure, Samples};
-use gpu_strata::source::Source;
-use gpu_strata::units::Bytes;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-use crate::sim::any;
+use strata_bench::Bench;
+use strata_gpu::Gpu;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, WARP, Walk};
+use strata_model::samples::{Failure, Samples};
+use strata_model::source::Source;
+use strata_model::units::Bytes;
+use strata_sim::Sim;
 
 /// Machines that are drawn.
 const MACHINES: u64 = 16;
@@ -141,7 +144,7 @@ fn answers(gpu: &mut dyn Gpu, batches: &[Vec<Experiment>]) -> Vec<Vec<Result<Sam
 
 #[test]
 fn walks_give_the_samples_of_the_interpreter() {
-    let mut by_kernel = std::collections::BTreeMap::<&str, usize>::new();
+    let mut by_kernel = BTreeMap::<&str, usize>::new();
     for seed in 0..MACHINES {
         let machine = any::machine(seed).machine;
         let sms = machine.spec.device.multiprocessors.get() as u32;
@@ -152,8 +155,7 @@ fn walks_give_the_samples_of_the_interpreter() {
                 return drawn;
             }
         };
-        let batches: Vec<Vec<Experiment>> =
-            (0..BATCHES).map(|_| (0..BATCH).map(|_| possible()).collect()).collect();
+        let batches: Vec<Vec<Experiment>> = (0..BATCHES).map(|_| (0..BATCH).map(|_| possible()).collect()).collect();
         let walked = answers(&mut Sim::new(machine.clone(), seed), &batches);
         let interpreted = answers(&mut Sim::new(machine, seed).interpreted(), &batches);
         for ((batch, walked), interpreted) in batches.iter().zip(&walked).zip(&interpreted) {
