@@ -102,6 +102,7 @@ impl Sim {
             lanes: lane_costs(spec),
             host: (spec.memory.host_cycles.get(), HOST_BASE),
             budget: self.budget,
+            walks: self.walks,
         };
         let set_aside = self.set_aside(&function, shared);
         self.state.hierarchy.begin(set_aside);
