@@ -1,5 +1,6 @@
 //! What a comparison looks like in its three formats.
 
+use crate::published;
 use serde_json::json;
 use strata_model::topology::{SCHEMA, Topology};
 use strata_report::compare::{self, Asked, Comparison, Kind, Options, Sheet, published};

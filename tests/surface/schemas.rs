@@ -3,12 +3,10 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test --test schemas` writes them anew; a change that takes something away is a new version.
 
-mod published;
-
 use std::fs;
 use std::path::Path;
 
-use published::{defects, object, path_of};
+use crate::published::{defects, object, path_of};
 use serde_json::{Value, json};
 use strata_model::characterization::{self, Characterization};
 use strata_model::topology::{self, Topology};

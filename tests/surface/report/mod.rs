@@ -3,8 +3,6 @@
 mod costs;
 mod drawing;
 mod machines;
-#[path = "../published/mod.rs"]
-mod published;
 mod snapshots;
 mod topology;
 

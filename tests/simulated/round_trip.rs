@@ -11,9 +11,8 @@
 //!
 //! Two machines take the trip in every run; with `STRATA_ALL_MACHINES=1` all do, and the recording of a real GPU.
 
-mod published;
-mod sim;
-
+use crate::published;
+use crate::sim;
 use std::path::Path;
 
 use serde_json::Value;

@@ -14,7 +14,7 @@ use strata_model::topology::Topology;
 use strata_sim::machine;
 
 fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/report/machines/{name}.json"))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/surface/report/machines/{name}.json"))
 }
 
 /// What was found of every machine that comes with strata, by its name.

@@ -1,7 +1,6 @@
 //! The command as its users meet it: help, bad input, files that cannot be written, a pipe that closes.
 
-mod published;
-
+use crate::published;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

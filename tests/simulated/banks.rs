@@ -1,8 +1,7 @@
 //! Loads by all lanes of a warp, by way of the bench and of discovery, against closed formulas, against what Mei et al. say of
 //! Fermi and Kepler, and experiments that cannot be.
 
-mod sim;
-
+use crate::sim;
 use std::sync::Arc;
 
 use strata_bench::Bench;
@@ -164,7 +163,7 @@ fn what_cannot_be_asked_is_unknown_for_its_reason() {
 /// Banks of 4 and 8 bytes, 16 to 64 of them, with and without a choice, and any cost of a way.
 #[test]
 fn the_banks_of_random_machines_are_found() {
-    use sim::expect::{Verdict, judge};
+    use crate::sim::expect::{Verdict, judge};
     let mut wrong = Vec::new();
     for seed in 0..30 {
         let machine = sim::any::machine(seed).machine;

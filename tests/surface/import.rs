@@ -1,11 +1,7 @@
 //! Timings of another tool: files of our own making in its format, whose caches are known, and, where they lie beside the
 //! checkout, the raw timings of four real GPUs.
 
-// A test that is skipped says so.
-#![allow(clippy::print_stderr)]
-
-mod published;
-
+use crate::published;
 use std::fs;
 use std::path::{Path, PathBuf};
 

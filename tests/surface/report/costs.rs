@@ -3,8 +3,8 @@
 use strata_model::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
 use strata_report::report::costs;
 
-use super::published::conforms;
 use super::*;
+use crate::published::conforms;
 
 fn axis(label: &str, unit: &str, doubling: bool) -> Axis {
     Axis { label: label.into(), unit: (!unit.is_empty()).then(|| unit.into()), doubling, names: Vec::new() }

@@ -1,14 +1,13 @@
 //! Discovery on machines drawn at random: nothing discrete that it states is wrong, its intervals cover the truth, and it
 //! answers most of what can be known.
 
-mod sim;
-
+use crate::sim;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-use sim::any::{self, Noise};
-use sim::expect::{Verdict, judge};
+use crate::sim::any::{self, Noise};
+use crate::sim::expect::{Verdict, judge};
 use strata_infer::probe::Effort;
 
 /// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.

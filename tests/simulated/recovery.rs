@@ -3,14 +3,13 @@
 //! `machines/RECOVERY.md` keeps the table. Three machines are recovered in every run, all of them with
 //! `STRATA_ALL_MACHINES=1`; `UPDATE_GOLDEN=1` writes the sections that are run anew.
 
-mod sim;
-
+use crate::sim;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use sim::expect::{Verdict, judge, pattern, pattern_name};
+use crate::sim::expect::{Verdict, judge, pattern, pattern_name};
 use strata_infer::probe::Effort;
 use strata_model::topology::Finding;
 use strata_sim::machine::{self, Machine};
