@@ -8,8 +8,8 @@
 
 use std::error::Error;
 
-use gpu_strata::topology::{ElementName, Topology};
-use gpu_strata::{Device, Effort, Options};
+use gpu_strata::topology::ElementName;
+use gpu_strata::{Device, Effort, Options, attribute};
 
 /// Bytes of a 32-bit float.
 const FLOAT: u64 = 4;
@@ -21,19 +21,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut device = Device::open(&name)?;
     let wanted = [ElementName::Shared, ElementName::L2];
     let found = device.discover_only(&wanted, Options::effort(Effort::Quick))?;
-    let shared = bytes(&found.topology, ElementName::Shared, "size").ok_or("the size of shared memory is unknown")?;
-    let sector = bytes(&found.topology, ElementName::L2, "fetch_granularity").unwrap_or(FLOAT);
+    let topology = &found.topology;
+    // The lower ends of the intervals: what is there in any case.
+    let shared = topology.shared().size().ok_or("the size of shared memory is unknown")?.low.0;
+    let sector = topology.l2().interval(attribute::FETCH_GRANULARITY).map_or(FLOAT, |sector| sector.high.0);
     let row = sector / FLOAT;
     let side =
         (1..).map(|rows| rows * row).take_while(|side| TILES * side * side * FLOAT <= shared).last().unwrap_or(row);
     println!("{}: {shared} B of shared memory, sectors of {sector} B", device.facts().name);
     println!("tiles of {side} x {side} floats use {} B", TILES * side * side * FLOAT);
     Ok(())
-}
-
-/// The lower end of a finding in bytes: what is there in any case.
-fn bytes(topology: &Topology, element: ElementName, attribute: &str) -> Option<u64> {
-    let findings = topology.elements.get(&element)?.findings();
-    let (_, finding) = findings.into_iter().find(|(name, _)| *name == attribute)?;
-    Some(finding.low.or(finding.number())? as u64)
 }
