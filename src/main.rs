@@ -1,5 +1,8 @@
 //! The `strata` command: parse, call the library, print.
 
+// The only part of strata that prints.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 mod cli;
 mod commands;
 

@@ -2,6 +2,9 @@
 //!
 //! Without hwloc the tests say so and end; `.ci/run` installs it and sets `STRATA_NEEDS_HWLOC`, so that there they cannot.
 
+// A test that is skipped says so.
+#![allow(clippy::print_stderr)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,9 @@
 //! Timings of another tool: files of our own making in its format, whose caches are known, and, where they lie beside the
 //! checkout, the raw timings of four real GPUs.
 
+// A test that is skipped says so.
+#![allow(clippy::print_stderr)]
+
 mod published;
 
 use std::fs;

@@ -1,5 +1,8 @@
 //! `strata compare` as its users meet it: statuses, the recordings, published values, summaries of MT4G, bad input.
 
+// A test that is skipped says so.
+#![allow(clippy::print_stderr)]
+
 mod hostile;
 #[path = "../published/mod.rs"]
 mod published;

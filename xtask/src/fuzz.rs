@@ -32,7 +32,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// A parser, its longest input in bytes, and where inputs to begin with lie besides `fuzz/seeds/NAME`.
 const PARSERS: [(&str, u32, &str); 8] = [
     ("machine", 20_000, "machines"),
-    ("ptx", 20_000, "src/kernels/ptx"),
+    ("ptx", 20_000, "crates/kernels/src/ptx"),
     ("recording", 20_000, ""),
     ("recording_block", 20_000, ""),
     ("experiments", 8_000, ""),

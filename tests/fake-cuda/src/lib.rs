@@ -4,6 +4,10 @@
 //! It is written from `cuda.h`, not from the program under test, and refuses what a driver would refuse: an argument that is
 //! not laid out as the header says gives an error.
 
+// It is a C library, so every function crosses a boundary that the compiler cannot see.
+#![allow(unsafe_code)]
+// What the fault was is for whoever reads the output of a test.
+#![allow(clippy::print_stderr)]
 #![allow(non_snake_case, reason = "the driver's names")]
 #![allow(clippy::missing_safety_doc, reason = "every function has the contract that `cuda.h` gives it")]
 

@@ -1,0 +1,221 @@
+//! Several GPUs that are the same, such as simulated ones, at work side by side.
+//!
+//! Each has a thread and a [`Bench`] of its own, and keeps them for the whole run. Which launch goes to which is decided by
+//! what the launches cost, not by who is free: so the same batch gives the same samples each time, however many cores
+//! there are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use super::{Bench, Compiled, Lab, Timings, groups};
+use strata_gpu::{Error, Gpu, Result, Telemetry};
+use strata_model::experiment::{Experiment, Kernel, Order, Prepare, Walk};
+use strata_model::samples::{Failure, Samples};
+use strata_model::source::Source;
+
+/// Part of the free memory that the first allocation takes, at once and on every member: all that is ever walked, so that
+/// it is never moved. Memory of a simulated GPU costs nothing until it is written.
+const FIRST_ALLOCATION: (u64, u64) = (7, 8);
+
+type Answers = Vec<std::result::Result<Samples, Failure>>;
+
+/// What a member does on request.
+enum Request {
+    Run(Vec<Experiment>),
+    Telemetry,
+}
+
+/// What it answers.
+enum Reply {
+    Ran(Answers, Vec<Compiled>, Timings),
+    Telemetry(Box<Telemetry>),
+}
+
+struct Member {
+    requests: Option<Sender<Request>>,
+    replies: Receiver<Reply>,
+    thread: Option<JoinHandle<()>>,
+    timings: Timings,
+}
+
+/// Several GPUs at work side by side.
+pub struct Fleet {
+    members: Vec<Member>,
+    sms: usize,
+    compiled: BTreeMap<String, Compiled>,
+    known: Vec<String>,
+}
+
+impl Fleet {
+    /// As many GPUs as asked for, of which `open` makes one each; it is given their numbers.
+    ///
+    /// # Errors
+    ///
+    /// The first that cannot be opened or whose census fails.
+    pub fn new<G: Gpu + 'static>(
+        count: usize,
+        interrupted: &Arc<AtomicBool>,
+        open: impl Fn(usize) -> G + Clone + Send + 'static,
+    ) -> Result<Self> {
+        let mut starting = Vec::new();
+        for number in 0..count.max(1) {
+            let (requests, inbox) = mpsc::channel();
+            let (outbox, replies) = mpsc::channel();
+            let (ready, started) = mpsc::channel();
+            let (interrupted, open) = (Arc::clone(interrupted), open.clone());
+            let thread = thread::spawn(move || {
+                let mut gpu = open(number);
+                match Bench::new(&mut gpu, interrupted) {
+                    Ok(mut bench) => {
+                        // A chain must lie at the same addresses on all members. What cannot be had now may never be
+                        // needed, and is an error where it is.
+                        let _ = bench.reserve(FIRST_ALLOCATION);
+                        // Nobody waits any more if the fleet is gone.
+                        let _ = ready.send(Ok(bench.sm_count()));
+                        work(bench, &inbox, &outbox);
+                    }
+                    Err(error) => {
+                        let _ = ready.send(Err(error));
+                    }
+                }
+            });
+            starting.push((
+                Member { requests: Some(requests), replies, thread: Some(thread), timings: Timings::default() },
+                started,
+            ));
+        }
+        let mut members = Vec::new();
+        let mut sms = 0;
+        for (member, started) in starting {
+            let stopped =
+                || Error::Driver("a simulated GPU stopped before it was ready; this is a defect of strata".into());
+            sms = started.recv().map_err(|_| stopped())??;
+            members.push(member);
+        }
+        Ok(Fleet { members, sms, compiled: BTreeMap::new(), known: Vec::new() })
+    }
+}
+
+fn work(mut bench: Bench, inbox: &Receiver<Request>, outbox: &Sender<Reply>) {
+    while let Ok(request) = inbox.recv() {
+        let reply = match request {
+            Request::Run(batch) => Reply::Ran(bench.run(&batch), bench.take_compiled(), bench.timings()),
+            Request::Telemetry => Reply::Telemetry(Box::new(bench.telemetry())),
+        };
+        if outbox.send(reply).is_err() {
+            return;
+        }
+    }
+}
+
+/// About how many loads an experiment makes, those of its preparation included.
+fn cost(experiment: &Experiment) -> u64 {
+    let lap = experiment.lap();
+    let timed = u64::from(experiment.timed_loads);
+    let walked = match (experiment.kernel, experiment.walk) {
+        (Kernel::Clock, _) => 10 * timed,
+        (Kernel::Pattern, _) => pattern_cost(experiment),
+        (Kernel::Lap, _) => 3 * timed * u64::from(experiment.rounds),
+        (Kernel::Warp, _) => WARP_LOADS * 3 * timed * u64::from(experiment.rounds),
+        (_, Walk::Resident) => timed + timed.div_ceil(super::window(experiment.path)) * 2 * lap,
+        (_, Walk::Straight) => timed,
+    };
+    let prepared = match experiment.prepare {
+        Prepare::Nothing => 0,
+        Prepare::FlushL2 => FLUSH_LOADS,
+        Prepare::Fill { passes } => u64::from(passes) * lap,
+    };
+    lap.saturating_mul(1 + u64::from(experiment.warm_laps)).saturating_add(walked).saturating_add(prepared)
+}
+
+/// About how many instructions the warps of a pattern execute.
+fn pattern_cost(experiment: &Experiment) -> u64 {
+    let Order::Pattern(pattern) = experiment.order else { return 0 };
+    let warps = u64::from(pattern.threads().div_ceil(32)) * u64::from(pattern.blocks());
+    warps * u64::from(pattern.operations()) * u64::from(experiment.rounds)
+}
+
+/// What a load by all lanes of a warp counts as.
+const WARP_LOADS: u64 = 8;
+/// What a flush counts as.
+const FLUSH_LOADS: u64 = 200_000;
+
+impl Source for Fleet {
+    fn run(&mut self, batch: &[Experiment]) -> Answers {
+        let indexed: Vec<(usize, &Experiment)> = batch.iter().enumerate().collect();
+        let mut load = vec![0u64; self.members.len()];
+        let mut shares: Vec<Vec<usize>> = vec![Vec::new(); self.members.len()];
+        for launch in groups::launches(&indexed, self.sms) {
+            // The least loaded so far; of equals the first.
+            let least = (0..load.len()).min_by_key(|&m| load[m]).unwrap_or(0);
+            load[least] += launch.iter().map(|&i| cost(&batch[i])).sum::<u64>();
+            shares[least].extend(launch);
+        }
+        for (member, share) in self.members.iter().zip(&shares) {
+            if let Some(requests) = &member.requests {
+                // One that has stopped shows when its reply does not come.
+                let _ = requests.send(Request::Run(share.iter().map(|&i| batch[i].clone()).collect()));
+            }
+        }
+        let stopped = || Err(Failure::failed("the simulated GPU stopped; this is a defect of strata"));
+        let mut answers: Vec<Option<std::result::Result<Samples, Failure>>> = vec![None; batch.len()];
+        for (member, share) in self.members.iter_mut().zip(shares) {
+            if let Ok(Reply::Ran(all, compiled, timings)) = member.replies.recv() {
+                member.timings = timings;
+                for (index, answer) in share.into_iter().zip(all) {
+                    answers[index] = Some(answer);
+                }
+                for one in compiled.into_iter().filter(|c| !self.known.contains(&c.kernel)) {
+                    self.compiled.insert(one.kernel.clone(), one);
+                }
+            }
+        }
+        answers.into_iter().map(|a| a.unwrap_or_else(stopped)).collect()
+    }
+}
+
+impl Lab for Fleet {
+    fn timings(&self) -> Timings {
+        let mut sum = Timings::default();
+        for member in &self.members {
+            sum.compile += member.timings.compile;
+            sum.transfer += member.timings.transfer;
+            for (kernel, &(launches, time)) in &member.timings.kernels {
+                let entry = sum.kernels.entry(kernel.clone()).or_default();
+                entry.0 += launches;
+                entry.1 += time;
+            }
+        }
+        sum
+    }
+
+    fn take_compiled(&mut self) -> Vec<Compiled> {
+        let compiled = std::mem::take(&mut self.compiled);
+        self.known.extend(compiled.keys().cloned());
+        compiled.into_values().collect()
+    }
+
+    fn telemetry(&mut self) -> Telemetry {
+        let member = &self.members[0];
+        let asked = member.requests.as_ref().is_some_and(|requests| requests.send(Request::Telemetry).is_ok());
+        match member.replies.recv() {
+            Ok(Reply::Telemetry(telemetry)) if asked => *telemetry,
+            _ => Telemetry { note: Some("the simulated GPU stopped".into()), ..Telemetry::default() },
+        }
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            member.requests = None;
+            if let Some(thread) = member.thread.take() {
+                // A panic has been reported on standard error and by missing answers.
+                let _ = thread.join();
+            }
+        }
+    }
+}

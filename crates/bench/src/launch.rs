@@ -1,0 +1,221 @@
+//! One launch: the kernel, its jobs, and the state of the caches before it.
+
+use std::time::Instant;
+
+use super::prepared::{Outcome, Prepared};
+use super::{ATTEMPTS, Bench, WINDOW};
+use strata_gpu::{Function, Launch, Result};
+use strata_kernels::Program;
+use strata_kernels::idiom::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
+use strata_kernels::job::{Done, JOB_BYTES, Job};
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use strata_model::samples::Failure;
+use strata_model::units::{Bytes, MIB};
+
+/// A flush writes this many times the L2's size.
+const FLUSH_FACTOR: u64 = 3;
+/// Threads of the block that fills the L2: the most that every device allows.
+const FILL_THREADS: u32 = 1024;
+
+impl Bench<'_> {
+    /// Why this device cannot run the experiment, if it cannot.
+    pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
+        let facts = self.gpu.facts();
+        if let Some(sm) = experiment.sm
+            && sm as usize >= self.sms.len()
+        {
+            return Some(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len())));
+        }
+        if let Order::Pattern(pattern) = experiment.order
+            && pattern.threads() > facts.max_threads_per_block
+        {
+            return Some(Failure::unsupported(format!(
+                "{} threads: a block of this device has {} at most",
+                pattern.threads(),
+                facts.max_threads_per_block
+            )));
+        }
+        if matches!(experiment.kernel, Kernel::Clock | Kernel::Pattern) {
+            return None;
+        }
+        let partner_constants = match &experiment.partner {
+            Some(p) if p.path == LoadPath::Constant => p.footprint.0,
+            _ => 0,
+        };
+        let own = experiment.footprint.0;
+        let too_large = |space: &str, limit: u64| {
+            Some(Failure::unsupported(format!(
+                "{} of {space} is beyond the {} a kernel may use",
+                Bytes(own),
+                Bytes(limit)
+            )))
+        };
+        match experiment.path {
+            LoadPath::Constant if own + partner_constants > CONSTANT_BYTES => {
+                too_large("constant memory", CONSTANT_BYTES)
+            }
+            LoadPath::Local if own > LOCAL_BYTES => too_large("local memory", LOCAL_BYTES),
+            LoadPath::Shared => {
+                let limit = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block).max(facts.shared_per_block);
+                if own + 4 * WINDOW > limit { too_large("shared memory", limit - 4 * WINDOW) } else { None }
+            }
+            _ if partner_constants > CONSTANT_BYTES => too_large("constant memory", CONSTANT_BYTES),
+            _ => None,
+        }
+    }
+
+    /// Runs experiments that may share a launch; they have the same kernel, block and carveout.
+    pub(super) fn launch_together(&mut self, experiments: &[&Experiment]) -> Result<Vec<Outcome>> {
+        let program = Program::of(experiments[0]);
+        let loaded = self.programs.get(self.gpu, program)?;
+        let block = super::groups::block(experiments[0]);
+        let shared_chain = if experiments[0].path == LoadPath::Shared { experiments[0].footprint } else { Bytes(0) };
+        let shared = if program == Program::Clock {
+            Bytes(0)
+        } else if let Program::Warp(_) = program {
+            // No times are kept there; what comes before the first row of banks is left out.
+            shared_chain + Bytes(BANK_ROW)
+        } else {
+            Bytes(4 * super::window(experiments[0].path)) + shared_chain
+        };
+        self.programs.configure(self.gpu, program, loaded.function, experiments[0].carveout, shared)?;
+        if let Order::Lanes { bank_width, .. } = experiments[0].order {
+            self.programs.choose_banks(self.gpu, program, loaded.function, bank_width)?;
+        }
+
+        let transfer = Instant::now();
+        let mut prepared = self.prepare(experiments)?;
+        if let Some(bank) = loaded.constants {
+            self.write_constants(bank, &prepared[0])?;
+        }
+        self.timings.transfer += transfer.elapsed();
+        for one in &prepared {
+            self.prepare_l2(one)?;
+        }
+        if let Some(carveout) = experiments[0].carveout
+            && uses_l1(experiments[0])
+        {
+            self.renew_carveout(carveout)?;
+        }
+        let result = self.run_jobs(program, loaded.function, Launch { blocks: 0, threads: block, shared }, &prepared);
+        for one in &mut prepared {
+            for texture in
+                one.texture.take().into_iter().chain(one.partner.as_mut().and_then(|partner| partner.texture.take()))
+            {
+                // A texture that cannot be destroyed is a lost context, which the result says.
+                let _ = self.gpu.destroy_texture(texture);
+            }
+        }
+        result
+    }
+
+    /// Overwrites so much memory that nothing else is left in the L2.
+    pub(super) fn flush_l2(&mut self) -> Result<()> {
+        let bytes = Bytes(FLUSH_FACTOR * self.gpu.facts().l2_size.max(MIB));
+        let buffer = self.flush.at_least(self.gpu, bytes)?;
+        self.gpu.clear(buffer, bytes)
+    }
+
+    fn prepare_l2(&mut self, prepared: &Prepared) -> Result<()> {
+        match prepared.experiment.prepare {
+            Prepare::Nothing => Ok(()),
+            Prepare::FlushL2 => self.flush_l2(),
+            Prepare::Fill { passes } => {
+                let Some(chain) = prepared.chain else { return Ok(()) };
+                let fill = self.programs.get(self.gpu, Program::Fill)?;
+                // A paged chain visits a sample of its footprint, but the whole footprint is what must be filled.
+                let listed = matches!(prepared.experiment.order, Order::Scattered { .. });
+                let experiment = prepared.experiment;
+                let elements = if listed { experiment.lap() } else { experiment.footprint / experiment.stride };
+                let job = Job {
+                    armed: 1,
+                    start: chain.base.0,
+                    lap: elements,
+                    warm_laps: u64::from(passes.max(1)),
+                    order: chain.list.0,
+                    stride_or_rounds: if listed { 0 } else { experiment.stride.0 / 4 },
+                    ..Job::default()
+                };
+                let threads = FILL_THREADS.min(self.gpu.facts().max_threads_per_block);
+                let launch = Launch { blocks: 0, threads, shared: Bytes(0) };
+                self.take_jobs(fill.function, launch, &[(prepared.sm, job)]).map(drop)
+            }
+        }
+    }
+
+    fn run_jobs(
+        &mut self,
+        program: Program,
+        function: Function,
+        launch: Launch,
+        prepared: &[Prepared],
+    ) -> Result<Vec<Outcome>> {
+        let jobs: Vec<(u32, Job)> = prepared.iter().map(|p| (p.sm, p.job(program))).collect();
+        let done = self.take_jobs(function, launch, &jobs)?;
+        let transfer = Instant::now();
+        let mut raw = vec![0u8; prepared.iter().map(|p| p.out_bytes).sum()];
+        self.gpu.read(prepared[0].out, &mut raw)?;
+        self.timings.transfer += transfer.elapsed();
+        let mut at = 0;
+        Ok(prepared
+            .iter()
+            .zip(done)
+            .map(|(one, done)| {
+                let bytes = &raw[at..at + one.out_bytes];
+                at += one.out_bytes;
+                one.samples(done, bytes)
+            })
+            .collect())
+    }
+
+    /// Lays jobs out, one to an SM, and launches until every one has been taken.
+    fn take_jobs(&mut self, function: Function, launch: Launch, jobs: &[(u32, Job)]) -> Result<Vec<Done>> {
+        let highest = *self.sms.last().unwrap_or(&0) as usize;
+        let mut table = vec![0u8; (highest + 1) * JOB_BYTES as usize];
+        for (sm, job) in jobs {
+            let at = *sm as usize * JOB_BYTES as usize;
+            table[at..at + JOB_BYTES as usize].copy_from_slice(&job.to_bytes());
+        }
+        self.gpu.write(self.jobs, &table)?;
+        // Never more blocks than SMs: an SM that has to hold two at a time enlarges its shared memory at the L1's cost.
+        let blocks = self.sms.len() as u32;
+        let mut done = Vec::new();
+        for _ in 0..ATTEMPTS {
+            self.gpu.mark()?;
+            self.gpu.launch(function, Launch { blocks, ..launch }, &[self.jobs.0])?;
+            self.device_us += self.gpu.mark()?;
+            self.gpu.read(self.jobs, &mut table)?;
+            done = jobs
+                .iter()
+                .map(|(sm, _)| {
+                    let at = *sm as usize * JOB_BYTES as usize;
+                    let mut raw = [0; JOB_BYTES as usize];
+                    raw.copy_from_slice(&table[at..at + JOB_BYTES as usize]);
+                    Done::from_bytes(&raw)
+                })
+                .collect();
+            if done.iter().all(|d: &Done| d.taken) {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Makes the driver set the carveout anew. An SM that once ran several blocks at a time keeps a larger share of shared
+    /// memory, and the driver, which sees no change of the hint, leaves it so: on an H200 some SMs missed nearly all of
+    /// 193 KiB while others held 230, launch after launch. A kernel with the opposite hint in between is a change.
+    pub(super) fn renew_carveout(&mut self, carveout: u8) -> Result<()> {
+        let opposite = if carveout < 50 { 100 } else { 0 };
+        let census = self.programs.get(self.gpu, Program::Census)?;
+        self.programs.configure(self.gpu, Program::Census, census.function, Some(opposite), Bytes(0))?;
+        let blocks = self.sms.len() as u32;
+        let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
+        self.gpu.launch(census.function, Launch { blocks, threads: 1, shared: Bytes(0) }, &[out.0, 0])
+    }
+}
+
+/// Whether the loads of an experiment go through what may be one memory with shared memory.
+fn uses_l1(experiment: &Experiment) -> bool {
+    use LoadPath::{GlobalCa, GlobalNc, Local, Texture};
+    matches!(experiment.path, GlobalCa | GlobalNc | Texture | Local)
+}

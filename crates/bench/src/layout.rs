@@ -1,0 +1,221 @@
+//! Laying out what a launch needs: SMs, chains in device memory and in the constant bank, room for the samples.
+
+use std::collections::BTreeMap;
+
+use super::Bench;
+use super::chain::{self, Arena, Placed, Plan};
+use super::prepared::{Prepared, PreparedPartner, output_bytes};
+use strata_gpu::{DevicePtr, Launch, Result};
+use strata_kernels::Program;
+use strata_kernels::idiom::CONSTANT_BYTES;
+use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::units::Bytes;
+
+/// Threads of the block that writes chains.
+const LINK_THREADS: u32 = 256;
+/// A partner's constants start at a multiple of this: the largest fetch granularity known of a constant cache.
+const PARTNER_CONSTANTS: Bytes = Bytes(256);
+
+/// Whether offsets, in units of four bytes, take more than 32 bits.
+fn is_long(plan: &Plan) -> bool {
+    plan.span.0 / 4 > u64::from(u32::MAX)
+}
+
+impl Bench<'_> {
+    /// Assigns SMs, lays chains out, and finds room for the samples.
+    pub(super) fn prepare<'e>(&mut self, experiments: &[&'e Experiment]) -> Result<Vec<Prepared<'e>>> {
+        let named: Vec<u32> = experiments.iter().filter_map(|e| e.sm).collect();
+        let mut free = (0..self.sms.len() as u32).filter(|sm| !named.contains(sm)).collect::<Vec<_>>().into_iter();
+        let out_bytes: Vec<usize> = experiments.iter().map(|e| output_bytes(e)).collect();
+        let all = Bytes(out_bytes.iter().sum::<usize>() as u64);
+        let mut out = self.outputs.at_least(self.gpu, all)?;
+        if experiments[0].kernel == Kernel::Warp {
+            // A measurement waits for the time before it to be written. Where that is the first write to its sector since it left
+            // the L2, an H200 takes some 230 cycles longer, and three rounds of five were off (recorded).
+            self.gpu.clear(out, all)?;
+        }
+
+        let plans: Vec<Plan> = experiments.iter().map(|e| Plan::of(e)).collect();
+        let partner_plans: Vec<Option<Plan>> =
+            experiments.iter().map(|e| e.partner.as_ref().map(|p| Plan::of_partner(e, p))).collect();
+        let in_memory = |path: LoadPath, kernel: Kernel| chain::needs_memory(path) && kernel != Kernel::Clock;
+        let wanted: Vec<&Plan> = experiments
+            .iter()
+            .zip(&plans)
+            .filter(|(e, _)| in_memory(e.path, e.kernel))
+            .map(|(_, plan)| plan)
+            .chain(experiments.iter().zip(&partner_plans).filter_map(|(e, plan)| {
+                let partner = e.partner.as_ref()?;
+                if chain::needs_memory(partner.path) { plan.as_ref() } else { None }
+            }))
+            .collect();
+        self.lay_out(&wanted)?;
+        let own_lists = self.own_lists(experiments, &plans)?;
+
+        let mut prepared = Vec::with_capacity(experiments.len());
+        for (i, &experiment) in experiments.iter().enumerate() {
+            let sm = match experiment.sm {
+                Some(sm) => sm,
+                None => free.next().unwrap_or(0),
+            };
+            let placed =
+                self.laid_out.get(&plans[i].key).copied().filter(|_| in_memory(experiment.path, experiment.kernel));
+            let texture = match (experiment.path, placed) {
+                (LoadPath::Texture, Some(p)) => Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?),
+                _ => None,
+            };
+            let partner = match (&experiment.partner, &partner_plans[i]) {
+                (Some(partner), Some(plan)) => {
+                    let placed = self.laid_out.get(&plan.key).copied();
+                    let (origin, texture) = match (partner.path, placed) {
+                        (LoadPath::Texture, Some(p)) => {
+                            (0, Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?))
+                        }
+                        (LoadPath::Constant, _) if experiment.path == LoadPath::Constant => {
+                            (experiment.footprint.round_up(PARTNER_CONSTANTS).0, None)
+                        }
+                        (LoadPath::Constant, _) => (0, None),
+                        (_, Some(p)) => (p.base.0, None),
+                        (_, None) => (0, None),
+                    };
+                    Some(PreparedPartner { offsets: plan.offsets.clone(), origin, texture, partner: *partner })
+                }
+                _ => None,
+            };
+            prepared.push(Prepared {
+                experiment,
+                sm: self.sms[sm as usize],
+                offsets: plans[i].offsets.clone(),
+                chain: placed,
+                partner,
+                texture,
+                list: own_lists.get(i).copied().or(placed.map(|p| p.list)).unwrap_or(DevicePtr(0)),
+                out,
+                out_bytes: out_bytes[i],
+            });
+            out = out.offset(out_bytes[i] as u64);
+        }
+        Ok(prepared)
+    }
+
+    /// Makes the first allocation now, of this part of the free memory, so that its address does not depend on what is asked
+    /// first.
+    pub(super) fn reserve(&mut self, (part, of): (u64, u64)) -> Result<()> {
+        let size = Bytes(self.gpu.facts().free_memory / of * part);
+        let arena = Arena::allocate(self.gpu, 0, false, size)?;
+        self.arenas.insert((0, false), arena);
+        Ok(())
+    }
+
+    /// Lists of offsets for chains that the kernel builds itself; empty where there are none.
+    fn own_lists(&mut self, experiments: &[&Experiment], plans: &[Plan]) -> Result<Vec<DevicePtr>> {
+        if !matches!(experiments[0].path, LoadPath::Shared | LoadPath::Local) {
+            return Ok(Vec::new());
+        }
+        let words: Vec<u8> =
+            plans.iter().flat_map(|p| &p.offsets).flat_map(|o| ((o / 4) as u32).to_le_bytes()).collect();
+        let mut at = self.lists.at_least(self.gpu, Bytes(words.len() as u64))?;
+        self.gpu.write(at, &words)?;
+        Ok(plans
+            .iter()
+            .map(|plan| {
+                let here = at;
+                at = at.offset(4 * plan.offsets.len() as u64);
+                here
+            })
+            .collect())
+    }
+
+    /// Writes the chains that this launch needs. Chains of the last launch are overwritten, unless all of these are there
+    /// already.
+    fn lay_out(&mut self, plans: &[&Plan]) -> Result<()> {
+        let mut needed: Vec<&Plan> = Vec::new();
+        for plan in plans {
+            match needed.iter_mut().find(|p| p.key == plan.key) {
+                Some(other) if other.offsets.len() < plan.offsets.len() => *other = plan,
+                Some(_) => {}
+                None => needed.push(plan),
+            }
+        }
+        let there =
+            |plan: &&Plan| self.laid_out.get(&plan.key).is_some_and(|placed| placed.ring >= plan.offsets.len() as u64);
+        // A chain that has its arena to itself lies at the arena's start, so that footprints of several launches compare.
+        let displaced = |plan: &&Plan| {
+            let arena = plan.key.arena();
+            let alone = needed.iter().filter(|p| p.key.arena() == arena).count() == 1;
+            let start = self.arenas.get(&arena).map(|a| a.at(0));
+            alone && self.laid_out.get(&plan.key).map(|placed| placed.base) != start
+        };
+        if needed.iter().all(there) && !needed.iter().any(displaced) {
+            return Ok(());
+        }
+        self.laid_out.clear();
+        // Where each chain goes, before anything is allocated. Arenas in the order of their numbers: allocated in another, they
+        // lie at other addresses, and a simulated run is no longer the same each time.
+        let mut sizes: BTreeMap<(u32, bool), u64> = BTreeMap::new();
+        let mut places = Vec::with_capacity(needed.len());
+        for plan in &needed {
+            let arena = plan.key.arena();
+            let next = sizes.entry(arena).or_default();
+            let at = next.next_multiple_of(chain::slot_alignment(plan.span));
+            *next = at + plan.span.0;
+            places.push((arena, at));
+        }
+        for ((number, host), size) in sizes {
+            let size = Bytes(size);
+            if self.arenas.get(&(number, host)).is_some_and(|a| a.holds(size)) {
+                continue;
+            }
+            if let Some(old) = self.arenas.remove(&(number, host)) {
+                old.free(self.gpu)?;
+            }
+            let arena = Arena::allocate(self.gpu, number, host, size)?;
+            self.arenas.insert((number, host), arena);
+        }
+        let mut words: Vec<u8> = Vec::new();
+        for plan in &needed {
+            // The next list starts aligned for either kind.
+            words.resize(words.len().next_multiple_of(8), 0);
+            if is_long(plan) {
+                words.extend(plan.offsets.iter().flat_map(|o| (o / 4).to_le_bytes()));
+            } else {
+                words.extend(plan.offsets.iter().flat_map(|o| ((o / 4) as u32).to_le_bytes()));
+            }
+        }
+        let mut list = self.lists.at_least(self.gpu, Bytes(words.len() as u64))?;
+        self.gpu.write(list, &words)?;
+        let link = self.programs.get(self.gpu, Program::Link)?;
+        for (plan, (arena, at)) in needed.iter().zip(places) {
+            let count = plan.offsets.len() as u64;
+            let base = self.arenas[&arena].at(at);
+            let wide = u64::from(!plan.key.texels());
+            let blocks = count.div_ceil(u64::from(LINK_THREADS)).clamp(1, 1024) as u32;
+            let launch = Launch { blocks, threads: LINK_THREADS, shared: Bytes(0) };
+            self.gpu.launch(link.function, launch, &[base.0, list.0, count, wide, u64::from(is_long(plan))])?;
+            self.laid_out.insert(plan.key.clone(), Placed { base, span: plan.span, ring: count, list });
+            list = list.offset((if is_long(plan) { 8 } else { 4 } * count).next_multiple_of(8));
+        }
+        self.gpu.synchronize()
+    }
+
+    /// Writes the constant bank: the chain at its start, a partner's behind it.
+    pub(super) fn write_constants(&mut self, bank: DevicePtr, prepared: &Prepared) -> Result<()> {
+        let mut image = vec![0u8; CONSTANT_BYTES as usize];
+        let mut link = |offsets: &[u64], origin: u64| {
+            for (i, &offset) in offsets.iter().enumerate() {
+                let next = (origin + offsets[(i + 1) % offsets.len()]) as u32;
+                let at = (origin + offset) as usize;
+                image[at..at + 4].copy_from_slice(&next.to_le_bytes());
+            }
+        };
+        if prepared.experiment.path == LoadPath::Constant {
+            link(&prepared.offsets, 0);
+        }
+        if let Some(partner) = &prepared.partner
+            && partner.partner.path == LoadPath::Constant
+        {
+            link(&partner.offsets, partner.origin);
+        }
+        self.gpu.write(bank, &image)
+    }
+}

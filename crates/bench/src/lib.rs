@@ -1,0 +1,241 @@
+//! Runs experiments on a [`Gpu`]: lays chains out, launches, checks what came back.
+//!
+//! Experiments on caches that an SM has to itself share a launch, one to an SM; what SMs share is measured alone. The
+//! device context lives as long as the bench: nothing is ever reset between experiments. Every kernel returns where its
+//! chain ended; a wrong end fails the experiment.
+
+mod chain;
+mod fleet;
+mod groups;
+mod launch;
+mod layout;
+mod pattern;
+mod prepared;
+mod programs;
+pub mod session;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use chain::{Arena, ChainKey, Placed};
+pub use fleet::Fleet;
+pub use programs::Compiled;
+use programs::Programs;
+use strata_gpu::{DevicePtr, Error, Gpu, Launch, Result, Telemetry};
+use strata_kernels::Program;
+use strata_kernels::job::JOB_BYTES;
+use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::samples::{Failure, Samples};
+use strata_model::source::Source;
+use strata_model::units::Bytes;
+
+/// Loads whose times shared memory holds before they are written out. 6 KiB: with the 1 KiB that the system keeps for a
+/// block this fits the smallest carveout of a unified L1 (8 KiB on compute capability 7.0 to 9.0), so that the L1 under
+/// test is as large as it can be.
+const WINDOW: u64 = 1536;
+/// As [`WINDOW`], for loads that pass the L1 by: 32 KiB, which every device gives a block without being asked.
+const LARGE_WINDOW: u64 = 8192;
+
+/// Loads whose times shared memory holds for a chase by this path.
+fn window(path: LoadPath) -> u64 {
+    if matches!(path, LoadPath::GlobalCg | LoadPath::Atomic) { LARGE_WINDOW } else { WINDOW }
+}
+
+/// How long a block of the census stays, so that the next ones go elsewhere: longer than a launch takes to spread.
+const CENSUS_NS: u64 = 50_000;
+/// Launches after which an SM that took no job counts as unreachable.
+const ATTEMPTS: u32 = 5;
+
+/// Where the time of a run went.
+#[derive(Clone, Debug, Default)]
+pub struct Timings {
+    /// Compiling and loading kernels.
+    pub compile: Duration,
+    /// Building chains and copying jobs and samples.
+    pub transfer: Duration,
+    /// Kernels at work, by kernel: how many launches, and the device's time by its own events (filling the L2 included).
+    pub kernels: BTreeMap<String, (u32, Duration)>,
+}
+
+/// What runs experiments on devices, with what else it can tell of a run.
+pub trait Lab: Source {
+    /// Where the time went so far.
+    fn timings(&self) -> Timings;
+
+    /// Kernels compiled since the last call.
+    fn take_compiled(&mut self) -> Vec<Compiled>;
+
+    /// State of the GPU now.
+    fn telemetry(&mut self) -> Telemetry;
+}
+
+/// Runs experiments on a GPU.
+pub struct Bench<'g> {
+    gpu: &'g mut dyn Gpu,
+    programs: Programs,
+    /// `%smid` of every SM that takes blocks, ascending.
+    sms: Vec<u32>,
+    jobs: DevicePtr,
+    arenas: HashMap<(u32, bool), Arena>,
+    /// Chains as they lie in their arenas now.
+    laid_out: HashMap<ChainKey, Placed>,
+    lists: Scratch,
+    outputs: Scratch,
+    flush: Scratch,
+    pattern_memory: Scratch,
+    interrupted: Arc<AtomicBool>,
+    lost: Option<String>,
+    /// Device time of the launch under way, in microseconds.
+    device_us: f64,
+    timings: Timings,
+}
+
+/// A device buffer that grows.
+#[derive(Default)]
+struct Scratch {
+    memory: Option<DevicePtr>,
+    size: Bytes,
+}
+
+impl Scratch {
+    fn at_least(&mut self, gpu: &mut dyn Gpu, size: Bytes) -> Result<DevicePtr> {
+        if let Some(memory) = self.memory
+            && self.size >= size
+        {
+            return Ok(memory);
+        }
+        if let Some(old) = self.memory.take() {
+            gpu.free(old)?;
+        }
+        let grown = Bytes(size.0.next_power_of_two());
+        let memory = gpu.allocate(grown)?;
+        (self.memory, self.size) = (Some(memory), grown);
+        Ok(memory)
+    }
+}
+
+impl<'g> Bench<'g> {
+    /// A bench on this GPU. Takes a census of its SMs. Once `interrupted` is set, nothing further is launched.
+    ///
+    /// # Errors
+    ///
+    /// If the census kernel cannot be loaded or launched: then nothing else can.
+    pub fn new(gpu: &'g mut dyn Gpu, interrupted: Arc<AtomicBool>) -> Result<Self> {
+        let mut bench = Bench {
+            gpu,
+            programs: Programs::default(),
+            sms: Vec::new(),
+            jobs: DevicePtr(0),
+            arenas: HashMap::new(),
+            laid_out: HashMap::new(),
+            lists: Scratch::default(),
+            outputs: Scratch::default(),
+            flush: Scratch::default(),
+            pattern_memory: Scratch::default(),
+            interrupted,
+            lost: None,
+            device_us: 0.0,
+            timings: Timings::default(),
+        };
+        bench.sms = bench.census()?;
+        let highest = u64::from(*bench.sms.last().unwrap_or(&0));
+        bench.jobs = bench.gpu.allocate(Bytes((highest + 1) * JOB_BYTES))?;
+        Ok(bench)
+    }
+
+    /// Which SMs take blocks: numbers need not be contiguous, nor as many as the driver says.
+    fn census(&mut self) -> Result<Vec<u32>> {
+        let loaded = self.programs.get(self.gpu, Program::Census)?;
+        let expected = self.gpu.facts().multiprocessors.max(1);
+        let blocks = expected * 4;
+        let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
+        // A block that did not run must not count as SM 0.
+        self.gpu.write(out, &vec![0xff; 4 * blocks as usize])?;
+        let launch = Launch { blocks, threads: 1, shared: Bytes(0) };
+        self.gpu.launch(loaded.function, launch, &[out.0, CENSUS_NS])?;
+        let mut raw = vec![0; 4 * blocks as usize];
+        self.gpu.read(out, &mut raw)?;
+        let mut sms: Vec<u32> = raw.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+        sms.sort_unstable();
+        sms.dedup();
+        // No GPU has anywhere near this many SMs; a larger number was never written by the kernel.
+        const IMPOSSIBLE_SM: u32 = 1 << 16;
+        sms.retain(|&sm| sm < IMPOSSIBLE_SM);
+        if sms.is_empty() {
+            return Err(Error::Unsupported {
+                reason: "the first kernel ran and wrote nothing: this driver does not execute kernels".into(),
+            });
+        }
+        Ok(sms)
+    }
+
+    /// How many SMs take blocks.
+    pub fn sm_count(&self) -> usize {
+        self.sms.len()
+    }
+
+    /// Runs one launch's worth of experiments.
+    fn run_together(&mut self, experiments: &[&Experiment]) -> Vec<std::result::Result<Samples, Failure>> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return vec![Err(Failure::Interrupted); experiments.len()];
+        }
+        if let Some(reason) = &self.lost {
+            return vec![Err(Failure::failed(reason)); experiments.len()];
+        }
+        self.device_us = 0.0;
+        let outcome = match Program::of(experiments[0]) {
+            Program::Pattern(program) => self.run_pattern(experiments[0], program).map(|outcome| vec![outcome]),
+            _ => self.launch_together(experiments),
+        };
+        let entry = self.timings.kernels.entry(Program::of(experiments[0]).name()).or_default();
+        entry.0 += 1;
+        entry.1 += Duration::from_secs_f64(self.device_us / 1e6);
+        outcome.unwrap_or_else(|error| {
+            if error.is_lost() {
+                self.lost = Some(format!("an earlier fault ended the device context: {error}"));
+            }
+            let failure = match &error {
+                Error::Unsupported { reason } => Failure::unsupported(reason),
+                other => Failure::failed(other.to_string()),
+            };
+            vec![Err(failure); experiments.len()]
+        })
+    }
+}
+
+impl Lab for Bench<'_> {
+    fn timings(&self) -> Timings {
+        Timings { compile: self.programs.compile_time, ..self.timings.clone() }
+    }
+
+    fn take_compiled(&mut self) -> Vec<Compiled> {
+        std::mem::take(&mut self.programs.compiled)
+    }
+
+    fn telemetry(&mut self) -> Telemetry {
+        self.gpu.telemetry()
+    }
+}
+
+impl Source for Bench<'_> {
+    fn run(&mut self, batch: &[Experiment]) -> Vec<std::result::Result<Samples, Failure>> {
+        let mut answers: Vec<Option<std::result::Result<Samples, Failure>>> = vec![None; batch.len()];
+        let mut possible = Vec::new();
+        for (index, experiment) in batch.iter().enumerate() {
+            match experiment.defect().map(Failure::failed).or_else(|| self.impossible(experiment)) {
+                Some(failure) => answers[index] = Some(Err(failure)),
+                None => possible.push((index, experiment)),
+            }
+        }
+        for members in groups::launches(&possible, self.sms.len()) {
+            let experiments: Vec<&Experiment> = members.iter().map(|&i| &batch[i]).collect();
+            for (index, answer) in members.into_iter().zip(self.run_together(&experiments)) {
+                answers[index] = Some(answer);
+            }
+        }
+        let missing = || Err(Failure::failed("the experiment was not scheduled"));
+        answers.into_iter().map(|a| a.unwrap_or_else(missing)).collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! One pattern: its memory, its launch, and the check of what came back.
+//!
+//! All kernels of patterns have the same parameters and the same output (`kernels/patterns.rs`), so what differs is what lies
+//! in memory before the launch, three parameters, and what the host knows must come out.
+
+mod plan;
+mod squares;
+
+use std::time::Instant;
+
+use super::Bench;
+use super::prepared::Outcome;
+use plan::{Plan, bytes_to_count, plan, samples};
+use strata_gpu::{DevicePtr, Function, Launch, Module, Result, Texture};
+use strata_kernels::idiom::{CONSTANT_BYTES, CONSTANT_SYMBOL};
+use strata_kernels::{PatternProgram, Program};
+use strata_model::experiment::{Experiment, LoadPath, Order, Prepare};
+use strata_model::pattern::{Layout, Pattern};
+use strata_model::samples::{Failure, ProgramFacts, Samples};
+use strata_model::units::Bytes;
+
+/// Bytes of the counters of a histogram.
+const COUNTERS: u64 = 256 * 4;
+/// Where the input lies, behind what kernels write: in pages of its own.
+const INPUT_AT: u64 = 4096;
+
+/// Memory as a pattern finds it.
+struct Filled {
+    base: DevicePtr,
+    texture: Option<Texture>,
+    /// How often each byte of a histogram's input occurs.
+    counts: Option<Box<[u32; 256]>>,
+}
+
+impl Bench<'_> {
+    /// Runs a pattern.
+    pub(super) fn run_pattern(&mut self, experiment: &Experiment, program: PatternProgram) -> Result<Outcome> {
+        let Order::Pattern(pattern) = experiment.order else {
+            return Ok(Err(Failure::failed("this is no pattern")));
+        };
+        let loaded = self.programs.get(self.gpu, Program::Pattern(program))?;
+        let facts = match program {
+            PatternProgram::Sums { .. } => Some(self.program_facts(program, loaded.function, loaded.module)?),
+            _ => None,
+        };
+        let outcome = match (pattern, experiment.path) {
+            (Pattern::Pairs { .. }, LoadPath::Constant) => {
+                self.constant_pairs(experiment, pattern, loaded.module, program)
+            }
+            (Pattern::Square { walk, layout, side, loads }, _) => {
+                let square = squares::Square::new(walk, side, loads, experiment.seed);
+                self.square(experiment, pattern, loaded.function, layout, &square)
+            }
+            _ => self.plain(experiment, pattern, loaded.function),
+        };
+        outcome.map(|outcome| outcome.map(|samples| Samples { program: facts, ..samples }))
+    }
+
+    /// A pattern whose memory is a buffer.
+    fn plain(&mut self, experiment: &Experiment, pattern: Pattern, function: Function) -> Result<Outcome> {
+        let transfer = Instant::now();
+        let Filled { base, texture, counts } = self.fill_buffer(experiment, pattern)?;
+        let plan = plan(pattern, experiment.path, base, texture);
+        self.timings.transfer += transfer.elapsed();
+        let outcome = self.launch_pattern(experiment, pattern, function, &plan);
+        if let Some(texture) = texture {
+            // A texture that cannot be destroyed is a lost context, which the outcome says.
+            let _ = self.gpu.destroy_texture(texture);
+        }
+        match (outcome?, counts) {
+            (Ok(samples), Some(counts)) => Ok(self.checked_counts(experiment, base, &counts)?.map(|()| samples)),
+            (outcome, _) => Ok(outcome),
+        }
+    }
+
+    /// Puts into memory what the pattern finds there: zeros, but for variables and for bytes to be counted.
+    fn fill_buffer(&mut self, experiment: &Experiment, pattern: Pattern) -> Result<Filled> {
+        let bytes = Bytes(INPUT_AT + pattern.footprint().0.next_multiple_of(4));
+        let base = self.pattern_memory.at_least(self.gpu, bytes)?;
+        self.gpu.clear(base, Bytes(INPUT_AT))?;
+        let input = base.offset(INPUT_AT);
+        let mut counts = None;
+        match pattern {
+            Pattern::Sums { variables, .. } => {
+                let values: Vec<u8> = (1..=u64::from(variables)).flat_map(u64::to_le_bytes).collect();
+                self.gpu.write(input, &values)?;
+            }
+            Pattern::Histogram { .. } => {
+                let bytes = bytes_to_count(pattern, experiment.seed);
+                let mut all = Box::new([0; 256]);
+                bytes.iter().for_each(|&byte| all[usize::from(byte)] += 1);
+                counts = Some(all);
+                self.gpu.write(input, &bytes)?;
+            }
+            _ => self.gpu.clear(input, Bytes(bytes.0 - INPUT_AT))?,
+        }
+        let texture = match (pattern, experiment.path) {
+            (Pattern::Pairs { .. }, LoadPath::Texture) => {
+                Some(self.gpu.texture(input, Bytes(bytes.0 - INPUT_AT), Bytes(1))?)
+            }
+            _ => None,
+        };
+        Ok(Filled { base, texture, counts })
+    }
+
+    /// Pairs of loads from constant memory: as many as a module holds, from one fresh instance of the module after the other,
+    /// so that nothing has been read before.
+    fn constant_pairs(
+        &mut self,
+        experiment: &Experiment,
+        pattern: Pattern,
+        module: Module,
+        program: PatternProgram,
+    ) -> Result<Outcome> {
+        let Pattern::Pairs { pairs, small, large } = pattern else {
+            return Ok(Err(Failure::failed("only pairs of loads go from module to module")));
+        };
+        let held = (CONSTANT_BYTES / large.0.max(1)).min(u64::from(pairs)) as u32;
+        let mut samples = Samples::default();
+        let mut left = pairs;
+        while left > 0 {
+            let some = Pattern::Pairs { pairs: held.min(left), small, large };
+            let fresh = self.gpu.load_again(module)?;
+            let outcome = self.pairs_of_module(experiment, some, fresh, program);
+            self.gpu.unload(fresh)?;
+            match outcome? {
+                Ok(one) => {
+                    samples.latencies.extend(one.latencies);
+                    samples.sm = one.sm;
+                }
+                failed => return Ok(failed),
+            }
+            left -= held.min(left);
+        }
+        Ok(Ok(samples))
+    }
+
+    fn pairs_of_module(
+        &mut self,
+        experiment: &Experiment,
+        some: Pattern,
+        fresh: Module,
+        program: PatternProgram,
+    ) -> Result<Outcome> {
+        let function = self.gpu.function(fresh, &program.name())?;
+        // Found at all: the module has constants of its own.
+        self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
+        let plan = plan(some, experiment.path, DevicePtr(0), None);
+        self.launch_pattern(experiment, some, function, &plan)
+    }
+
+    /// A chase over a square.
+    fn square(
+        &mut self,
+        experiment: &Experiment,
+        pattern: Pattern,
+        function: Function,
+        layout: Layout,
+        square: &squares::Square,
+    ) -> Result<Outcome> {
+        let transfer = Instant::now();
+        let texels = square.texels(layout);
+        let texture = match layout {
+            Layout::Array => self.gpu.array(square.side, square.side, &texels)?,
+            Layout::Linear => {
+                let bytes = pattern.footprint();
+                let base = self.pattern_memory.at_least(self.gpu, Bytes(INPUT_AT + bytes.0))?.offset(INPUT_AT);
+                let raw: Vec<u8> = texels.iter().flat_map(|texel| texel.to_le_bytes()).collect();
+                self.gpu.write(base, &raw)?;
+                self.gpu.texture(base, bytes, Bytes(4))?
+            }
+        };
+        self.timings.transfer += transfer.elapsed();
+        let plan = Plan {
+            launch: Launch { blocks: 1, threads: 1, shared: Bytes(0) },
+            count: pattern.operations(),
+            buffer: texture.0,
+            parameters: [u64::from(square.start(layout)), 0, 0],
+            check: Some(u64::from(square.end(layout))),
+            together: false,
+        };
+        let outcome = self.launch_pattern(experiment, pattern, function, &plan);
+        // As above.
+        let _ = self.gpu.destroy_texture(texture);
+        outcome
+    }
+
+    /// Launches, and reads times and checks. What must be in the L2 or out of it is brought there before.
+    fn launch_pattern(
+        &mut self,
+        experiment: &Experiment,
+        pattern: Pattern,
+        function: Function,
+        plan: &Plan,
+    ) -> Result<Outcome> {
+        let pairs = matches!(pattern, Pattern::Pairs { .. });
+        let blocks = plan.launch.blocks as usize;
+        let times = if pairs { 4 * pattern.operations() as usize } else { 8 * blocks * experiment.rounds as usize };
+        let bytes = times + 16 * blocks;
+        let out = self.outputs.at_least(self.gpu, Bytes(bytes as u64))?;
+        self.set_up(function, experiment, plan)?;
+        let [a, b, c] = plan.parameters;
+        let parameters = [out.0, plan.buffer, u64::from(experiment.rounds), u64::from(plan.count), a, b, c];
+        let mut raw = vec![0u8; bytes];
+        for _ in 0..launches(experiment) {
+            // Checks are sums that begin at zero, and so is the counter of a grid's barriers.
+            self.gpu.clear(out, Bytes(bytes as u64))?;
+            if plan.together {
+                self.gpu.clear(DevicePtr(plan.parameters[2]), Bytes(4))?;
+            }
+            if experiment.prepare == Prepare::FlushL2 {
+                self.flush_l2()?;
+            }
+            self.gpu.mark()?;
+            if plan.together {
+                self.gpu.launch_together(function, plan.launch, &parameters)?;
+            } else {
+                self.gpu.launch(function, plan.launch, &parameters)?;
+            }
+            self.device_us += self.gpu.mark()?;
+        }
+        let transfer = Instant::now();
+        self.gpu.read(out, &mut raw)?;
+        self.timings.transfer += transfer.elapsed();
+        Ok(samples(pattern, plan, &raw[..times], &raw[times..]))
+    }
+
+    /// Asks for the shared memory and the carveout that the launch needs. A program whose share of shared memory matters is always
+    /// launched with a request for one: what was asked for once stays.
+    fn set_up(&mut self, function: Function, experiment: &Experiment, plan: &Plan) -> Result<()> {
+        let Some(program) = PatternProgram::of(experiment) else { return Ok(()) };
+        let shared = plan.launch.shared;
+        self.programs.configure(self.gpu, Program::Pattern(program), function, experiment.carveout, shared)?;
+        experiment.carveout.map_or(Ok(()), |percent| self.renew_carveout(percent))
+    }
+
+    /// Compares the counters with the input, whose bytes were counted once a round.
+    fn checked_counts(
+        &mut self,
+        experiment: &Experiment,
+        counters: DevicePtr,
+        counts: &[u32; 256],
+    ) -> Result<std::result::Result<(), Failure>> {
+        let mut raw = vec![0; COUNTERS as usize];
+        self.gpu.read(counters, &mut raw)?;
+        let counted = raw.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes")));
+        let times = experiment.rounds * launches(experiment);
+        // Counters of 32 bits go round, there and here.
+        let wrong = counted.zip(counts).position(|(counted, once)| counted != once.wrapping_mul(times));
+        Ok(match wrong {
+            Some(byte) => Err(Failure::failed(format!(
+                "wrong count of byte {byte}: these are not the atomics that were asked for"
+            ))),
+            None => Ok(()),
+        })
+    }
+
+    /// What the compiler made of a program.
+    fn program_facts(&mut self, program: PatternProgram, function: Function, module: Module) -> Result<ProgramFacts> {
+        let resources = self.gpu.resources(function)?;
+        let code = self
+            .gpu
+            .machine_code(module)
+            .and_then(|code| strata_kernels::cubin::between_clock_reads(code, &program.name()));
+        Ok(ProgramFacts {
+            registers: resources.registers,
+            local_bytes: resources.local.0 as u32,
+            compile_us: self.programs.compile_us(Program::Pattern(program)),
+            code,
+        })
+    }
+}
+
+/// Launches of an experiment: to fill the L2 is to do it once before, untimed.
+fn launches(experiment: &Experiment) -> u32 {
+    if let Prepare::Fill { passes } = experiment.prepare { 1 + passes } else { 1 }
+}

@@ -1,0 +1,247 @@
+//! From PTX text to a module, by the driver's own compiler. Linking keeps the machine code, which loading throws away.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_void};
+use std::ptr;
+use std::rc::Rc;
+
+use super::calls::{Calls, LinkState, ModuleHandle};
+use super::error;
+use strata_gpu::{Error, Result};
+
+/// `CU_JIT_INPUT_PTX`.
+const INPUT_PTX: u32 = 1;
+/// `CU_JIT_INFO_LOG_BUFFER`, its `_SIZE_BYTES`, `CU_JIT_ERROR_LOG_BUFFER`, its `_SIZE_BYTES`.
+const OPTIONS: [u32; 4] = [3, 4, 5, 6];
+/// Room for each of the compiler's two logs.
+const LOG_BYTES: usize = 16 << 10;
+
+/// A module on the device, with the machine code that was loaded, where the driver gave it, and how many parameters each
+/// entry point has whose parameters are all of 64 bits.
+pub(super) struct Loaded {
+    pub module: ModuleHandle,
+    pub machine_code: Option<Rc<[u8]>>,
+    pub parameters: Rc<BTreeMap<String, usize>>,
+}
+
+/// Compiles and loads. A context must be current.
+pub(super) fn load(calls: &Calls, ptx: &str) -> Result<Loaded> {
+    let text = CString::new(ptx).map_err(|_| Error::Unsupported {
+        reason: "kernel text with a NUL character in it cannot be compiled".into(),
+    })?;
+    let parameters = Rc::new(parameters(ptx));
+    let mut module = ptr::null_mut();
+    match link(calls, &text)? {
+        Some(code) => Ok(Loaded { module: image(calls, &code)?, machine_code: Some(code.into()), parameters }),
+        None => {
+            let mut logs = Logs::new();
+            let (options, values) = logs.options();
+            // SAFETY: `text` is NUL-terminated; options, values and the logs that they point to live through the call.
+            let loaded = unsafe {
+                calls.module_load_data_ex(&mut module, text.as_ptr().cast(), OPTIONS.len() as u32, options, values)
+            };
+            loaded.map_err(|failed| logs.rejected(failed))?;
+            Ok(Loaded { module, machine_code: None, parameters })
+        }
+    }
+}
+
+/// Loads the machine code of a module once more, with variables of its own. A context must be current.
+pub(super) fn load_again(calls: &Calls, loaded: &Loaded) -> Result<Loaded> {
+    let Some(code) = &loaded.machine_code else {
+        let reason = "this driver keeps the machine code of a module to itself, so it cannot be loaded again".into();
+        return Err(Error::Unsupported { reason });
+    };
+    let module = image(calls, code)?;
+    Ok(Loaded { module, machine_code: Some(Rc::clone(code)), parameters: Rc::clone(&loaded.parameters) })
+}
+
+/// Loads machine code that the linker made.
+fn image(calls: &Calls, code: &[u8]) -> Result<ModuleHandle> {
+    let mut module = ptr::null_mut();
+    // SAFETY: `code` is a whole image, as the linker made it, here or for an earlier load; `module` is valid for the write.
+    unsafe { calls.module_load_data(&mut module, code.as_ptr().cast()) }?;
+    Ok(module)
+}
+
+/// How many parameters the entry points of a text have, of those whose parameters are all declared with a type of 64 bits. An
+/// entry point that is declared in any other way is left out.
+fn parameters(ptx: &str) -> BTreeMap<String, usize> {
+    let text = without_comments(ptx);
+    let mut known = BTreeMap::new();
+    for entry in text.split(".entry").skip(1) {
+        let Some((head, _)) = entry.split_once('{') else { continue };
+        let (name, list) = head.split_once('(').unwrap_or((head, ")"));
+        // What follows the list are directives such as `.maxntid`.
+        let Some((list, _)) = list.split_once(')') else { continue };
+        let each: Vec<&str> = list.split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
+        let is_word = |one: &&str| {
+            let words: Vec<&str> = one.split_whitespace().collect();
+            matches!(words[..], [".param", ".u64" | ".s64" | ".b64", name] if !name.contains('['))
+        };
+        if each.iter().all(is_word) {
+            known.insert(name.trim().to_owned(), each.len());
+        }
+    }
+    known
+}
+
+/// The text with blanks for its comments.
+fn without_comments(ptx: &str) -> String {
+    let mut text = String::with_capacity(ptx.len());
+    let mut rest = ptx;
+    while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+        text.push_str(&rest[..at]);
+        text.push(' ');
+        let line = rest[at..].starts_with("//");
+        let (mark, after) = if line { ("\n", 0) } else { ("*/", 2) };
+        rest = rest[at + 2..].find(mark).map_or("", |end| &rest[at + 2 + end + after..]);
+    }
+    text + rest
+}
+
+/// The machine code of a text, or `None` where this driver does not link.
+fn link(calls: &Calls, text: &CString) -> Result<Option<Vec<u8>>> {
+    let mut link = match Link::create(calls) {
+        Ok(link) => link,
+        Err(Error::Unsupported { .. }) => return Ok(None),
+        Err(failed) if error::code(&failed) == Some(error::NOT_SUPPORTED) => return Ok(None),
+        Err(failed) => return Err(failed),
+    };
+    match link.add(text).and_then(|()| link.complete()) {
+        Ok(code) => Ok(Some(code)),
+        Err(Error::Unsupported { .. }) => Ok(None),
+        Err(failed) if error::code(&failed) == Some(error::NOT_SUPPORTED) => Ok(None),
+        Err(failed) => Err(link.logs.rejected(failed)),
+    }
+}
+
+/// A link under way. The driver keeps pointers to the logs, options and values until it is destroyed.
+struct Link<'c> {
+    calls: &'c Calls,
+    state: LinkState,
+    logs: Logs,
+}
+
+impl<'c> Link<'c> {
+    fn create(calls: &'c Calls) -> Result<Self> {
+        let mut logs = Logs::new();
+        let (options, values) = logs.options();
+        let mut state = ptr::null_mut();
+        // SAFETY: options, values and logs are on the heap and live until the state is destroyed, in `drop`.
+        unsafe { calls.link_create(OPTIONS.len() as u32, options, values, &mut state) }?;
+        Ok(Link { calls, state, logs })
+    }
+
+    fn add(&mut self, text: &CString) -> Result<()> {
+        let bytes = text.as_bytes_with_nul();
+        // SAFETY: the state is live; the driver reads `bytes` only, the closing NUL included. No options, and a name.
+        unsafe {
+            self.calls.link_add_data(
+                self.state,
+                INPUT_PTX,
+                bytes.as_ptr().cast_mut().cast(),
+                bytes.len(),
+                c"strata.ptx".as_ptr(),
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            )
+        }
+    }
+
+    fn complete(&mut self) -> Result<Vec<u8>> {
+        let mut image: *mut c_void = ptr::null_mut();
+        let mut bytes = 0;
+        // SAFETY: the state is live; `image` and `bytes` are valid for the writes.
+        unsafe { self.calls.link_complete(self.state, &mut image, &mut bytes) }?;
+        if image.is_null() {
+            return Err(Error::Unsupported { reason: "the driver's linker gave no machine code".into() });
+        }
+        // SAFETY: the driver owns `bytes` bytes at `image` until the state is destroyed, which is after this copy.
+        Ok(unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) }.to_vec())
+    }
+}
+
+impl Drop for Link<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the state is live and not used again. A failure leaves nothing to be done.
+        let _ = unsafe { self.calls.link_destroy(self.state) };
+    }
+}
+
+/// The compiler's logs, and the options that tell it where they are. All of it on the heap, so that moving this moves no
+/// byte that the driver points to.
+struct Logs {
+    info: Vec<u8>,
+    error: Vec<u8>,
+    options: Vec<u32>,
+    values: Vec<*mut c_void>,
+}
+
+impl Logs {
+    fn new() -> Self {
+        let (mut info, mut error) = (vec![0; LOG_BYTES], vec![0; LOG_BYTES]);
+        // A size is passed in the pointer's place, and comes back there.
+        let size = ptr::without_provenance_mut(LOG_BYTES);
+        let values = vec![info.as_mut_ptr().cast(), size, error.as_mut_ptr().cast(), size];
+        Logs { info, error, options: OPTIONS.to_vec(), values }
+    }
+
+    fn options(&mut self) -> (*mut u32, *mut *mut c_void) {
+        (self.options.as_mut_ptr(), self.values.as_mut_ptr())
+    }
+
+    /// The error of a failed compilation, with what the compiler said. A lost context and a lack of memory stay what they are.
+    fn rejected(&self, failed: Error) -> Error {
+        let Error::Call { call, code, name, meaning, lost } = failed else { return failed };
+        if lost || code == error::OUT_OF_MEMORY {
+            return Error::Call { call, code, name, meaning, lost };
+        }
+        if code == error::JIT_COMPILER_NOT_FOUND {
+            return Error::Driver(format!(
+                "the driver's PTX compiler (libnvidia-ptxjitcompiler.so.1) is not found, so no kernel can be made: it is part \
+                 of the NVIDIA driver's compute libraries; install them, or let the container have them \
+                 (NVIDIA_DRIVER_CAPABILITIES=compute,utility). {}",
+                error::WITHOUT_GPU
+            ));
+        }
+        let mut log = [text(&self.error), text(&self.info)].into_iter().find(|log| !log.is_empty()).unwrap_or(meaning);
+        if code == error::UNSUPPORTED_PTX_VERSION {
+            log.push_str("\nThe driver is older than this kernel's PTX version: update it.");
+        }
+        Error::Compile { code, name, log }
+    }
+}
+
+fn text(log: &[u8]) -> String {
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_counted_where_all_are_words() {
+        let text = "
+            .visible .entry two(.param .u64 a, // .param .u64 no
+                .param .b64 b) .maxntid 32, 1, 1 { ret; }
+            /* .entry two(.param .u64 a) { */ .entry none() { ret; }
+            .entry bare { ret; }
+            .entry narrow(.param .u64 a, .param .u32 b) { ret; }
+            .entry wide(.param .align 8 .b8 a[64]) { ret; }
+            .entry row(.param .u64 a[4]) { ret; }";
+        let known = parameters(text);
+        let expected = [("bare", 0), ("none", 0), ("two", 2)].map(|(name, count)| (name.to_owned(), count));
+        assert_eq!(known, BTreeMap::from(expected));
+        assert!(parameters("nonsense .entry").is_empty());
+    }
+
+    #[test]
+    fn comments_end_with_their_line_or_mark() {
+        assert_eq!(without_comments("a // b /* c\nd /* e // */ f"), "a  \nd   f");
+        assert_eq!(without_comments("a /* b"), "a  ");
+    }
+}

@@ -1,0 +1,290 @@
+//! The CUDA driver as a [`Gpu`], opened at run time: building needs no toolkit, and a machine without a driver gets an error
+//! that says so.
+//!
+//! `calls` lists the driver's calls, `library` opens it, `device` and `select` say what there is, `jit` makes modules of
+//! kernels, `modules` keeps them, `memory`, `array` and `texture` keep what is allocated, `launch` runs, `marks` takes the time,
+//! `nvml` watches. All `unsafe` code of the crate is in this folder.
+//!
+//! Everything runs in the device's primary context on the default stream. Nothing is ever reset, and no clock, power or other
+//! setting of the device is changed.
+
+// The only part of strata with `unsafe`: each block says why it is sound.
+#![allow(unsafe_code)]
+
+mod array;
+mod attributes;
+mod calls;
+mod cores;
+mod device;
+mod error;
+mod jit;
+mod launch;
+mod library;
+mod marks;
+mod memory;
+mod modules;
+mod nvml;
+mod select;
+mod texture;
+
+use std::ffi::c_int;
+use std::ptr;
+
+use calls::{Context, Device};
+use library::Driver;
+pub use library::LIBRARY_VARIABLE;
+
+use strata_gpu::{
+    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Listed, Module, Resources, Result,
+    Telemetry, Texture,
+};
+use strata_model::units::Bytes;
+
+/// Every device that the driver sees, in the driver's order (that of `nvidia-smi` may differ: it goes by PCI address).
+///
+/// # Errors
+///
+/// There is no driver, it is too old or does not start, or it sees no device.
+pub fn devices() -> Result<Vec<Listed>> {
+    device::list(&Driver::open()?)
+}
+
+/// A device in use. It belongs to the thread that opened it.
+pub struct Cuda {
+    driver: Driver,
+    device: Device,
+    context: Context,
+    facts: DeviceFacts,
+    monitor: nvml::Monitor,
+    memory: memory::Allocations,
+    modules: modules::Modules,
+    textures: texture::Textures,
+    marks: marks::Marks,
+}
+
+impl Cuda {
+    /// Opens the device named by `auto` (the first), `cuda:N`, a UUID (`GPU-…` or `MIG-…`, or as much of it as is unique) or
+    /// a PCI address (`0000:1b:00.0` or `1b:00.0`).
+    ///
+    /// # Errors
+    ///
+    /// What [`devices`] can fail with, no such device, or a device that gives no context.
+    pub fn open(selector: &str) -> Result<Self> {
+        let driver = Driver::open()?;
+        let listed = device::list(&driver)?;
+        let listed = select::select(selector, &listed)?;
+        let device = device::handle(&driver, listed.ordinal)?;
+        let facts = device::facts(&driver, device, listed)?;
+        let mut context = ptr::null_mut();
+        // SAFETY: `context` is valid for the write; the retained context is released in `drop`.
+        unsafe { driver.device_primary_ctx_retain(&mut context, device) }?;
+        let monitor = nvml::Monitor::open(&facts);
+        let mut cuda = Cuda {
+            driver,
+            device,
+            context,
+            facts,
+            monitor,
+            memory: memory::Allocations::default(),
+            modules: modules::Modules::default(),
+            textures: texture::Textures::default(),
+            marks: marks::Marks::default(),
+        };
+        cuda.facts.free_memory = cuda.memory()?.0.0;
+        cuda.facts.driver_version = cuda.monitor.driver_version();
+        Ok(cuda)
+    }
+
+    /// The driver, with this device's context current: another `Cuda` may have been used on this thread in between.
+    fn current(&self) -> Result<&Driver> {
+        // SAFETY: the context is retained until `drop`.
+        unsafe { self.driver.ctx_set_current(self.context) }?;
+        Ok(&self.driver)
+    }
+
+    /// Gives back what was made in the context. Failures are passed over: with a lost context every call fails, and the
+    /// driver has let go by itself.
+    fn release(&mut self) -> Result<()> {
+        self.current()?;
+        let driver = &self.driver;
+        self.textures.destroy_all(driver);
+        self.marks.destroy(driver);
+        self.modules.unload_all(driver);
+        self.memory.free_all(driver);
+        // SAFETY: no context is a valid argument.
+        unsafe { driver.ctx_set_current(ptr::null_mut()) }
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        let _ = self.release();
+        // SAFETY: retained once in `open`, released once here; nothing of the context is used after it.
+        let _ = unsafe { self.driver.device_primary_ctx_release(self.device) };
+    }
+}
+
+fn unsupported(reason: String) -> Error {
+    Error::Unsupported { reason }
+}
+
+impl Gpu for Cuda {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn telemetry(&mut self) -> Telemetry {
+        self.monitor.telemetry()
+    }
+
+    fn memory(&mut self) -> Result<(Bytes, Bytes)> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both are valid for the writes.
+        unsafe { self.current()?.mem_get_info(&mut free, &mut total) }?;
+        Ok((Bytes(free as u64), Bytes(total as u64)))
+    }
+
+    fn allocate(&mut self, bytes: Bytes) -> Result<DevicePtr> {
+        self.current()?;
+        self.memory.allocate(&self.driver, bytes)
+    }
+
+    fn allocate_pinned(&mut self, bytes: Bytes) -> Result<DevicePtr> {
+        self.current()?;
+        self.memory.allocate_pinned(&self.driver, bytes)
+    }
+
+    fn free(&mut self, memory: DevicePtr) -> Result<()> {
+        self.current()?;
+        self.memory.free(&self.driver, memory)
+    }
+
+    fn write(&mut self, to: DevicePtr, data: &[u8]) -> Result<()> {
+        memory::write(self.current()?, &self.memory, to, data)
+    }
+
+    fn read(&mut self, from: DevicePtr, data: &mut [u8]) -> Result<()> {
+        memory::read(self.current()?, &self.memory, from, data)
+    }
+
+    fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()> {
+        if !bytes.0.is_multiple_of(4) {
+            return Err(unsupported(format!("{bytes} are no whole number of 32-bit words to clear")));
+        }
+        if bytes.0 == 0 {
+            return Ok(());
+        }
+        // SAFETY: the driver checks that the range is memory of this context.
+        unsafe { self.current()?.memset_d32(memory.0, 0, (bytes.0 / 4) as usize) }
+    }
+
+    fn load(&mut self, ptx: &str) -> Result<Module> {
+        self.current()?;
+        self.modules.load(&self.driver, ptx)
+    }
+
+    fn load_again(&mut self, module: Module) -> Result<Module> {
+        self.current()?;
+        self.modules.load_again(&self.driver, module)
+    }
+
+    fn unload(&mut self, module: Module) -> Result<()> {
+        self.current()?;
+        self.modules.unload(&self.driver, module)
+    }
+
+    fn resources(&mut self, function: Function) -> Result<Resources> {
+        self.modules.resources(self.current()?, function)
+    }
+
+    fn machine_code(&self, module: Module) -> Option<&[u8]> {
+        self.modules.machine_code(module)
+    }
+
+    fn function(&mut self, module: Module, name: &str) -> Result<Function> {
+        self.current()?;
+        self.modules.function(&self.driver, module, name)
+    }
+
+    fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)> {
+        self.modules.symbol(self.current()?, module, name)
+    }
+
+    fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
+        let handle = self.modules.handle(function)?;
+        let number = |value: u64| c_int::try_from(value).unwrap_or(c_int::MAX);
+        let driver = self.current()?;
+        // SAFETY: the function is of a module that is loaded.
+        let set = |attribute, value| unsafe { driver.func_set_attribute(handle, attribute, number(value)) };
+        let set = match attribute {
+            FunctionAttribute::MaxDynamicShared(bytes) => set(attributes::FUNCTION_MAX_DYNAMIC_SHARED, bytes.0),
+            FunctionAttribute::Carveout(percent) => set(attributes::FUNCTION_CARVEOUT, u64::from(percent)),
+            FunctionAttribute::BankWidth(width) => {
+                let configuration = attributes::shared_banks(width)
+                    .ok_or_else(|| unsupported("a driver can be asked for banks of 4 or 8 B, no others".into()))?;
+                // SAFETY: as above.
+                unsafe { driver.func_set_shared_mem_config(handle, configuration) }
+            }
+        };
+        set.map_err(|failed| match error::code(&failed) {
+            Some(error::INVALID_VALUE | error::NOT_SUPPORTED) => unsupported(match attribute {
+                FunctionAttribute::MaxDynamicShared(bytes) => format!(
+                    "this device does not give a block {bytes} of dynamic shared memory (at most {}, static included)",
+                    Bytes(self.facts.shared_per_block_optin.unwrap_or(self.facts.shared_per_block))
+                ),
+                FunctionAttribute::Carveout(percent) => {
+                    format!("this device does not take a preferred shared-memory carveout of {percent} %")
+                }
+                FunctionAttribute::BankWidth(_) => {
+                    "this device does not let the width of shared memory's banks be chosen".into()
+                }
+            }),
+            _ => failed,
+        })
+    }
+
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
+        let texels = bytes.0 / texel.0.max(1);
+        if let Some(most) = self.facts.max_linear_texture.filter(|&most| texels > most) {
+            return Err(unsupported(format!(
+                "a linear texture of this device has at most {most} texels, not {texels}"
+            )));
+        }
+        self.current()?;
+        self.textures.create(&self.driver, memory, bytes, texel)
+    }
+
+    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture> {
+        self.current()?;
+        self.textures.create_array(&self.driver, width, height, texels)
+    }
+
+    fn destroy_texture(&mut self, texture: Texture) -> Result<()> {
+        self.current()?;
+        self.textures.destroy(&self.driver, texture)
+    }
+
+    fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
+        launch::launch(self.current()?, self.modules.handle(function)?, launch, parameters)
+    }
+
+    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
+        let driver = self.current()?;
+        let function = self.modules.handle_taking(function, parameters.len())?;
+        // A driver that does not tell is asked by the launch itself.
+        if device::launches_together(driver, self.device) == Some(false) {
+            return Err(launch::not_together());
+        }
+        launch::together(driver, function, launch, parameters)
+    }
+
+    fn synchronize(&mut self) -> Result<()> {
+        // SAFETY: no arguments.
+        unsafe { self.current()?.ctx_synchronize() }
+    }
+
+    fn mark(&mut self) -> Result<f64> {
+        self.current()?;
+        self.marks.mark(&self.driver)
+    }
+}

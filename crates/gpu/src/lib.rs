@@ -1,0 +1,197 @@
+//! The lower seam: what a GPU can be asked to do, and the plain facts it tells about itself.
+//!
+//! [`Gpu`] is implemented by `strata-cuda` (the driver, opened at run time) and `strata-sim` (a modelled machine). What an implementation cannot do it answers with
+//! [`Error::Unsupported`], whose reason becomes the reason of a finding.
+
+pub use strata_model::facts::{DeviceFacts, Listed, Mig, OtherProcesses, Telemetry};
+
+use strata_model::units::Bytes;
+
+/// An address in the device's memory (or of host memory as the device sees it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DevicePtr(pub u64);
+
+impl DevicePtr {
+    /// The address `bytes` further on.
+    pub fn offset(self, bytes: u64) -> Self {
+        DevicePtr(self.0 + bytes)
+    }
+}
+
+/// A loaded module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Module(pub usize);
+
+/// An entry point of a loaded module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Function(pub usize);
+
+/// A texture object, over linear memory or over a CUDA array of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Texture(pub u64);
+
+/// What a compiler gave a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// 32-bit registers of a thread.
+    pub registers: u32,
+    /// Local memory of a thread: what the text declares, and what was spilled.
+    pub local: Bytes,
+}
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks in the grid.
+    pub blocks: u32,
+    /// Threads in a block.
+    pub threads: u32,
+    /// Dynamic shared memory of a block.
+    pub shared: Bytes,
+}
+
+/// An attribute of a function that can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionAttribute {
+    /// Largest dynamic shared memory of a block, in bytes.
+    MaxDynamicShared(Bytes),
+    /// Preferred share of the unified memory for shared memory, in per cent (a hint).
+    Carveout(u8),
+    /// Width of shared memory's banks, 4 or 8 bytes; the driver's own choice if none. Devices of compute capability 3.x have
+    /// the choice; others take the request and do nothing.
+    BankWidth(Option<Bytes>),
+}
+
+/// What can go wrong below the seam.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// There is no driver, it is too old, or it lacks what is needed.
+    #[error("{0}")]
+    Driver(String),
+    /// There is a driver and no such device.
+    #[error("{0}")]
+    NoDevice(String),
+    /// A driver call failed. `name` and `meaning` are the driver's own words, where it has any.
+    #[error("{call} failed: {name} ({code}): {meaning}{}", if *.lost { "; the device context is lost, so nothing further can run" } else { "" })]
+    Call {
+        /// The driver call.
+        call: &'static str,
+        /// Its result.
+        code: i32,
+        /// The result's symbol, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+        name: String,
+        /// The result's description.
+        meaning: String,
+        /// The context is gone: every later call will fail as well.
+        lost: bool,
+    },
+    /// The driver's compiler rejected a kernel.
+    #[error("the driver's compiler rejected kernel text: {name} ({code})\n{log}")]
+    Compile {
+        /// The driver's result.
+        code: i32,
+        /// The result's symbol.
+        name: String,
+        /// The compiler's own log.
+        log: String,
+    },
+    /// This device or driver cannot do it.
+    #[error("{reason}")]
+    Unsupported {
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Whether there is no usable driver or device at all (exit status 3).
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Error::Driver(_) | Error::NoDevice(_))
+    }
+
+    /// Whether every later call will fail as well.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Error::Call { lost: true, .. })
+    }
+}
+
+/// The result of everything below the seam.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// One GPU. All kernel parameters are 64-bit; launches on one device run in order.
+pub trait Gpu {
+    /// What the device and its driver say of themselves.
+    fn facts(&self) -> &DeviceFacts;
+
+    /// Clocks, throttling, other processes, as far as they can be seen now.
+    fn telemetry(&mut self) -> Telemetry;
+
+    /// Free and total device memory.
+    fn memory(&mut self) -> Result<(Bytes, Bytes)>;
+
+    /// Allocates device memory, at least 256-byte aligned.
+    fn allocate(&mut self, bytes: Bytes) -> Result<DevicePtr>;
+
+    /// Allocates pinned host memory that the device can load from; the address is the device's.
+    fn allocate_pinned(&mut self, bytes: Bytes) -> Result<DevicePtr>;
+
+    /// Gives memory of either kind back.
+    fn free(&mut self, memory: DevicePtr) -> Result<()>;
+
+    /// Copies to the device and waits.
+    fn write(&mut self, to: DevicePtr, data: &[u8]) -> Result<()>;
+
+    /// Copies from the device and waits for everything launched before.
+    fn read(&mut self, from: DevicePtr, data: &mut [u8]) -> Result<()>;
+
+    /// Sets `bytes` (a multiple of four) of device memory to zero, in order with launches.
+    fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()>;
+
+    /// Compiles PTX text and loads it.
+    fn load(&mut self, ptx: &str) -> Result<Module>;
+
+    /// Loads a module that is loaded already a second time, without compiling it again: its variables are others, at addresses
+    /// of their own, and zero.
+    fn load_again(&mut self, module: Module) -> Result<Module>;
+
+    /// Unloads a module. Its functions and variables may not be used again.
+    fn unload(&mut self, module: Module) -> Result<()>;
+
+    /// What the compiler gave a function; [`Error::Unsupported`] where no compiler has been at work.
+    fn resources(&mut self, function: Function) -> Result<Resources>;
+
+    /// The machine code that [`Gpu::load`] made, where there is any.
+    fn machine_code(&self, module: Module) -> Option<&[u8]>;
+
+    /// Finds an entry point.
+    fn function(&mut self, module: Module, name: &str) -> Result<Function>;
+
+    /// Finds a module variable: its address and size.
+    fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)>;
+
+    /// Sets an attribute of a function.
+    fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()>;
+
+    /// Makes a linear texture of unsigned texels of 1 or 4 bytes over device memory.
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture>;
+
+    /// Makes a CUDA array of `width` times `height` unsigned texels of 4 bytes, given row by row, and a texture of two
+    /// dimensions over it, which owns it. What it gives for coordinates beyond its edges is not the same everywhere.
+    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture>;
+
+    /// Destroys a texture object, with its array if it owns one.
+    fn destroy_texture(&mut self, texture: Texture) -> Result<()>;
+
+    /// Queues a kernel.
+    fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()>;
+
+    /// Queues a kernel all of whose blocks are on the device at the same time (a cooperative launch), so that they may wait for
+    /// each other; [`Error::Unsupported`] where that cannot be had.
+    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()>;
+
+    /// Waits for everything queued; faults of earlier launches are reported here at the latest.
+    fn synchronize(&mut self) -> Result<()>;
+
+    /// Device time since the last call of `mark`, in microseconds, once all queued work is done (0 for the first).
+    fn mark(&mut self) -> Result<f64>;
+}

@@ -1,0 +1,149 @@
+//! The loop that asks: what can be said of the samples so far, measuring what is lacking, until nothing is.
+//!
+//! Each question is a function over the [`Notebook`]. What it lacks is measured, all of it in one batch, and it is asked again.
+//! The same loop serves a GPU and a recording, and whatever is asked about.
+
+use std::time::{Duration, Instant};
+
+use crate::probe::{Gap, Notebook, clock};
+use strata_model::source::Source;
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// What is under way, as a report calls it.
+    pub title: &'static str,
+    /// Questions done.
+    pub done: usize,
+    /// Questions in all.
+    pub total: usize,
+    /// Experiments in the batch that begins.
+    pub batch: usize,
+}
+
+/// The time that one stage took.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The question, or `clock`.
+    pub name: &'static str,
+    /// Spent in the source of samples.
+    pub measuring: Duration,
+    /// Spent in inference.
+    pub inferring: Duration,
+    /// Experiments asked for.
+    pub experiments: usize,
+    /// Batches.
+    pub batches: usize,
+}
+
+/// What the clock did during a run.
+#[derive(Clone, Debug, Default)]
+pub struct ClockSeen {
+    /// Lowest and highest SM clock measured, in MHz.
+    pub mhz: Option<(f64, f64)>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// No probe needs more rounds than a bisection of 2^64; one that asks for more does not converge.
+const MAX_ROUNDS: usize = 64;
+
+/// A run of questions.
+pub struct Asking<'a> {
+    source: &'a mut dyn Source,
+    progress: &'a mut dyn FnMut(Progress),
+    done: usize,
+    total: usize,
+    stages: Vec<Stage>,
+    next: u32,
+}
+
+impl<'a> Asking<'a> {
+    /// A run of so many questions.
+    pub fn new(source: &'a mut dyn Source, total: usize, progress: &'a mut dyn FnMut(Progress)) -> Self {
+        Asking { source, progress, done: 0, total, stages: Vec::new(), next: 1 }
+    }
+
+    /// Asks all `questions`, with a measurement of the clock before and after: whether it held while the run went on.
+    pub fn with_clock<T>(
+        &mut self,
+        notebook: &mut Notebook,
+        questions: impl FnOnce(&mut Self, &mut Notebook) -> T,
+    ) -> (T, ClockSeen) {
+        let before = self.stage(notebook, "clock", "clock", clock::infer);
+        if let Ok(clock) = &before {
+            notebook.set_clock(clock.rate);
+        }
+        let answers = questions(self, notebook);
+        let after = self.stage(notebook, "clock", "clock", clock::after);
+        let mut seen = ClockSeen::default();
+        let reason = |gap: &Gap| gap.clone().finding().reason.unwrap_or_default();
+        match (&before, &after) {
+            (Ok(before), Ok(after)) => {
+                seen.mhz = Some((before.low.min(after.low) * 1e3, before.high.max(after.high) * 1e3));
+                seen.warnings.extend(clock::drift(before, after));
+            }
+            (Ok(before), Err(gap)) => {
+                seen.mhz = Some((before.low * 1e3, before.high * 1e3));
+                seen.warnings.push(format!("the SM clock was not measured again at the end: {}", reason(gap)));
+            }
+            (Err(gap), _) => seen
+                .warnings
+                .push(format!("the SM clock could not be measured ({}); latencies are in cycles only", reason(gap))),
+        }
+        (answers, seen)
+    }
+
+    /// One of the questions of the total: asked until nothing is lacking, and counted as done.
+    pub fn question<T>(
+        &mut self,
+        notebook: &mut Notebook,
+        name: &'static str,
+        title: &'static str,
+        infer: impl Fn(&Notebook) -> T,
+    ) -> T {
+        let answer = self.stage(notebook, name, title, infer);
+        self.done += 1;
+        answer
+    }
+
+    /// Asks until nothing is lacking.
+    fn stage<T>(
+        &mut self,
+        notebook: &mut Notebook,
+        name: &'static str,
+        title: &'static str,
+        infer: impl Fn(&Notebook) -> T,
+    ) -> T {
+        let mut stage =
+            Stage { name, measuring: Duration::ZERO, inferring: Duration::ZERO, experiments: 0, batches: 0 };
+        for _ in 0..MAX_ROUNDS {
+            let started = Instant::now();
+            let answer = infer(notebook);
+            let missing = notebook.take_missing();
+            stage.inferring += started.elapsed();
+            if missing.is_empty() {
+                self.stages.push(stage);
+                return answer;
+            }
+            (self.progress)(Progress { title, done: self.done, total: self.total, batch: missing.len() });
+            let started = Instant::now();
+            let answers = self.source.run(&missing);
+            stage.measuring += started.elapsed();
+            stage.experiments += missing.len();
+            stage.batches += 1;
+            for (experiment, answer) in missing.into_iter().zip(answers) {
+                let number = self.source.number(&experiment).unwrap_or(self.next);
+                self.next = self.next.max(number) + 1;
+                notebook.add(number, experiment, answer);
+            }
+        }
+        self.stages.push(stage);
+        infer(notebook)
+    }
+
+    /// Where the time went.
+    pub fn into_stages(self) -> Vec<Stage> {
+        self.stages
+    }
+}

@@ -1,0 +1,115 @@
+//! One address for the warp against several, and operands from constant memory (CS 179, lecture 4: constant memory).
+
+use super::Answer;
+use super::points::{Plan, ROUNDS, axis, difference, figure, finding, later_rounds, measure, names, said};
+use crate::probe::{Gap, Notebook};
+use strata_model::characterization::Suite;
+use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::pattern::{Operand, Pattern};
+use strata_model::units::Bytes;
+
+/// What is asked.
+pub(super) const QUESTION: &str = "What does it cost that lanes of a warp want different constants?";
+
+/// Loads of each lane, and operations.
+const LOADS: u32 = 1024;
+/// Different words that a warp may want.
+const DISTINCT: [u32; 6] = [1, 2, 4, 8, 16, 32];
+/// Cycles an operation below which a difference is that of the loop around it, which the compiler made twice.
+const NOTHING: f64 = 0.5;
+/// From word to word: side by side, and in lines of their own on every GPU so far.
+const STRIDES: [u64; 2] = [4, 64];
+
+fn loads(distinct: u32, stride: u64, uniform: bool) -> Experiment {
+    let pattern = Pattern::Constants { distinct, stride: Bytes(stride), loads: LOADS, uniform };
+    Experiment::pattern(pattern, LoadPath::Constant, ROUNDS)
+}
+
+fn operands(operand: Operand) -> Experiment {
+    Experiment::pattern(Pattern::Operands { operand, operations: LOADS }, LoadPath::Constant, ROUNDS)
+}
+
+/// Measures and sums up.
+pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
+    let mut plans: Vec<Plan> = STRIDES
+        .iter()
+        .map(|&stride| {
+            Plan::new(format!("indexed, words {stride} B apart"), DISTINCT, move |n: u32| loads(n, stride, false))
+        })
+        .collect();
+    plans.push(Plan::new("uniform", [1], |n: u32| loads(n, 4, true)));
+    let operations = Plan {
+        label: "multiplication and addition".into(),
+        places: vec![(0.0, operands(Operand::Immediate)), (1.0, operands(Operand::Parameter))],
+    };
+    let (words, operations) = (measure(notebook, &plans, later_rounds), measure(notebook, &[operations], later_rounds));
+    let (mut words, operations) = (words?, operations?);
+    if let Some(uniform) = words.last_mut() {
+        uniform.reason.get_or_insert("an address that is one for all lanes names one word".into());
+    }
+    let mut answer = Answer::default();
+    for (stride, line) in STRIDES.iter().zip(&words) {
+        let (Some(one), Some(all)) = (line.at(1.0), line.at(32.0)) else { continue };
+        let each = difference(all, one, 31.0);
+        answer.finding(
+            &format!("further_word_{stride}_b_apart"),
+            finding(&each, "cycles", "what each further word that the lanes want takes, between 1 and 32 of them"),
+        );
+        if *stride == STRIDES[0] && each.value >= NOTHING {
+            answer.means(format!(
+                "Lanes that want different constants wait for one another: {} cycles a load for one word, {} for 32, {} for each \
+                 further one.",
+                said(one.value),
+                said(all.value),
+                said(each.value)
+            ));
+        }
+    }
+    if let (Some(indexed), Some(uniform)) =
+        (words.first().and_then(|l| l.at(1.0)), words.last().and_then(|l| l.at(1.0)))
+    {
+        answer.finding(
+            "indexed",
+            finding(
+                indexed,
+                "cycles",
+                "a load by an index in a vector register, one word for all lanes, the addition to its address included",
+            ),
+        );
+        answer.finding(
+            "uniform",
+            finding(
+                uniform,
+                "cycles",
+                "a load by an address that the compiler can see to be one for all lanes, the addition included",
+            ),
+        );
+        answer.means(format!(
+            "An index that the compiler can see to be the same for all lanes takes {} cycles a load, one that it cannot {}.",
+            said(uniform.value),
+            said(indexed.value)
+        ));
+    }
+    if let [line] = operations.as_slice()
+        && let (Some(immediate), Some(parameter)) = (line.at(0.0), line.at(1.0))
+    {
+        let more = difference(parameter, immediate, 1.0);
+        answer.finding("parameter_operand", finding(&more, "cycles", "what an operation takes longer with parameters of the kernel as operands than with numbers in the text, wherever the compiler puts either"));
+        let dearer = if more.value < NOTHING { "no more".into() } else { format!("{} cycles more", said(more.value)) };
+        answer.means(format!(
+            "Parameters of the kernel cost as operands {dearer} than numbers in the text ({} and {} cycles an operation).",
+            said(parameter.value),
+            said(immediate.value)
+        ));
+    }
+    let y = || axis("cycles a load", "cycles", false);
+    answer.figure(figure("words", "A warp's loads of constant memory", axis("different words", "", true), y(), words));
+    answer.figure(figure(
+        "operands",
+        "Arithmetic with operands of constant memory",
+        names("operand", &["immediate", "parameter"]),
+        axis("cycles an operation", "cycles", false),
+        operations,
+    ));
+    Ok(answer)
+}

@@ -1,0 +1,74 @@
+//! How often each byte occurs (CS 179, lecture 4: a shared memory application): who should count.
+
+use super::Answer;
+use super::points::{Plan, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
+use crate::probe::{Gap, Notebook};
+use strata_model::characterization::Suite;
+use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::pattern::{Counters, Pattern};
+
+/// What is asked.
+pub(super) const QUESTION: &str = "Counting bytes: is it worth counting in shared memory and merging?";
+
+/// Input of each block, in bytes: its counters' zeroing and merging are a small part of the work, as in any real input.
+const BYTES: u32 = 64 << 10;
+/// Threads of a block.
+const THREADS: u32 = 1024;
+/// Shares of the input that are one byte, in per cent.
+const SKEWS: [u32; 5] = [0, 25, 50, 75, 100];
+
+/// Measures and sums up.
+pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
+    let facts = notebook.facts();
+    let (blocks, threads) = (facts.multiprocessors.max(1), THREADS.min(facts.max_threads_per_block));
+    let seed = notebook.seed(52);
+    let plan = |label: &str, counters| {
+        Plan::new(label, SKEWS, move |skew: u32| {
+            let pattern = Pattern::Histogram { counters, skew, bytes: BYTES, threads, blocks };
+            Experiment { seed, ..Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS) }
+        })
+    };
+    let plans = [plan("global atomics", Counters::Global), plan("shared atomics, merged", Counters::Shared)];
+    let mut lines = measure(notebook, &plans, every_round)?;
+    // A thread's operations are its bytes; what users count is bytes of the SM.
+    for point in lines.iter_mut().flat_map(|line| &mut line.points) {
+        for value in [&mut point.value, &mut point.low, &mut point.high] {
+            *value = (*value / f64::from(threads) * 1e4).round() / 1e4;
+        }
+    }
+    let mut answer = Answer::default();
+    if let [global, shared] = lines.as_slice() {
+        for skew in [SKEWS[0], SKEWS[SKEWS.len() - 1]] {
+            let x = f64::from(skew);
+            let (Some(slow), Some(fast)) = (global.at(x), shared.at(x)) else { continue };
+            let Some(more) = times(slow, fast) else { continue };
+            answer.finding(
+                &format!("global_against_shared_{skew}"),
+                finding(&more, "", format!("how many times longer global atomics take than shared ones with a merge, {skew} % of the input one byte")),
+            );
+            answer.means(format!(
+                "With {skew} % of the input one and the same byte, global atomics take {} times as long as shared ones ({:.3} and {:.3} \
+                 cycles a byte on each of {blocks} SMs).",
+                said(slow.value / fast.value),
+                slow.value,
+                fast.value
+            ));
+        }
+        for (name, line) in [("global", global), ("shared", shared)] {
+            let (Some(even), Some(skewed)) = (line.at(0.0), line.at(100.0)) else { continue };
+            let Some(more) = percent_more(skewed, even) else { continue };
+            answer.finding(
+                &format!("{name}_skew"),
+                finding(&more, "%", format!("time by {} on one byte against bytes drawn evenly", line.label)),
+            );
+        }
+    }
+    answer.figure(figure(
+        "bytes",
+        "Counting bytes on all SMs",
+        axis("share of one byte", "%", false),
+        axis("cycles a byte of an SM", "cycles", false),
+        lines,
+    ));
+    Ok(answer)
+}

@@ -1,0 +1,157 @@
+//! Arithmetic to a load (CS 179, lecture 4: computational intensity): how much of it until the arithmetic units are the limit.
+
+use super::Answer;
+use super::points::{Plan, axis, every_round, figure, finding, measure, rounded, said};
+use crate::probe::{Gap, Notebook};
+use strata_model::characterization::{Line, Point, Suite};
+use strata_model::experiment::{Experiment, LoadPath, Prepare};
+use strata_model::pattern::{From, LOADS_A_PASS, Pattern};
+use strata_model::topology::Finding;
+
+/// What is asked.
+pub(super) const QUESTION: &str =
+    "How many operations must a kernel do with each word that it loads to be limited by arithmetic?";
+
+/// Multiplications with addition to a load.
+const OPERATIONS: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+/// Loads of each thread from shared memory.
+const SHARED_LOADS: u32 = 256;
+/// Loads of each thread from global memory: enough that where a block begins and ends does not matter.
+const GLOBAL_LOADS: u32 = 256;
+/// Loads from global memory bring in so many times what the L2 holds, so that nothing is left there from the launch before.
+const BEYOND_L2: u64 = 4;
+/// Threads of a block.
+const THREADS: u32 = 1024;
+/// The arithmetic is the limit if it reaches this share of its greatest rate.
+const LIMIT: f64 = 0.9;
+
+/// Measures and sums up.
+pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
+    let facts = notebook.facts();
+    let threads = THREADS.min(facts.max_threads_per_block);
+    let resident = (facts.max_threads_per_multiprocessor / threads).max(1);
+    let blocks = resident * facts.multiprocessors.max(1);
+    // What all threads load at once, and how often they must to go beyond the L2.
+    let at_once = 4 * u64::from(threads) * u64::from(blocks);
+    let needed = (BEYOND_L2 * facts.l2_size).div_ceil(at_once).next_multiple_of(u64::from(LOADS_A_PASS));
+    let global_loads = GLOBAL_LOADS.max(u32::try_from(needed).unwrap_or(u32::MAX));
+    let plan = |label: &str, from, loads, blocks| {
+        Plan::new(label, OPERATIONS, move |operations: u32| {
+            let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
+            // Once before: lines that were written would have to go back to memory while others are loaded.
+            Experiment { prepare: Prepare::Fill { passes: 1 }, ..Experiment::pattern(pattern, LoadPath::GlobalCa, 1) }
+        })
+    };
+    let plans = [
+        plan("shared memory", From::Shared, SHARED_LOADS, 1),
+        plan("global memory", From::Global, global_loads, blocks),
+    ];
+    let lines = measure(notebook, &plans, every_round)?;
+    // Cycles a load of a thread, to cycles of the SM for 32 of them: its threads work side by side.
+    let warps = [f64::from(threads) / 32.0, f64::from(threads * resident) / 32.0];
+    let per_warp: Vec<Line> =
+        lines.iter().zip(warps).map(|(line, warps)| line.map(|point| Some(scaled(point, 1.0 / warps)))).collect();
+    // 32 lanes times the operations, over those cycles.
+    let rates: Vec<Line> = per_warp
+        .iter()
+        .map(|line| {
+            line.map(|point| {
+                let rate = |cycles: f64| rounded(32.0 * point.x / cycles);
+                let ends = (rate(point.high), rate(point.low));
+                Some(Point { value: rate(point.value), low: ends.0, high: ends.1, ..point.clone() })
+            })
+        })
+        .collect();
+    let mut answer = Answer::default();
+    let peak = rates.iter().flat_map(|line| &line.points).max_by(|a, b| a.value.total_cmp(&b.value)).cloned();
+    if let Some(peak) = &peak {
+        answer.finding(
+            "most_operations",
+            finding(peak, "", "multiplications with addition that an SM does in a cycle, the most of all programs")
+                .note(format!("with {} to a load", peak.x)),
+        );
+        for (name, loads, times, rate) in
+            [("shared", "shared memory", &per_warp[0], &rates[0]), ("global", "global memory", &per_warp[1], &rates[1])]
+        {
+            equal(&mut answer, name, times, loads, peak);
+            balance(&mut answer, name, rate, loads, peak);
+        }
+    }
+    let x = || axis("operations to a load", "", true);
+    answer.figure(figure(
+        "rate",
+        "Multiplications with addition of an SM",
+        x(),
+        axis("operations a cycle", "", false),
+        rates,
+    ));
+    answer.figure(figure(
+        "time",
+        "The same as time",
+        x(),
+        axis("cycles a warp's load, of the SM", "cycles", false),
+        per_warp,
+    ));
+    Ok(answer)
+}
+
+fn scaled(point: &Point, by: f64) -> Point {
+    let of = |value: f64| (value * by * 1e4).round() / 1e4;
+    Point { value: of(point.value), low: of(point.low), high: of(point.high), ..point.clone() }
+}
+
+/// The operations to a load that take as long as the load, were they alone: the lecture's rule, peak arithmetic over peak loads.
+fn equal(answer: &mut Answer, name: &str, times: &Line, loads: &str, peak: &Point) {
+    let Some(one) = times.points.first() else { return };
+    // Cycles of a warp's load times operations a cycle, over the 32 lanes.
+    let of = |cycles: f64, rate: f64| rounded(cycles * rate / 32.0);
+    let value = Point {
+        x: one.x,
+        value: of(one.value, peak.value),
+        low: of(one.low, peak.low),
+        high: of(one.high, peak.high),
+        experiments: one.experiments.iter().chain(&peak.experiments).copied().collect(),
+    };
+    answer.finding(
+        &format!("equal_{name}"),
+        finding(&value, "", format!("operations that take as long as a load from {loads} with one operation"))
+            .note(format!("a warp's load takes {} cycles of the SM", said(one.value))),
+    );
+}
+
+/// The fewest operations to a load with which arithmetic is the limit.
+fn balance(answer: &mut Answer, name: &str, rates: &Line, loads: &str, peak: &Point) {
+    let key = format!("balance_{name}");
+    let Some(first) = rates.points.iter().position(|p| p.value >= LIMIT * peak.value) else {
+        answer.finding(
+            &key,
+            Finding::unknown(format!(
+                "with up to {} operations to a load from {loads} an SM does not reach 90 % of its most",
+                OPERATIONS[OPERATIONS.len() - 1]
+            )),
+        );
+        return;
+    };
+    let found = &rates.points[first];
+    let below = first.checked_sub(1).map_or(0.0, |before| rates.points[before].x);
+    let one = rates.points.first().map_or(0.0, |p| p.value);
+    let experiments = rates.points.iter().flat_map(|p| p.experiments.iter().copied());
+    answer.finding(
+        &key,
+        Finding::measured(
+            found.x as u64,
+            format!("fewest operations to a word from {loads} with which an SM reaches 90 % of its most"),
+        )
+        .range(below + 1.0, found.x)
+        .note(format!("one operation to a load gives {} a cycle", said(one)))
+        .from_experiments(experiments),
+    );
+    let equal = answer.number(&format!("equal_{name}")).unwrap_or(0.0);
+    answer.means(format!(
+        "A word from {loads} takes an SM as long as {} multiplications with addition; {:.0} to each word are needed for 90 % of the {} a \
+         cycle that it can do.",
+        said(equal),
+        found.x,
+        said(peak.value)
+    ));
+}

@@ -1,0 +1,218 @@
+//! What a jump within a line costs (Fuchs et al., section 3.4.1, formulas 1 and 2).
+//!
+//! Pairs of loads of a byte, on memory never read before: the first of a pair misses everything, the second is `jump` bytes
+//! further and hits wherever the first has brought the line. So the second's latency has a step at every size of line or
+//! prefetch, and its levels are the latencies of the caches. The paper times all loads together; here each is timed by itself,
+//! so that the second's stand alone.
+
+use super::Answer;
+use super::points::{Plan, axis, figure, measure, rounded, said};
+use crate::analysis::ks::ks_test;
+use crate::analysis::robust;
+use crate::probe::{Effort, Gap, Notebook, Sheet, fetch_of};
+use strata_model::characterization::{Line, Suite};
+use strata_model::experiment::{Experiment, LoadPath, Prepare};
+use strata_model::pattern::Pattern;
+use strata_model::topology::Finding;
+use strata_model::units::Bytes;
+
+/// What is asked.
+pub(super) const QUESTION: &str = "How far from a byte that was loaded is the next one cheap, by path?";
+
+/// Pairs: the paper's.
+const PAIRS: u32 = 512;
+/// From pair to pair: the paper's.
+const LARGE: Bytes = Bytes::kib(4);
+/// Level of the test of Kolmogorov and Smirnov that two jumps' latencies differ: Größler, section 4.2.
+const LEVEL: f64 = 0.01;
+/// Two distributions are two levels of a hierarchy if they overlap less than this: a jump that leaves a line changes nearly every
+/// load, noise and the spread of a memory's latency do not.
+const APART: f64 = 0.8;
+
+/// The paths, with their names in findings.
+const PATHS: [(&str, LoadPath); 5] = [
+    ("shared", LoadPath::Shared),
+    ("texture", LoadPath::Texture),
+    ("constant", LoadPath::Constant),
+    ("global_ca", LoadPath::GlobalCa),
+    ("global_cg", LoadPath::GlobalCg),
+];
+
+fn experiment(path: LoadPath, small: u64) -> Experiment {
+    let pattern = Pattern::Pairs { pairs: PAIRS, small: Bytes(small), large: LARGE };
+    Experiment { prepare: Prepare::FlushL2, ..Experiment::pattern(pattern, path, 1) }
+}
+
+/// Latencies of the second loads of the pairs. The first pair meets what nothing else does: translations.
+fn second_loads(sheet: &Sheet) -> Vec<f64> {
+    sheet.latencies().iter().skip(3).step_by(2).map(|&l| f64::from(l)).collect()
+}
+
+/// Their median: a launch is one value, whose spread over launches is the point's interval.
+fn median_of_second(sheet: &Sheet) -> Vec<f64> {
+    robust::median(&second_loads(sheet)).into_iter().collect()
+}
+
+/// Half the mean time of a pair: the paper's latency, the loads after large jumps included.
+fn mean_of_all(sheet: &Sheet) -> Vec<f64> {
+    let all: Vec<f64> = sheet.latencies().iter().skip(2).map(|&l| f64::from(l)).collect();
+    vec![robust::mean(&all)]
+}
+
+/// Measures and sums up.
+pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
+    let jumps: Vec<u32> = suite.jumps.iter().map(|&j| j as u32).collect();
+    let plans = PATHS.map(|(_, path)| {
+        Plan::new(path.instruction(), jumps.iter().copied(), move |j: u32| experiment(path, u64::from(j)))
+    });
+    let second = measure(notebook, &plans, median_of_second)?;
+    let all = measure(notebook, &plans, mean_of_all)?;
+    // All that is compared is asked for at once.
+    let fetched =
+        PATHS.map(|(_, path)| if path == LoadPath::Shared { Err(Gap::Missing) } else { fetch_of(notebook, path) });
+    let mut answer = Answer::default();
+    let mut cheap = Vec::new();
+    for (((name, path), line), fetched) in PATHS.into_iter().zip(&second).zip(fetched) {
+        let steps = match &line.reason {
+            Some(reason) if line.points.is_empty() => Err(Gap::Unknown(reason.clone())),
+            _ => steps(notebook, path, &jumps, line),
+        };
+        match steps {
+            Ok(steps) => {
+                if let Some(first) = steps.steps.first() {
+                    cheap.push(format!("{} by {}", first.size(), path.instruction()));
+                }
+                answer.finding(&format!("{name}_steps"), steps.finding(path, line, fetched.ok()));
+            }
+            Err(Gap::Missing) => return Err(Gap::Missing),
+            Err(gap) => answer.finding(&format!("{name}_steps"), gap.finding()),
+        }
+    }
+    if !cheap.is_empty() {
+        answer.means(format!(
+            "A byte that was not read before brings its neighbours along, up to the next boundary of {}.",
+            cheap.join(", ")
+        ));
+    }
+    if notebook.effort() == Effort::Quick {
+        answer.means("One launch each: whether a step is one of this launch alone is not known at this effort.".into());
+    }
+    let x = || axis("small jump", "B", true);
+    let y = || axis("cycles a load, clock reads included", "cycles", false);
+    answer.figure(figure("second", "The second load of each pair", x(), y(), second));
+    answer.figure(figure("mean", "All loads of the pairs, averaged", x(), y(), all));
+    Ok(answer)
+}
+
+/// A step of the latency.
+struct Step {
+    /// Largest jump before it: what came along is larger.
+    above: u32,
+    /// Jump from which on the latency is another: what came along is no larger.
+    at: u32,
+    /// Median cycles before it.
+    before: f64,
+    /// And from it on.
+    after: f64,
+}
+
+/// The steps of a path's latency.
+struct Steps {
+    /// The steps, ascending.
+    steps: Vec<Step>,
+    /// The smallest jump.
+    least: Option<u32>,
+    /// Numbers of the experiments.
+    experiments: Vec<u32>,
+}
+
+impl Step {
+    /// The size that it shows: sizes are powers of two, so that one jump in between is enough to know it.
+    fn size(&self) -> String {
+        if self.at <= 2 * self.above {
+            format!("{} B", self.at)
+        } else {
+            format!("{} to {} B", self.above + 1, self.at)
+        }
+    }
+}
+
+/// Fits formula 2: the jumps at which the latency steps, by a test between neighbouring jumps.
+fn steps(notebook: &Notebook, path: LoadPath, jumps: &[u32], line: &Line) -> Result<Steps, Gap> {
+    let repeats = super::points::launches(notebook.effort());
+    let mut samples = Vec::new();
+    for &jump in jumps.iter().filter(|&&jump| line.at(f64::from(jump)).is_some()) {
+        let launches: Vec<Experiment> =
+            (0..repeats).map(|repeat| Experiment { repeat, ..experiment(path, u64::from(jump)) }).collect();
+        let loads: Vec<f64> = notebook.read(&launches)?.iter().flat_map(second_loads).collect();
+        samples.push((jump, loads));
+    }
+    let mut found = Vec::new();
+    // Each level is held against all of the one before, so that a slow drift makes no step and no step hides in one.
+    let mut level: Vec<f64> = Vec::new();
+    let mut above = 0;
+    for (jump, loads) in samples {
+        if !level.is_empty() {
+            let test = ks_test(&level, &loads, LEVEL);
+            let (before, after) = (robust::median(&level).unwrap_or(0.0), robust::median(&loads).unwrap_or(0.0));
+            if test.distinct && test.statistic > APART && after > before {
+                found.push(Step { above, at: jump, before: rounded(before), after: rounded(after) });
+                level.clear();
+            }
+        }
+        level.extend(loads);
+        above = jump;
+    }
+    let experiments = line.points.iter().flat_map(|p| p.experiments.iter().copied()).collect();
+    Ok(Steps { steps: found, least: jumps.first().copied(), experiments })
+}
+
+impl Steps {
+    fn finding(&self, path: LoadPath, line: &Line, fetched: Option<Bytes>) -> Finding {
+        let sizes: Vec<u32> = self.steps.iter().map(|step| step.at).collect();
+        let method = "jumps from which on the second load's latencies are others (Kolmogorov and Smirnov, against all jumps since the \
+                      last such)";
+        let (least, most) = (line.points.first(), line.points.last());
+        let mut finding = match (sizes.is_empty(), least, most) {
+            (true, Some(least), Some(most)) => Finding::measured(serde_json::json!([]), method).note(format!(
+                "none from {} to {} B: {} cycles throughout",
+                least.x,
+                most.x,
+                said(least.value)
+            )),
+            _ => {
+                let levels: Vec<String> = self
+                    .steps
+                    .iter()
+                    .map(|step| {
+                        format!(
+                            "{} cycles before {}, {} from there on",
+                            said(step.before),
+                            step.size(),
+                            said(step.after)
+                        )
+                    })
+                    .collect();
+                Finding::measured(sizes, method).unit("B").note(levels.join("; "))
+            }
+        };
+        if path == LoadPath::Shared {
+            finding =
+                finding.note("shared memory is a ring of 32 KiB that the walk goes round 64 times: it holds no 2 MiB");
+        }
+        if path == LoadPath::Constant {
+            finding = finding.note("from one fresh module of 64 KiB to the next");
+        }
+        if let Some(first) = self.steps.first()
+            && let Some(Bytes(fetched)) = fetched
+        {
+            let agrees = (u64::from(first.above) + 1..=u64::from(first.at)).contains(&fetched);
+            // Jumps that begin above the fetch cannot show it.
+            if agrees || self.least.is_some_and(|least| u64::from(least) < fetched) {
+                let relation = if agrees { ", too" } else { ", which is not what the jumps show" };
+                finding = finding.note(format!("a cold walk of a chain gives a fetch of {fetched} B{relation}"));
+            }
+        }
+        finding.from_experiments(self.experiments.iter().copied())
+    }
+}

@@ -1,0 +1,164 @@
+//! What barriers cost (Fuchs et al., section 3.4.2; warps and grids are its future work, section 5).
+//!
+//! Every thread writes 1024 words of global memory, the same for all, and waits N times for the others: the paper's kernel.
+//! The first round of a launch, which brings the words into the L2, does not count.
+
+use super::Answer;
+use super::points::{
+    Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
+};
+use crate::probe::{Gap, Notebook};
+use strata_model::characterization::{Line, Point, Suite};
+use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::pattern::{Pattern, Scope};
+
+/// What is asked.
+pub(super) const QUESTION: &str = "What do barriers cost threads that write 1024 words of global memory?";
+
+/// Writes of each thread: the paper's.
+const WRITES: u32 = 1024;
+/// Threads of the blocks that wait for each other: a warp, so that the wait is that for the grid.
+const GRID_THREADS: u32 = 32;
+
+/// Barriers in all: 1, 2, 4 and so on, up to one after each write.
+fn barriers() -> impl Iterator<Item = u32> {
+    (0..=WRITES.ilog2()).map(|power| 1 << power)
+}
+
+fn experiment(threads: u32, blocks: u32, barriers: u32, scope: Scope) -> Experiment {
+    let pattern = Pattern::Barriers { threads, blocks, writes: WRITES, between: WRITES / barriers, scope };
+    Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS)
+}
+
+/// Grids: 1, 2, 4 blocks and so on, up to one for each SM.
+fn grids(sms: u32) -> Vec<u32> {
+    let mut grids: Vec<u32> = (0..).map(|power| 1 << power).take_while(|&blocks| blocks < sms).collect();
+    grids.push(sms.max(1));
+    grids
+}
+
+/// Measures and sums up.
+pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
+    let of = |scope, threads| {
+        Plan::new(counted(threads, "thread"), barriers(), move |n: u32| experiment(threads, 1, n, scope))
+    };
+    let plans = |scope| suite.threads.iter().map(|&threads| of(scope, threads)).collect::<Vec<_>>();
+    let grid_plans: Vec<Plan> = grids(notebook.facts().multiprocessors)
+        .into_iter()
+        .map(|blocks| {
+            Plan::new(counted(blocks, "block"), barriers(), move |n: u32| {
+                experiment(GRID_THREADS, blocks, n, Scope::Grid)
+            })
+        })
+        .collect();
+    // All are asked for before the first is looked at, so that they are one batch.
+    let results = [plans(Scope::Nobody), plans(Scope::Block), plans(Scope::Warp), grid_plans]
+        .map(|plans| measure(notebook, &plans, later_rounds));
+    let [nobody, block, warp, grid] = results;
+    let (nobody, block, warp) = (nobody?, block?, warp?);
+    let mut answer = Answer::default();
+    let x = || axis("barriers", "", true);
+    let y = || axis("cycles a write", "cycles", false);
+
+    let by_barriers: Vec<Line> =
+        block.iter().map(|line| line.map(|point| percent_more(point, line.at(1.0)?))).collect();
+    let by_threads: Vec<Line> = match block.first() {
+        Some(one) => block.iter().map(|line| line.map(|point| percent_more(point, one.at(point.x)?))).collect(),
+        None => Vec::new(),
+    };
+    let last = f64::from(WRITES);
+    let steepest = by_barriers
+        .iter()
+        .filter_map(|line| Some((line, line.at(last)?)))
+        .max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    if let Some((line, most)) = steepest {
+        answer.finding(
+            "slowdown_by_barriers",
+            finding(most, "%", "time with a barrier after each of 1024 writes against one barrier after all")
+                .note(format!("with {}, which is the most", line.label)),
+        );
+    }
+    if let Some(most) = by_threads.iter().flat_map(|line| &line.points).max_by(|a, b| a.value.total_cmp(&b.value)) {
+        answer.finding(
+            "slowdown_by_threads",
+            finding(most, "%", "time against that of the fewest threads, with as many barriers")
+                .note(format!("with {} barriers, which is the most", most.x)),
+        );
+    }
+    let mut costs = Vec::new();
+    for (name, lines) in [("block", &block), ("warp", &warp)] {
+        let all = lines.iter().zip(&nobody).filter_map(|(line, loop_alone)| Some((line, each(line, loop_alone)?)));
+        let all: Vec<(&Line, Point)> = all.collect();
+        let ends: Vec<&(&Line, Point)> = [all.first(), all.last()].into_iter().flatten().collect();
+        for (line, cycles) in &ends {
+            answer.finding(
+                &format!("{name}_barrier_{}", line.label.replace(' ', "_")),
+                finding(
+                    cycles,
+                    "cycles",
+                    "what each further barrier adds to a thread's time, between 1 and 1024 of them, the loop around it taken off",
+                ),
+            );
+        }
+        let told: Vec<String> =
+            ends.iter().map(|(line, each)| format!("{} with {}", said(each.value), line.label)).collect();
+        if let [first, rest @ ..] = told.as_slice() {
+            let last = rest.first().filter(|last| *last != first).map_or(String::new(), |last| format!(" and {last}"));
+            costs.push(format!("{first}{last} for a barrier of the {name}"));
+        }
+    }
+    answer.figure(figure("block", "Writes with barriers of the block", x(), y(), block));
+    answer.figure(figure(
+        "slowdown_by_barriers",
+        "The same against one barrier",
+        x(),
+        axis("more time", "%", false),
+        by_barriers,
+    ));
+    answer.figure(figure(
+        "slowdown_by_threads",
+        "The same against the fewest threads",
+        x(),
+        axis("more time", "%", false),
+        by_threads,
+    ));
+    answer.figure(figure("warp", "Writes with barriers of each warp", x(), y(), warp));
+    match grid {
+        Ok(lines) => {
+            if let Some(all) = lines.last()
+                && let Some(loop_alone) = nobody.last()
+                && let Some(each) = each(all, loop_alone)
+            {
+                answer.finding(
+                    "grid_barrier",
+                    finding(
+                        &each,
+                        "cycles",
+                        "what each further barrier of the grid adds, with a block of a warp on every SM, the loop around it taken off",
+                    ),
+                );
+                costs.push(format!("{} for one of the grid with {}", said(each.value), all.label));
+            }
+            answer.figure(figure("grid", "Writes with barriers of the grid, blocks of one warp", x(), y(), lines));
+        }
+        Err(Gap::Missing) => return Err(Gap::Missing),
+        Err(gap) => answer.finding("grid_barrier", gap.finding()),
+    }
+    if !costs.is_empty() {
+        answer.means(format!("Cycles of a thread that writes: {}.", costs.join("; ")));
+    }
+    if let Some(much) = answer.number("slowdown_by_barriers").and_then(longer) {
+        answer.means(format!(
+            "Writing with a barrier after each of the 1024 writes takes {much} than with one after the last."
+        ));
+    }
+    Ok(answer)
+}
+
+/// What each further barrier adds, between the fewest and the most: cycles a write, times the writes, over the barriers; less what
+/// the loop around them adds without any.
+fn each(line: &Line, loop_alone: &Line) -> Option<Point> {
+    let last = f64::from(WRITES);
+    let of = |line: &Line| Some(difference(line.at(last)?, line.at(1.0)?, (last - 1.0) / last));
+    Some(difference(&of(line)?, &of(loop_alone)?, 1.0))
+}

@@ -1,0 +1,84 @@
+//! The order in which the questions about the topology are asked: the clock, the elements, the clock again.
+
+use std::collections::BTreeMap;
+
+use crate::asking::{Asking, ClockSeen, Progress, Stage};
+use crate::probe::{self, Effort, Notebook};
+use strata_model::evidence::Evidence;
+use strata_model::experiment::Experiment;
+use strata_model::facts::DeviceFacts;
+use strata_model::samples::{Failure, Samples};
+use strata_model::source::Source;
+use strata_model::topology::{Element, ElementName};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Elements; all when empty.
+    pub only: Vec<ElementName>,
+    /// How much to measure.
+    pub effort: Effort,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Question {
+    fn wants(&self, element: ElementName) -> bool {
+        self.only.is_empty() || self.only.contains(&element)
+    }
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Discovery {
+    /// The elements.
+    pub elements: BTreeMap<ElementName, Element>,
+    /// What the clock did.
+    pub clock: ClockSeen,
+    /// Experiments read.
+    pub experiments: usize,
+    /// What the findings rest on.
+    pub evidence: Evidence,
+    /// Time by stage: measuring and inferring.
+    pub stages: Vec<Stage>,
+}
+
+/// Asks every probe until none lacks anything.
+pub fn discover(
+    source: &mut dyn Source,
+    facts: &DeviceFacts,
+    question: &Question,
+    progress: &mut dyn FnMut(Progress),
+) -> Discovery {
+    let wanted: Vec<ElementName> =
+        ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
+    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
+    let mut asking = Asking::new(source, wanted.len(), progress);
+    let (elements, clock) = asking.with_clock(&mut notebook, |asking, notebook| {
+        wanted
+            .into_iter()
+            .map(|name| {
+                let element = asking.question(notebook, name.key(), name.title(), |n| probe::element(name, n));
+                (name, element)
+            })
+            .collect()
+    });
+    let stages = asking.into_stages();
+    Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
+}
+
+/// What timings of another tool show, which are all there is: nothing can be asked.
+pub fn imported(
+    measured: impl IntoIterator<Item = (u32, Experiment, Result<Samples, Failure>)>,
+    facts: &DeviceFacts,
+    question: &Question,
+) -> Discovery {
+    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
+    for (number, experiment, outcome) in measured {
+        notebook.add(number, experiment, outcome);
+    }
+    let elements = probe::imported::elements(&notebook).into_iter().filter(|(name, _)| question.wants(*name)).collect();
+    let experiments = notebook.len();
+    let evidence = notebook.into_evidence();
+    Discovery { elements, clock: ClockSeen::default(), experiments, evidence, stages: Vec::new() }
+}

@@ -1,0 +1,495 @@
+//! Usable capacity of a cache that an SM has to itself: the largest footprint before misses begin to grow with it.
+//!
+//! The thesis' pipeline (Größler, chapter 3) finds and tests the change: doubling, then sections of the bracket in place
+//! of bisection (a batch of footprints costs no more than one, each on an SM of its own), the latency vectors reduced to
+//! distances, the change point by cost, the Kolmogorov-Smirnov test. What is reported is finer: footprints are nested (a
+//! smaller one is a prefix of a larger), hits and misses are counted, and the knee is where misses begin to *grow*, over
+//! several allocations. A handful of misses that stays the same is a conflict and a finding of its own. Loads
+//! that are slow at random are told from misses in [`super::spikes`].
+//!
+//! Assumes that SMs are alike. Fails if the cache is smaller than 1 KiB or larger than the limit (then it says so).
+
+use std::collections::BTreeMap;
+
+use super::levels::HitMiss;
+use super::spikes::{self, Count, Knee, Spikes};
+use super::{Gap, Notebook, Sheet, line};
+use crate::analysis::search::{self, Bracket};
+use crate::analysis::{change_point, ks, reduction, robust};
+use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::topology::Finding;
+use strata_model::units::Bytes;
+
+/// Footprint at which doubling begins, as in the thesis.
+const START: Bytes = Bytes::kib(1);
+/// Loads timed of each footprint while doubling: a doubled footprint that does not fit misses all over.
+const DOUBLING_LOADS: u32 = 3072;
+/// Share of missing loads that ends the doubling.
+const CHANGED: f64 = 0.05;
+/// Footprints between the ends of a bracket, measured at once.
+const SECTIONS: usize = 32;
+/// Rounds of sections: three narrow an octave of 2^31 granules to one; the rest is for second looks.
+const MAX_ROUNDS: usize = 12;
+/// So few misses more than before may have been chance.
+const FEW: f64 = 2.0;
+/// Times that the two sides of the knee are measured again.
+const REPEATS: u32 = 2;
+/// Footprints between the knee and the footprint from which everything misses.
+const STAIRS: usize = 40;
+/// Level of the Kolmogorov-Smirnov test.
+const ALPHA: f64 = 0.01;
+
+/// Which cache is searched, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Search {
+    /// The path.
+    pub path: LoadPath,
+    /// The sector: no finer step exists.
+    pub sector: Bytes,
+    /// Largest footprint that is tried.
+    pub limit: Bytes,
+    /// Footprints from here on (smaller ones belong to the level before).
+    pub start: Bytes,
+    /// Carveout asked for, in per cent of the unified memory.
+    pub carveout: u8,
+    /// Allocations.
+    pub allocations: u32,
+    /// Elements that a cache before this one may keep. Chains that leave sectors out must be several times as long, or what
+    /// misses here hits there.
+    pub before: u64,
+}
+
+impl Search {
+    /// Of a cache that begins at the smallest footprint.
+    pub fn first_level(path: LoadPath, sector: Bytes, limit: Bytes, allocations: u32) -> Self {
+        Search { path, sector, limit, start: START, carveout: 0, allocations, before: 0 }
+    }
+
+    fn key(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Experiment {
+        Experiment {
+            warm_laps: 2,
+            allocation,
+            carveout: Some(self.carveout),
+            ..Experiment::chase(Kernel::PerLoad, self.path, footprint, stride)
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    /// Median usable capacity over the allocations.
+    pub usable: Bytes,
+    /// Of each allocation.
+    pub by_allocation: Vec<Bytes>,
+    /// Lowest of all that it may be, where spikes hide the first misses.
+    pub lowest: Bytes,
+    /// Highest of all that it may be, where a spike may pass for the first miss.
+    pub highest: Bytes,
+    /// Misses a lap that do not grow with the footprint, of each allocation.
+    pub conflicts: Vec<f64>,
+    /// Footprint from which at least 99 % of a lap misses, if it was reached.
+    pub thrash: Option<Bytes>,
+    /// Misses by footprint beyond the knee: (footprint in bytes, share of the lap).
+    pub staircase: Vec<(u64, f64)>,
+    /// Hits and misses.
+    pub levels: HitMiss,
+    /// The cache's line, as far as it is known.
+    pub line: Result<Bytes, Gap>,
+    /// Where the thesis' pipeline puts the change.
+    pub change_point: Bytes,
+    /// Statistic and critical value of the test that confirmed it.
+    pub ks: (f64, f64),
+}
+
+/// A first idea of the capacity, from doubling and one round of sections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rough {
+    /// Largest footprint without the change.
+    pub low: Bytes,
+    /// Smallest footprint with it.
+    pub high: Bytes,
+    /// Hits and misses.
+    pub levels: HitMiss,
+    /// Slow loads of footprints well below the change.
+    pub spikes: Spikes,
+    /// Where the thesis' pipeline puts the change.
+    pub change_point: Bytes,
+    /// Statistic and critical value of the test that confirmed it.
+    pub ks: (f64, f64),
+}
+
+/// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
+/// stays away once in three may be a line that gives way at random.
+fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
+    let mut slow: BTreeMap<u64, (usize, Vec<usize>)> = BTreeMap::new();
+    for sheet in sheets {
+        let entry = slow.entry(sheet.experiment.footprint.0).or_default();
+        entry.0 = sheet.latencies().len();
+        entry.1.push(levels.misses(sheet.latencies()));
+    }
+    slow.into_iter()
+        .map(|(footprint, (loads, mut slow))| {
+            slow.sort_unstable();
+            Count { footprint, loads, slow: slow[slow.len() / 2] as f64 }
+        })
+        .collect()
+}
+
+/// The largest footprint up to `from` at which no repetition shows more than `base` misses.
+fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 {
+    let grown = |sheet: &&Sheet| levels.misses(sheet.latencies()) as f64 > base;
+    let repeated = |sheet: &&Sheet| {
+        sheets.iter().any(|s| s.experiment.repeat > 0 && s.experiment.footprint == sheet.experiment.footprint)
+    };
+    let doubted: Vec<u64> = sheets.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
+    let mut flat: Vec<u64> = sheets.iter().map(|s| s.experiment.footprint.0).filter(|&f| f <= from).collect();
+    flat.sort_unstable();
+    flat.into_iter().rev().find(|f| !doubted.contains(f)).unwrap_or(from)
+}
+
+/// The same experiment again.
+fn repetitions(of: &Experiment) -> impl Iterator<Item = Experiment> + use<> {
+    let of = of.clone();
+    (1..=REPEATS).map(move |repeat| Experiment { repeat, ..of.clone() })
+}
+
+/// Whether the misses of a footprint differ from repetition to repetition.
+fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
+    let mut misses =
+        sheets.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
+    let first = misses.next();
+    misses.any(|m| Some(m) != first)
+}
+
+/// Doubling, one round of sections, and the thesis' test.
+///
+/// # Errors
+///
+/// An unknown with a lower bound, if nothing changes up to the limit.
+pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
+    notebook.once(&format!("rough {}", search.key()), || {
+        let sizes = search::doubling(search.start.0, search.limit.0);
+        let doubling: Vec<Experiment> = sizes
+            .iter()
+            .map(|&size| {
+                let chase = search.chase(Bytes(size), search.sector, 0);
+                Experiment { timed_loads: chase.timed_loads.min(DOUBLING_LOADS), ..chase }
+            })
+            .collect();
+        let sheets = notebook.read(&doubling)?;
+        let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
+        let larger: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
+        let levels = HitMiss::learn(first.latencies(), &larger).map_err(|gap| match gap {
+            Gap::Unknown(reason) => Gap::Beyond { bound: last.experiment.footprint, reason },
+            other => other,
+        })?;
+        let changed: Vec<(u64, bool)> =
+            sheets.iter().map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED)).collect();
+        let Some(at) = changed.iter().position(|&(_, c)| c) else {
+            let reason = "misses stay rare up to there".to_owned();
+            return Err(Gap::Beyond { bound: last.experiment.footprint, reason });
+        };
+        if at == 0 {
+            return Gap::unknown(format!(
+                "less than {}: the smallest footprint misses already",
+                first.experiment.footprint
+            ));
+        }
+        // The last footprint before the change may have its first misses already.
+        let spikes = Spikes::among(&counts(&sheets[..(at - 1).max(1)], &levels));
+        let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
+        // A quarter of an octave more on the lower side, so that the test's first distribution is filled.
+        let wide = Bracket { low: bracket.low - bracket.low / 4, high: bracket.high };
+        let sections: Vec<Experiment> = search::sections(wide, search.sector.0, SECTIONS)
+            .into_iter()
+            .map(|size| search.chase(Bytes(size), search.sector, 0))
+            .collect();
+        let mut sweep = notebook.read(&sections)?;
+        let tested = match test(&sweep) {
+            // With the change at the very end of the bracket, it is the second one that lacks.
+            Err(Gap::Unknown(_)) if bracket.high < search.limit.0 => {
+                let beyond = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 2).min(search.limit.0) };
+                let sections = search::sections(beyond, search.sector.0, SECTIONS / 2).into_iter();
+                let chases: Vec<Experiment> =
+                    sections.map(|size| search.chase(Bytes(size), search.sector, 0)).collect();
+                sweep.extend(notebook.read(&chases)?);
+                test(&sweep)?
+            }
+            tested => tested?,
+        };
+        let Some(knee) = spikes::knee(&counts(&sweep, &levels), spikes) else {
+            return Gap::unknown("misses do not grow with the footprint");
+        };
+        Ok(Rough {
+            low: Bytes(knee.growth.last_flat),
+            high: Bytes(knee.growth.first_grown),
+            levels,
+            spikes,
+            change_point: tested.0,
+            ks: tested.1,
+        })
+    })
+}
+
+/// The thesis' chapter 3.3: reduce, estimate, test. Gives the footprint before the change and the test's two numbers.
+pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Gap> {
+    let vectors: Vec<&[u32]> = sweep.iter().map(Sheet::latencies).collect();
+    let distances: Vec<f64> = reduction::reduce(&vectors).iter().map(|r| r.distance).collect();
+    let Some(change) = change_point::change_point(&distances) else {
+        return Gap::unknown("the latency vectors of all footprints are alike");
+    };
+    let pooled = |sheets: &[Sheet]| -> Vec<f64> {
+        sheets.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
+    };
+    let test = ks::ks_test(&pooled(&sweep[..change.index]), &pooled(&sweep[change.index..]), ALPHA);
+    if !test.distinct {
+        return Gap::unknown(format!(
+            "the Kolmogorov-Smirnov test rejects the change point (D = {:.3}, critical {:.3})",
+            test.statistic, test.critical
+        ));
+    }
+    Ok((sweep[change.index - 1].experiment.footprint, (test.statistic, test.critical)))
+}
+
+/// The capacity over all allocations.
+///
+/// # Errors
+///
+/// An unknown, if [`rough`] finds none or no allocation's misses grow.
+pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
+    notebook.once(&format!("capacity {}", search.key()), || {
+        let rough = rough(notebook, search)?;
+        let line = line::line_size(notebook, search, &rough);
+        if line == Err(Gap::Missing) {
+            return Err(Gap::Missing);
+        }
+        // Coarse steps are lines: every line that is visited shows whether it was kept. Behind another cache no sector is
+        // left out, so that nothing is kept there.
+        let step = match &line {
+            Ok(line) if search.before == 0 => (*line).max(search.sector),
+            _ => search.sector,
+        };
+        let knees: Vec<Result<Edge, Gap>> =
+            (0..search.allocations).map(|a| one_allocation(notebook, search, &rough, step, a)).collect();
+        let stairs = staircase(notebook, search, &rough, step);
+        let knees: Vec<Edge> = knees.into_iter().collect::<Result<_, _>>()?;
+        let staircase = stairs?;
+        let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();
+        let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
+        let median = robust::median(&sizes).unwrap_or(0.0) as u64;
+        Ok(Capacity {
+            // Between two allocations' values the lower is the one that was measured.
+            usable: Bytes(median).round_down(search.sector),
+            by_allocation,
+            lowest: knees.iter().map(|k| k.lowest).min().unwrap_or_default(),
+            highest: knees.iter().map(|k| k.highest).max().unwrap_or_default(),
+            conflicts: knees.iter().map(|k| k.base).collect(),
+            thrash: staircase.iter().find(|(_, share)| *share >= THRASHED).map(|&(size, _)| Bytes(size)),
+            staircase,
+            levels: rough.levels,
+            line,
+            change_point: rough.change_point,
+            ks: rough.ks,
+        })
+    })
+}
+
+/// Share of a lap's loads that miss where "everything misses": the rest are spikes of the other kind.
+const THRASHED: f64 = 0.99;
+
+/// The usable capacity of one allocation.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    usable: Bytes,
+    /// It may be as low as this.
+    lowest: Bytes,
+    /// It may be as high as this.
+    highest: Bytes,
+    /// Misses a lap that do not grow.
+    base: f64,
+}
+
+/// The knee of one allocation: sections of a bracket that is narrowed until it is one sector wide.
+fn one_allocation(
+    notebook: &Notebook,
+    search: &Search,
+    rough: &Rough,
+    step: Bytes,
+    allocation: u32,
+) -> Result<Edge, Gap> {
+    let margin = (rough.high.0 - rough.low.0).max(rough.low.0 / 8).max(4 * step.0);
+    let limit = search.limit.0;
+    let mut bracket = Bracket {
+        low: rough.low.0.saturating_sub(margin).max(search.start.0 / 2).max(step.0),
+        high: (rough.high.0 + margin).min(limit),
+    };
+    let mut sweep: Vec<Experiment> = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        let inner = search::sections(bracket, step.0, SECTIONS);
+        let ends = [Bytes(bracket.low).round_down(step).0, Bytes(bracket.high).round_up(step).0.min(limit)];
+        for size in inner.into_iter().chain(ends) {
+            let chase = search.chase(Bytes(size), step, allocation);
+            if !sweep.contains(&chase) {
+                sweep.push(chase);
+            }
+        }
+        let sheets = notebook.read(&sweep)?;
+        let counts = counts(&sheets, &rough.levels);
+        let Some(knee) = spikes::knee(&counts, rough.spikes) else {
+            // This allocation holds more than the first one did: look further up.
+            if bracket.high >= limit {
+                return Gap::unknown(format!("misses do not grow up to {}", Bytes(limit)));
+            }
+            bracket = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 4).min(limit) };
+            continue;
+        };
+        let growth = knee.growth;
+        if growth.first_grown - growth.last_flat <= step.0 {
+            // A line too many may stay unseen by chance: a random victim is missed in a part of the lap that is not timed.
+            let ends = [growth.last_flat, growth.first_grown].map(|size| search.chase(Bytes(size), step, allocation));
+            let again: Vec<Experiment> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
+            if !again.is_empty() {
+                sweep.extend(again);
+                continue;
+            }
+            let usable = finest(notebook, search, rough, step, allocation, &knee)?;
+            let certain = surely_flat(&sheets, &rough.levels, growth.base, growth.last_flat);
+            let mut lowest = Bytes(knee.lowest(&counts, step.0).min(certain)).min(usable);
+            let few = counts.iter().any(|c| c.footprint == growth.first_grown && c.slow - growth.base <= FEW);
+            if few || varies(&sheets, &rough.levels, growth.first_grown) {
+                // So few misses, or such that come and go, may also have stayed away one step before.
+                lowest = lowest.min(Bytes(growth.last_flat.saturating_sub(step.0)));
+            }
+            let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
+            return Ok(Edge { usable, lowest, highest, base: growth.base });
+        }
+        bracket = Bracket { low: growth.last_flat, high: growth.first_grown };
+    }
+    Gap::unknown("the search did not converge: misses come and go as the footprint grows")
+}
+
+/// The last step, from a line to a sector: how much of the line that follows the knee still fits.
+fn finest(
+    notebook: &Notebook,
+    search: &Search,
+    rough: &Rough,
+    step: Bytes,
+    allocation: u32,
+    knee: &Knee,
+) -> Result<Bytes, Gap> {
+    let growth = knee.growth;
+    if step <= search.sector {
+        return Ok(Bytes(growth.last_flat));
+    }
+    let sizes = (growth.last_flat..=growth.first_grown).step_by(search.sector.0 as usize);
+    let mut chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, allocation)).collect();
+    let excess = |chases: &[Experiment]| -> Result<Vec<(u64, f64)>, Gap> {
+        let counts = counts(&notebook.read(chases)?, &rough.levels);
+        Ok(counts.iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect())
+    };
+    let mut points = excess(&chases)?;
+    // At the knee the misses were `base`, counted in lines; in sectors they are up to that many times more.
+    let base = points.first().map_or(0.0, |p| p.1);
+    if points.iter().any(|&(_, misses)| misses > base && misses - base <= FEW) {
+        let again = chases.clone();
+        chases.extend(again.iter().flat_map(repetitions));
+        points = excess(&chases)?;
+    }
+    let base = points.first().map_or(0.0, |p| p.1);
+    let grown = points.iter().position(|&(_, misses)| misses > base);
+    Ok(Bytes(grown.map_or(growth.last_flat, |index| points[index - 1].0)))
+}
+
+/// Shares of missing loads from the knee to twice the capacity.
+fn staircase(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) -> Result<Vec<(u64, f64)>, Gap> {
+    let bracket = Bracket { low: rough.low.0, high: (2 * rough.high.0).min(search.limit.0) };
+    let mut sizes = search::sections(bracket, step.0, STAIRS);
+    sizes.push(Bytes(bracket.high).round_down(step).0);
+    let chases: Vec<Experiment> = sizes.into_iter().map(|s| search.chase(Bytes(s), step, 0)).collect();
+    let mut stairs: Vec<(u64, f64)> = notebook
+        .read(&chases)?
+        .iter()
+        .map(|s| (s.experiment.footprint.0, rough.levels.miss_share(s.latencies())))
+        .collect();
+    stairs.sort_unstable_by_key(|s| s.0);
+    stairs.dedup_by_key(|s| s.0);
+    Ok(stairs)
+}
+
+impl Capacity {
+    /// As the finding `size`.
+    pub fn size(&self, search: &Search) -> Finding {
+        let low = self.lowest.0 as f64;
+        let high = self.highest.0 as f64;
+        let over = match self.by_allocation.len() {
+            1 => "one place in memory".to_owned(),
+            count => format!("median and range of {count} allocations ({})", self.allocations()),
+        };
+        Finding::measured(
+            self.usable.0,
+            format!("per-load chase by {}, nested footprints; {over}, step {} B", search.path, search.sector.0),
+        )
+        .unit("B")
+        .range(low, high)
+        .note(format!(
+            "change point at {}, confirmed by Kolmogorov-Smirnov (D = {:.3}, critical {:.3})",
+            self.change_point, self.ks.0, self.ks.1
+        ))
+    }
+
+    /// Which usable capacities were found, and in how many allocations each.
+    fn allocations(&self) -> String {
+        let mut counts: BTreeMap<Bytes, usize> = BTreeMap::new();
+        for &size in &self.by_allocation {
+            *counts.entry(size).or_default() += 1;
+        }
+        let listed: Vec<String> = counts.iter().rev().map(|(size, count)| format!("{size} in {count}")).collect();
+        listed.join(", ")
+    }
+
+    /// As the finding `thrash_size`.
+    pub fn thrash_size(&self) -> Finding {
+        match (self.thrash, self.staircase.last()) {
+            (Some(size), _) => Finding::measured(size.0, "first footprint of which at least 99 % misses").unit("B"),
+            (None, Some(&(size, share))) => {
+                Finding::unknown(format!("beyond {}: there {:.0} % of a lap misses", Bytes(size), share * 100.0))
+            }
+            (None, None) => Finding::unknown("no footprint beyond the capacity was measured"),
+        }
+    }
+
+    /// As the finding `staircase`.
+    pub fn staircase(&self) -> Finding {
+        let rows: Vec<serde_json::Value> = self
+            .staircase
+            .iter()
+            .map(|&(size, share)| serde_json::json!([size, (share * 1e4).round() / 1e4]))
+            .collect();
+        Finding::measured(rows, "footprint in bytes, share of a lap that misses; one allocation")
+    }
+
+    /// As the finding `conflicts`.
+    pub fn conflicts(&self) -> Finding {
+        let most = self.conflicts.iter().copied().fold(0.0, f64::max);
+        let least = self.conflicts.iter().copied().fold(f64::MAX, f64::min).min(most);
+        Finding::measured(
+            robust::median(&self.conflicts).unwrap_or(0.0),
+            "misses a lap below the usable capacity that do not grow with the footprint",
+        )
+        .unit("loads")
+        .range(least, most)
+    }
+
+    /// As the finding `miss_penalty`.
+    pub fn miss_penalty(&self) -> Finding {
+        let penalty = self.levels.miss - self.levels.hit;
+        Finding::measured(penalty, "median of the misses less median of the hits, per load, to the spread of the hits")
+            .unit("cycles")
+            .range(penalty - self.levels.spread, penalty + self.levels.spread)
+    }
+}

@@ -1,0 +1,103 @@
+//! The SM clock: `%clock64` over `%globaltimer`, for as long as it takes to settle.
+//!
+//! Assumes that the global timer is right. It ticks coarsely (up to a microsecond), so both ends of a span are taken at a
+//! tick and the span is long. Fails to notice a clock that changes within a span and back.
+
+use super::{Gap, Notebook};
+use strata_model::experiment::Experiment;
+use strata_model::samples::ClockSpan;
+use strata_model::units::Gigahertz;
+
+/// Length of one span, in microseconds: 10,000 ticks of a timer of 1 µs, so that its coarseness is 0.01 %.
+const SPAN_US: u32 = 10_000;
+/// Spans after which a clock that still rises is taken as it is: half a second, more than a GPU takes to leave idle.
+const MAX_SPANS: u32 = 50;
+/// Spans in a row that must agree.
+const AGREEING: usize = 3;
+/// They agree if they differ by no more than this share.
+const TOLERANCE: f64 = 0.002;
+/// `repeat` of the spans at the end of a run.
+const AFTER: u32 = 1000;
+/// A clock that moved by more than this share during the run is worth a warning.
+const DRIFT: f64 = 0.01;
+
+/// The clock as it settled, in GHz.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Mean of the spans that agree.
+    pub rate: Gigahertz,
+    /// Lowest of them.
+    pub low: f64,
+    /// Highest of them.
+    pub high: f64,
+    /// Spans before it settled.
+    pub ramp: usize,
+    /// It did settle.
+    pub settled: bool,
+}
+
+/// Warms the clock up and measures it: spans one after another until three in a row agree.
+pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
+    let mut rates: Vec<f64> = Vec::new();
+    for repeat in 0..MAX_SPANS {
+        let sheets = notebook.read(&[Experiment::clock(SPAN_US, 0, repeat)])?;
+        rates.push(rate(&sheets[0].samples().clocks)?);
+        if let Some(last) = rates.len().checked_sub(AGREEING).map(|first| &rates[first..])
+            && spread(last) <= TOLERANCE
+        {
+            return Ok(summary(last, rates.len() - AGREEING, true));
+        }
+    }
+    Ok(summary(&rates[rates.len() - AGREEING..], rates.len() - AGREEING, false))
+}
+
+/// The clock at the end of the run.
+pub fn after(notebook: &Notebook) -> Result<Clock, Gap> {
+    let sheets = notebook.read(&[Experiment::clock(SPAN_US, 0, AFTER)])?;
+    Ok(summary(&[rate(&sheets[0].samples().clocks)?], 0, true))
+}
+
+/// What is to be said of a clock that did not settle or did not hold.
+pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !before.settled {
+        warnings.push(format!(
+            "the SM clock had not settled after {} ms ({:.0} to {:.0} MHz); times in ns are uncertain by as much",
+            MAX_SPANS * SPAN_US / 1000,
+            before.low * 1e3,
+            before.high * 1e3
+        ));
+    }
+    let moved = (after.rate.0 - before.rate.0) / before.rate.0;
+    if moved.abs() > DRIFT {
+        warnings.push(format!(
+            "the SM clock moved from {:.0} to {:.0} MHz during the run; times in ns hold for the first",
+            before.rate.0 * 1e3,
+            after.rate.0 * 1e3
+        ));
+    }
+    warnings
+}
+
+fn rate(spans: &[ClockSpan]) -> Result<f64, Gap> {
+    match spans {
+        [span, ..] if span.nanoseconds > 0 && span.cycles > 0 => Ok(span.cycles as f64 / span.nanoseconds as f64),
+        _ => Gap::unknown("the device's global timer does not advance"),
+    }
+}
+
+fn spread(rates: &[f64]) -> f64 {
+    let high = rates.iter().copied().fold(f64::MIN, f64::max);
+    let low = rates.iter().copied().fold(f64::MAX, f64::min);
+    (high - low) / low
+}
+
+fn summary(rates: &[f64], ramp: usize, settled: bool) -> Clock {
+    Clock {
+        rate: Gigahertz(rates.iter().sum::<f64>() / rates.len() as f64),
+        low: rates.iter().copied().fold(f64::MAX, f64::min),
+        high: rates.iter().copied().fold(f64::MIN, f64::max),
+        ramp,
+        settled,
+    }
+}

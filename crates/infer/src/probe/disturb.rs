@@ -1,0 +1,159 @@
+//! Which load paths share one physical cache, and how many of it an SM has: decided by disturbance.
+//!
+//! One thread warms a small chain, another walks twice the capacity that it sees on its own path, and
+//! the first times its chain again (Größler, sections 4.5 and 4.6). In one physical cache the first chain is gone; in two
+//! it is untouched. For the instances the two threads use the same path: thread 0 against every other thread of a full
+//! block; those that never disturb it are served by another instance. That something is untouched counts only where such
+//! a walk can displace: if loads by a path do not even displace what it cached itself, its capacity was taken too small.
+//!
+//! Assumes that a warp stays with its instance while the block lives. Fails if a path bypasses its cache under load.
+
+use super::levels::HitMiss;
+use super::{Gap, Notebook, Sheet};
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner};
+use strata_model::units::Bytes;
+
+/// The first chain takes this share of its cache: small, so that the partner displaces all of it whatever the policy.
+const SHARE: u64 = 8;
+/// The partner walks so many times what its path holds without misses: a cache that is unevenly filled has more room than
+/// that, and where victims are drawn some of the first chain survives a walk of just its size.
+const PARTNER_FACTOR: u64 = 2;
+/// Laps that the partner walks.
+const LAPS: u32 = 2;
+/// More than this share of the first chain gone means displaced.
+const DISPLACED: f64 = 0.5;
+/// Less than this share gone means untouched.
+const UNTOUCHED: f64 = 0.1;
+/// Threads of the small block for pairs of paths: two warps, so that the agents are in different ones.
+const PAIR_BLOCK: u32 = 64;
+
+/// A cache as one path sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// The path.
+    pub path: LoadPath,
+    /// Its usable capacity.
+    pub usable: Bytes,
+    /// Distance of elements: the line, or the sector where the line is unknown.
+    pub stride: Bytes,
+    /// Hits and misses.
+    pub levels: HitMiss,
+}
+
+fn chase(first: &Seen, second: &Seen, limit: Bytes, thread: u32, block: u32) -> Experiment {
+    let footprint = (first.usable / SHARE).round_up(first.stride).max(first.stride * 2);
+    let partner = Bytes(second.usable.0 * PARTNER_FACTOR).min(limit).round_down(second.stride);
+    Experiment {
+        order: Order::Sequential,
+        // One lap: a line that was hit once may be protected from a scan (Hopper's L1 keeps such lines, whatever walks by).
+        warm_laps: 1,
+        partner: Some(Partner {
+            path: second.path,
+            footprint: partner,
+            stride: second.stride,
+            laps: LAPS,
+            thread,
+            block,
+        }),
+        ..Experiment::chase(Kernel::Disturb, first.path, footprint, first.stride)
+    }
+}
+
+/// Room for the partner: unlimited but for constants, which share the bank with the first chain.
+fn partner_limit(first: &Seen, second: &Seen) -> Bytes {
+    match (first.path, second.path) {
+        (LoadPath::Constant, LoadPath::Constant) => Bytes::kib(32),
+        (_, LoadPath::Constant) => Bytes::kib(64),
+        _ => Bytes(u64::MAX),
+    }
+}
+
+fn share_gone(seen: &Seen, sheet: &Sheet) -> f64 {
+    seen.levels.miss_share(sheet.latencies())
+}
+
+/// Whether the second path's loads displace the first's: the share of the first chain that is gone.
+///
+/// # Errors
+///
+/// An unknown, if about half is gone, which neither one cache nor two explain, or if a path does not even displace what it
+/// cached itself.
+pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<bool, Gap> {
+    let thread = notebook.facts().warp_size.max(1);
+    // The partner is in the next warp, and in the same one too: an instance may serve warps, or threads.
+    let chases: Vec<Experiment> =
+        [thread, 1].map(|t| chase(first, second, partner_limit(first, second), t, PAIR_BLOCK)).into();
+    let gone = notebook.read(&chases)?.iter().map(|s| share_gone(first, s)).fold(0.0, f64::max);
+    if gone > DISPLACED {
+        Ok(true)
+    } else if gone < UNTOUCHED {
+        // Both are asked before any gap ends the round.
+        let controls = [first, second].map(|seen| displaces_itself(notebook, seen));
+        controls.into_iter().collect::<Result<Vec<()>, _>>()?;
+        Ok(false)
+    } else {
+        Gap::unknown(format!(
+            "loads by {} displace {:.0} % of what {} had cached: neither all nor nothing",
+            second.path,
+            gone * 100.0,
+            first.path
+        ))
+    }
+}
+
+/// The control: loads by a path displace what the same path has cached, from the same warp or from the next.
+fn displaces_itself(notebook: &Notebook, seen: &Seen) -> Result<(), Gap> {
+    let facts = notebook.facts();
+    let block = facts.max_threads_per_block.max(2);
+    let chases: Vec<Experiment> =
+        [1, facts.warp_size.clamp(1, block - 1)].map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).into();
+    if notebook.read(&chases)?.iter().any(|s| share_gone(seen, s) > DISPLACED) {
+        return Ok(());
+    }
+    Gap::unknown(format!(
+        "loads by {} do not even displace what it had cached itself: it may hold more than {}",
+        seen.path, seen.usable
+    ))
+}
+
+/// What the disturbance of every thread says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instances {
+    /// Caches of this kind in an SM.
+    pub count: u32,
+    /// Threads of the block that share thread 0's, itself included.
+    pub sharing: u32,
+    /// Threads of the block.
+    pub block: u32,
+}
+
+/// Thread 0 against every other thread of a full block.
+///
+/// # Errors
+///
+/// An unknown, if the threads that share do not divide the block evenly, some neither displace nor spare, or none does.
+pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
+    let block = notebook.facts().max_threads_per_block.max(2);
+    let chases: Vec<Experiment> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
+    let sheets = notebook.read(&chases)?;
+    let gone: Vec<f64> = sheets.iter().map(|s| share_gone(seen, s)).collect();
+    let displacing = gone.iter().filter(|&&g| g > DISPLACED).count() as u32;
+    let unclear = gone.iter().filter(|&&g| (UNTOUCHED..=DISPLACED).contains(&g)).count();
+    if unclear > 0 {
+        return Gap::unknown(format!(
+            "{unclear} of {} threads displace only part of what thread 0 had cached",
+            block - 1
+        ));
+    }
+    if displacing == 0 {
+        return Gap::unknown(format!(
+            "no thread displaces what thread 0 had cached, not even one of its warp: it may hold more than {}",
+            seen.usable
+        ));
+    }
+    let sharing = displacing + 1;
+    if !block.is_multiple_of(sharing) {
+        return Gap::unknown(format!("{sharing} of {block} threads share a cache, which is no whole fraction"));
+    }
+    Ok(Instances { count: block / sharing, sharing, block })
+}

@@ -1,0 +1,111 @@
+//! DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2.
+//!
+//! Fails to keep out misses of a translation level that holds less than a page. On a device whose memory hangs on two halves
+//! the figure is the mean of near and far.
+
+use super::latency::{self, Setting};
+use super::{Gap, Notebook, l2};
+use crate::analysis::{bootstrap, robust};
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
+use strata_model::units::{Bytes, Cycles, MIB};
+
+/// DRAM is measured over at least this many times the L2.
+const DRAM_FACTOR: u64 = 3;
+/// Page within which DRAM loads stay before they move on: the driver's large page.
+const PAGE: Bytes = Bytes::mib(2);
+/// Loads in each page: one in so many meets a cold translation, and that one is left out.
+const LINES_A_PAGE: u32 = 32;
+
+/// DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dram {
+    /// The latency.
+    pub measured: latency::Measured,
+    /// Over what footprint.
+    pub footprint: Bytes,
+    /// Loads that were left out because they met a cold translation.
+    pub left_out: f64,
+}
+
+/// The DRAM latency. The first load in each page, which finds no translation, is left out; so is what hits the L2 in
+/// spite of the flush.
+///
+/// # Errors
+///
+/// An unknown, if there is not memory enough or nothing misses.
+pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
+    notebook.once("dram", || {
+        let facts = notebook.facts();
+        let wanted = Bytes(facts.l2_size.max(MIB) * DRAM_FACTOR).round_up(PAGE);
+        if wanted.0 > facts.free_memory / 2 {
+            return Gap::unknown(format!(
+                "three times the L2, {wanted}, is more than half of the {} that are free",
+                Bytes(facts.free_memory)
+            ));
+        }
+        let levels = l2::levels(notebook)?;
+        let overhead = latency::overhead(notebook, &Setting { sms: 1, allocations: 1, ..l2::setting(notebook) })?;
+        let chases = cold_chases(notebook, wanted);
+        let mut values = Vec::new();
+        let mut left_out = 0usize;
+        let mut all = 0usize;
+        for sheet in notebook.read(&chases)? {
+            let mut kept: Vec<f64> = Vec::new();
+            for (i, &latency) in sheet.latencies().iter().enumerate() {
+                all += 1;
+                if i.is_multiple_of(LINES_A_PAGE as usize) || latency <= levels.threshold {
+                    left_out += 1;
+                } else {
+                    kept.push(f64::from(latency) - overhead);
+                }
+            }
+            if !kept.is_empty() {
+                values.push(robust::trimmed_mean(&kept));
+            }
+        }
+        if values.is_empty() {
+            return Gap::unknown("no load after a flush of the L2 takes longer than a hit");
+        }
+        let interval =
+            bootstrap::interval(&values, robust::mean, latency::LEVEL, latency::RESAMPLES, notebook.seed(14));
+        Ok(Dram {
+            measured: latency::Measured {
+                cycles: Cycles(robust::mean(&values)),
+                interval: (interval.low, interval.high),
+                range: (
+                    values.iter().copied().fold(f64::MAX, f64::min),
+                    values.iter().copied().fold(f64::MIN, f64::max),
+                ),
+                count: values.len(),
+            },
+            footprint: wanted,
+            left_out: left_out as f64 / all.max(1) as f64,
+        })
+    })
+}
+
+fn cold_chases(notebook: &Notebook, footprint: Bytes) -> Vec<Experiment> {
+    let allocations = notebook.effort().choose(1, 3, 5);
+    let sms = latency::spread_sms(notebook, notebook.effort().choose(2, 8, 33));
+    let mut chases = Vec::new();
+    for allocation in 0..allocations {
+        for &sm in &sms {
+            let chase = Experiment {
+                order: Order::Paged { page: PAGE, lines: LINES_A_PAGE },
+                ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, Bytes(256))
+            };
+            chases.push(Experiment {
+                timed_loads: chase.lap() as u32,
+                seed: notebook.seed(15),
+                warm_laps: 0,
+                walk: Walk::Straight,
+                prepare: Prepare::FlushL2,
+                alone: true,
+                sm: Some(sm),
+                allocation,
+                ..chase
+            });
+        }
+    }
+    chases
+}

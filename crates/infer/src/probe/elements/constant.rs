@@ -1,0 +1,183 @@
+//! The constant caches: the first by its own path, the second as far as the 64 KiB of a module reach, the uniform path not.
+
+use super::super::capacity::{self, Capacity, Search};
+use super::super::latency::{self, Setting};
+use super::super::levels::HitMiss;
+use super::super::{Gap, Notebook, Sheet, fetch};
+use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
+use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::topology::{Element, Finding, Latency};
+use strata_model::units::Bytes;
+
+/// Constants that a module may declare.
+const CONSTANT_LIMIT: Bytes = Bytes::kib(64);
+
+/// Raw latencies of the first constant cache and of what lies behind it.
+fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
+    let mut wanted = vec![small(LoadPath::Constant)];
+    wanted.extend(fetch::walks(LoadPath::Constant, LoadPath::Constant.element(), false));
+    let sheets = notebook.read(&wanted)?;
+    // The first walk may find the constants in memory, the later ones find them in a cache: the nearest level counts.
+    let cold: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
+    HitMiss::learn(sheets[0].latencies(), &cold)
+}
+
+pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
+    let threshold = levels(notebook)?.threshold;
+    fetch::granularity(notebook, LoadPath::Constant, LoadPath::Constant.element(), false, threshold, SMALL)
+}
+
+/// Where the first constant cache never misses altogether: of so many times its capacity it keeps less than 1 %.
+const BEYOND_FIRST: u64 = 6;
+/// Largest footprint for the first constant cache: four times the largest known (Fermi's 4 KiB).
+const CONSTANT_L1_LIMIT: Bytes = Bytes::kib(16);
+
+fn l1_search(notebook: &Notebook) -> Result<Search, Gap> {
+    let sector = sector(notebook)?.granularity;
+    Ok(Search { start: Bytes(256), ..Search::first_level(LoadPath::Constant, sector, CONSTANT_L1_LIMIT, 1) })
+}
+
+pub(super) fn l1_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
+    capacity::capacity(notebook, &l1_search(notebook)?)
+}
+
+pub(super) fn l1(notebook: &Notebook) -> Element {
+    let capacity = || l1_capacity(notebook);
+    let setting = Setting {
+        path: LoadPath::Constant,
+        footprint: SMALL,
+        stride: Bytes(64),
+        shared: false,
+        allocations: 1,
+        sms: u32::MAX,
+    };
+    Element {
+        size: notebook.attribute(|| Ok(capacity()?.size(&l1_search(notebook)?))),
+        thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size())),
+        conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
+        staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
+        line_size: notebook.attribute(|| line_finding(capacity()?.line?)),
+        fetch_granularity: notebook.attribute(|| fetch_finding(sector(notebook)?)),
+        latency: latency::findings(
+            notebook,
+            || latency::measure(notebook, &setting),
+            "whole-lap chase by ld.const, indexed path, 2n against n loads, every SM at once",
+        ),
+        miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty())),
+        shared_with: notebook.attribute(|| shared_with(notebook, LoadPath::Constant)),
+        instances_per_sm: notebook.attribute(|| instances(notebook, LoadPath::Constant)),
+        ..inside(notebook, &|| Ok((l1_search(notebook)?, capacity()?)))
+    }
+}
+
+/// The second constant cache begins well beyond the first: at four times its capacity, where hardly a line is left there.
+fn l15_start(notebook: &Notebook) -> Result<Bytes, Gap> {
+    let first = l1_capacity(notebook)?;
+    Ok((first.usable * 4).round_up(Bytes::kib(1)).min(CONSTANT_LIMIT / 4))
+}
+
+/// Hits and misses of the second constant cache: a resident chain beyond the first one, and cold walks. In steps of what
+/// the first one fetches, so that every load misses there.
+fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
+    let (start, sector) = (l15_start(notebook)?, sector(notebook)?.granularity);
+    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::Constant, start, sector);
+    let mut wanted = vec![Experiment { warm_laps: 2, ..chase }];
+    wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
+    let sheets = notebook.read(&wanted)?;
+    let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
+    HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(|gap| match gap {
+        Gap::Unknown(_) => Gap::Unknown(format!(
+            "loads of {start}, beyond the first constant cache, take as long as cold ones: no second one holds as much"
+        )),
+        other => other,
+    })
+}
+
+fn l15_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
+    // Without hits in the smallest footprint nothing is to be said of larger ones.
+    l15_levels(notebook)?;
+    capacity::capacity(notebook, &l15_search(notebook)?)
+}
+
+fn l15_search(notebook: &Notebook) -> Result<Search, Gap> {
+    let sector = sector(notebook)?.granularity;
+    let first = l1_capacity(notebook)?;
+    let before = first.usable / first.line.unwrap_or(sector);
+    let search = Search::first_level(LoadPath::Constant, sector, CONSTANT_LIMIT, 1);
+    Ok(Search { start: l15_start(notebook)?, before, ..search })
+}
+
+/// Fetch granularity of the second constant cache: distance of the slowest loads of a cold walk.
+fn l15_fetch(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
+    let threshold = l15_levels(notebook)?.threshold;
+    fetch::granularity(notebook, LoadPath::Constant, sector(notebook)?.granularity, false, threshold, fetch::FOOTPRINT)
+}
+
+pub(super) fn l15(notebook: &Notebook) -> Element {
+    let capacity = || l15_capacity(notebook);
+    let beyond = |gap: Gap| match gap {
+        Gap::Beyond { bound, reason } => Gap::Beyond {
+            bound,
+            reason: format!("{reason}, and a module may declare no more than {CONSTANT_LIMIT} of constants"),
+        },
+        other => other,
+    };
+    // What follows from a capacity that was not found is unknown too, but bounded by nothing.
+    let unbounded = |gap: Gap| match beyond(gap) {
+        Gap::Beyond { .. } => Gap::Unknown("the capacity is beyond what a module may declare".into()),
+        other => other,
+    };
+    let latency = || {
+        let first = l1_capacity(notebook)?;
+        // Well beyond the first constant cache, well inside the second.
+        let wanted = l15_start(notebook)? * 2;
+        let footprint = match capacity() {
+            Ok(found) => wanted.min((found.usable * 3) / 4),
+            Err(Gap::Beyond { .. }) => wanted,
+            Err(gap) => return Err(gap),
+        };
+        let least = first.thrash.unwrap_or(first.usable * BEYOND_FIRST);
+        if footprint < least {
+            return Gap::unknown(format!(
+                "the first constant cache may keep some of every chain that this one holds: up to {least}"
+            ));
+        }
+        let setting = Setting {
+            path: LoadPath::Constant,
+            footprint,
+            stride: sector(notebook)?.granularity,
+            shared: true,
+            allocations: 1,
+            sms: notebook.effort().choose(4, 33, u32::MAX),
+        };
+        latency::measure(notebook, &setting)
+    };
+    Element {
+        size: notebook.attribute(|| Ok(capacity().map_err(beyond)?.size(&l15_search(notebook)?))),
+        fetch_granularity: notebook.attribute(|| fetch_finding(l15_fetch(notebook)?)),
+        line_size: notebook.attribute(|| line_finding(capacity().map_err(unbounded)?.line?)),
+        latency: latency::findings(
+            notebook,
+            latency,
+            "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
+        ),
+        miss_penalty: notebook.attribute(|| Ok(capacity().map_err(unbounded)?.miss_penalty())),
+        ..Element::default()
+    }
+}
+
+pub(super) fn uniform(notebook: &Notebook) -> Element {
+    let (major, minor) = notebook.facts().compute_capability;
+    let reason = if (major, minor) < (7, 5) {
+        "devices before compute capability 7.5 have no uniform data path"
+    } else {
+        "compilers keep a chase's address in a vector register (LDC), so a chain of loads by the uniform path (ULDC) \
+         cannot be had from PTX"
+    };
+    let unknown = || Some(Finding::unknown(reason));
+    Element {
+        size: unknown(),
+        latency: Some(Latency { cycles: Finding::unknown(reason), ns: Finding::unknown(reason) }),
+        ..Element::default()
+    }
+}

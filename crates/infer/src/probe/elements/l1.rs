@@ -1,0 +1,124 @@
+//! The L1 as global loads see it: what it costs where it misses, and what is left of it beside shared memory.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::super::capacity::{self, Search};
+use super::super::latency::{self, Setting};
+use super::super::{Gap, Notebook, replacement, spectrum, structure};
+use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
+use crate::analysis::robust;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::topology::{Element, Finding};
+use strata_model::units::Bytes;
+
+/// Loads by which what a miss costs is compared.
+const MISSES: u32 = 4096;
+/// Share of the unified memory asked for as shared memory that leaves the least to the L1, in per cent.
+const MOST_SHARED: u8 = 100;
+
+pub(super) fn l1(notebook: &Notebook) -> Element {
+    let cached = notebook.attribute(|| cached(notebook, LoadPath::GlobalCa));
+    let miss_overhead = notebook.attribute(|| miss_overhead(notebook));
+    let least_configuration = notebook.attribute(|| least_configuration(notebook));
+    Element { cached, miss_overhead, least_configuration, ..data_cache(notebook, LoadPath::GlobalCa) }
+}
+
+/// What the spectrum needs of the L1, if global loads are cached there.
+pub(super) fn for_spectrum(notebook: &Notebook) -> Result<Option<spectrum::L1>, Gap> {
+    if cached_before_l2(notebook, LoadPath::GlobalCa)?.is_none() {
+        return Ok(None);
+    }
+    let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
+    Ok(Some(spectrum::L1 { lines: capacity.usable / capacity.line.clone()?, levels: capacity.levels }))
+}
+
+/// What a load that misses the L1 takes longer than one that passes it by: the same chain in the same order by both paths.
+/// Mei et al., section 4.2, find 6 to 16 cycles on Fermi.
+fn miss_overhead(notebook: &Notebook) -> Result<Finding, Gap> {
+    before_l2(notebook, LoadPath::GlobalCa)?;
+    let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
+    let stride = capacity.line?;
+    // In one large page, so that translation costs neither, and well inside the L2.
+    let footprint = Bytes::mib(2).min(Bytes(notebook.facts().l2_size / 2).round_down(stride));
+    if footprint.0 < 2 * capacity.highest.0 {
+        return Gap::unknown(format!("a chain of {footprint} does not leave an L1 of {}", capacity.highest));
+    }
+    let chase = |path| Experiment {
+        order: Order::Random,
+        seed: notebook.seed(23),
+        timed_loads: MISSES,
+        walk: Walk::Straight,
+        alone: true,
+        sm: Some(0),
+        ..Experiment::chase(Kernel::PerLoad, path, footprint, stride)
+    };
+    let overhead = |path| latency::overhead(notebook, &Setting::small(path));
+    let sheets = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;
+    if sheets[0].samples().base != sheets[1].samples().base {
+        return Gap::unknown("the two chains lie at different addresses, so that their loads cannot be compared");
+    }
+    let timing = overhead(LoadPath::GlobalCa)? - overhead(LoadPath::GlobalCg)?;
+    let pairs = sheets[0].latencies().iter().zip(sheets[1].latencies());
+    let longer: Vec<f64> = pairs.map(|(&ca, &cg)| f64::from(ca) - f64::from(cg) - timing).collect();
+    let at = |q| (robust::quantile(&longer, q).unwrap_or_default() * 10.0).round() / 10.0;
+    Ok(Finding::measured(
+        at(0.5),
+        "load by load, a chain that leaves the L1 by ld.global.ca against the same by ld.global.cg",
+    )
+    .unit("cycles")
+    .range(at(0.25), at(0.75)))
+}
+
+/// The L1 where a kernel asks for all the shared memory there is. On Fermi the two configurations differ in sets and ways
+/// (Mei et al., section 4.2).
+fn least_configuration(notebook: &Notebook) -> Result<Finding, Gap> {
+    let most = search_of(notebook, LoadPath::GlobalCa)?;
+    let least = Search { carveout: MOST_SHARED, allocations: 1, ..most };
+    if capacity::rough(notebook, &least)?.low >= capacity::rough(notebook, &most)?.low {
+        return Gap::unknown("it is as large when a kernel asks for all shared memory");
+    }
+    let capacity = capacity::capacity(notebook, &least)?;
+    let structure = structure::structure(notebook, &least, &capacity);
+    let replacement = replacement::replacement(notebook, &least, &capacity);
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut value = |name: &'static str, finding: Result<Finding, Gap>| -> Result<Value, Gap> {
+        let finding = match finding {
+            Err(Gap::Missing) => return Err(Gap::Missing),
+            finding => finding.unwrap_or_else(Gap::finding),
+        };
+        if let Some(reason) = finding.reason {
+            reasons.entry(reason).or_default().push(name);
+        }
+        Ok(finding.value)
+    };
+    let parts = json!({
+        "size": capacity.usable.0,
+        "sets": value("sets", structure.clone().map(|s| s.sets()))?,
+        "ways": value("ways", structure.clone().map(|s| s.ways()))?,
+        "index": value("index", structure.map(|s| s.index()))?,
+        "replacement": value("replacement", replacement)?,
+        "misses": capacity.staircase().value,
+    });
+    let method = format!("size and structure as of the whole, with {MOST_SHARED} % shared memory asked for");
+    let finding = Finding::measured(parts, method);
+    let of = |(reason, names): (String, Vec<&str>)| format!("no {}: {reason}", names.join(", "));
+    Ok(reasons.into_iter().map(of).fold(finding, Finding::note))
+}
+
+/// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.
+pub(super) fn carveout_note(notebook: &Notebook) -> Option<String> {
+    let least = search_of(notebook, LoadPath::GlobalCa).ok()?;
+    let more = Search { carveout: 50, allocations: 1, ..least };
+    match (capacity::rough(notebook, &least), capacity::rough(notebook, &more)) {
+        (Ok(a), Ok(b)) if b.low < a.low => {
+            Some(format!("with the least shared memory; asking for 50 % shared memory moves the knee to {}", b.low))
+        }
+        (Ok(_), Ok(b)) => Some(format!(
+            "asking for 50 % shared memory leaves the knee at {}: the carveout is fixed or the hint ignored",
+            b.low
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,298 @@
+//! What is asked of each element: the table that ties attributes to probes. The data caches of an SM are here; the L1 as
+//! global loads see it, constants and memories have files of their own.
+
+mod constant;
+mod l1;
+mod memory;
+
+use super::capacity::{self, Capacity, Search};
+use super::disturb::{self, Seen};
+use super::latency::{self, Setting};
+use super::levels::HitMiss;
+use super::{Gap, Notebook, Sheet, fetch, replacement, spectrum, structure, tlb};
+use crate::analysis::robust;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::samples::Failure;
+use strata_model::topology::{Element, ElementName, Finding, Latency};
+use strata_model::units::{Bytes, MIB};
+
+/// Largest footprint tried of a cache that an SM has to itself: four times the largest unified L1 known, 256 KiB.
+const PRIVATE_LIMIT: Bytes = Bytes(MIB);
+/// Footprint small enough for every first-level cache known (the smallest holds 2 KiB).
+const SMALL: Bytes = Bytes(1024);
+/// Latencies that spread by no more than this share are those of one level.
+const TIGHT: f64 = 0.05;
+/// Distance of elements in a latency chase of a data cache: the largest line known.
+const APART: Bytes = Bytes(128);
+
+/// Everything that is asked of one element.
+pub fn element(name: ElementName, notebook: &Notebook) -> Element {
+    match name {
+        ElementName::L1 => l1::l1(notebook),
+        ElementName::Texture => data_cache(notebook, LoadPath::Texture),
+        ElementName::ReadOnly => data_cache(notebook, LoadPath::GlobalNc),
+        ElementName::ConstantL1 => constant::l1(notebook),
+        ElementName::ConstantL15 => constant::l15(notebook),
+        ElementName::ConstantUniform => constant::uniform(notebook),
+        ElementName::Shared => memory::shared(notebook),
+        ElementName::Local => memory::local(notebook),
+        ElementName::L2 => memory::l2(notebook),
+        ElementName::Dram => memory::dram(notebook),
+        ElementName::Host => memory::host(notebook),
+        ElementName::TlbL1 => {
+            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::for_spectrum(notebook)));
+            let mapping_granularity = notebook.attribute(|| mapping_granularity(notebook));
+            Element { spectrum, mapping_granularity, ..tlb::element(notebook, 0) }
+        }
+        ElementName::TlbL2 => tlb::element(notebook, 1),
+        ElementName::TlbL3 => tlb::element(notebook, 2),
+        // No kernel here reaches it.
+        ElementName::ScalarL1 => Element::default(),
+    }
+}
+
+/// Hits of a small footprint, by any path.
+fn small(path: LoadPath) -> Experiment {
+    Experiment {
+        order: Order::Random,
+        warm_laps: 2,
+        walk: Walk::Straight,
+        timed_loads: 256,
+        ..Experiment::chase(Kernel::PerLoad, path, SMALL, Bytes(64))
+    }
+}
+
+/// Whether loads by `path` are answered before the L2: by the distribution of their latencies against `.cg`.
+fn cached_before_l2(notebook: &Notebook, path: LoadPath) -> Result<Option<HitMiss>, Gap> {
+    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
+        Ok(levels) => Ok(Some(levels)),
+        Err(Gap::Unknown(_)) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+    let levels = cached_before_l2(notebook, path)?;
+    let method = format!("latency of a small footprint by {path} against ld.global.cg");
+    Ok(match levels {
+        Some(l) => Finding::measured(true, method)
+            .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss)),
+        None if is_l2(notebook, path)? => Finding::measured(false, method).note("the two are alike"),
+        None => return blurred(path),
+    })
+}
+
+/// The levels of a path that is cached before the L2; an unknown for one that is not.
+fn before_l2(notebook: &Notebook, path: LoadPath) -> Result<HitMiss, Gap> {
+    let not = || Gap::Unknown(format!("{path} is not cached before the L2 on this device"));
+    cached_before_l2(notebook, path)?.ok_or_else(not)
+}
+
+/// What one miss by a path fetches: a sector, or several, where neighbours come along.
+///
+/// # Errors
+///
+/// An unknown, if the path has no cache of which it could be seen, or the distances between misses disagree.
+pub fn fetch_of(notebook: &Notebook, path: LoadPath) -> Result<Bytes, Gap> {
+    let fetch = match path {
+        LoadPath::Constant => constant::sector(notebook)?,
+        LoadPath::GlobalCg => super::l2::fetch_granularity(notebook)?,
+        _ => sector(notebook, path)?,
+    };
+    Ok(fetch.granularity)
+}
+
+/// The sector of a first-level cache: what a cold load that misses it brings in.
+fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
+    notebook.once(&format!("sector {}", path.name()), || {
+        let levels = before_l2(notebook, path)?;
+        fetch::granularity(notebook, path, path.element(), false, levels.threshold, Bytes(fetch::FOOTPRINT.0 / 2))
+    })
+}
+
+fn search_of(notebook: &Notebook, path: LoadPath) -> Result<Search, Gap> {
+    let allocations = match path {
+        LoadPath::GlobalCa => notebook.effort().choose(1, 10, 20),
+        _ => notebook.effort().choose(1, 3, 10),
+    };
+    Ok(Search::first_level(path, sector(notebook, path)?.granularity, PRIVATE_LIMIT, allocations))
+}
+
+fn capacity_of(notebook: &Notebook, path: LoadPath) -> Result<Capacity, Gap> {
+    capacity::capacity(notebook, &search_of(notebook, path)?)
+}
+
+/// A cache as its path sees it, for disturbance.
+fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
+    let capacity = match path {
+        LoadPath::Constant => constant::l1_capacity(notebook)?,
+        _ => capacity_of(notebook, path)?,
+    };
+    let sector = match path {
+        LoadPath::Constant => constant::sector(notebook)?.granularity,
+        _ => sector(notebook, path)?.granularity,
+    };
+    Ok(Seen { path, usable: capacity.usable, stride: capacity.line.unwrap_or(sector), levels: capacity.levels })
+}
+
+fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
+    let capacity = || capacity_of(notebook, path);
+    let mut size = notebook.attribute(|| Ok(capacity()?.size(&search_of(notebook, path)?)));
+    if path == LoadPath::GlobalCa
+        && let Some(note) = l1::carveout_note(notebook)
+    {
+        size = size.map(|f| if f.is_known() { f.note(note) } else { f });
+    }
+    Element {
+        size,
+        thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size())),
+        conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
+        staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
+        line_size: notebook.attribute(|| line_finding(capacity()?.line?)),
+        fetch_granularity: notebook.attribute(|| fetch_finding(sector(notebook, path)?)),
+        latency: first_level_latency(notebook, path),
+        miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty())),
+        shared_with: notebook.attribute(|| shared_with(notebook, path)),
+        instances_per_sm: notebook.attribute(|| instances(notebook, path)),
+        ..inside(notebook, &|| Ok((search_of(notebook, path)?, capacity()?)))
+    }
+}
+
+fn mapping_granularity(notebook: &Notebook) -> Result<Finding, Gap> {
+    match notebook.facts().mapping_granularity {
+        Some(bytes) => Ok(Finding::from_driver(bytes, "cuMemGetAllocationGranularity, the least").unit("B")),
+        None => Gap::unknown("this driver does not have the virtual-memory calls, which would say it"),
+    }
+}
+
+/// What is inside a cache: sets, ways, index, replacement.
+fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Gap>) -> Element {
+    let structure = || {
+        let (search, capacity) = cache()?;
+        structure::structure(notebook, &search, &capacity)
+    };
+    Element {
+        sets: notebook.attribute(|| Ok(structure()?.sets())),
+        ways: notebook.attribute(|| Ok(structure()?.ways())),
+        index: notebook.attribute(|| Ok(structure()?.index())),
+        replacement: notebook.attribute(|| {
+            let (search, capacity) = cache()?;
+            replacement::replacement(notebook, &search, &capacity)
+        }),
+        ..Element::default()
+    }
+}
+
+fn line_finding(line: Bytes) -> Result<Finding, Gap> {
+    Ok(Finding::measured(
+        line.0,
+        "misses of one and a half times the capacity, one element a chunk, by size of the chunk",
+    )
+    .unit("B")
+    .range(line.0 as f64, line.0 as f64))
+}
+
+fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding, Gap> {
+    let size = fetch.granularity.0;
+    Ok(Finding::measured(size, "distance between the misses of a cold walk, element by element")
+        .unit("B")
+        .range(size as f64, size as f64)
+        .note(format!("{:.1} % of the distances agree", fetch.agreement * 100.0)))
+}
+
+fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
+    let infer = || {
+        before_l2(notebook, path)?;
+        let mut setting =
+            Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
+        // Well inside: where the index is hashed, the first conflict may come early.
+        match capacity_of(notebook, path) {
+            Ok(capacity) => {
+                let smallest = capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable);
+                let half = Bytes(smallest.0 / 2).round_down(setting.stride).max(setting.stride);
+                setting.footprint = setting.footprint.min(half);
+            }
+            Err(Gap::Missing) => return Err(Gap::Missing),
+            Err(_) => {}
+        }
+        latency::measure(notebook, &setting)
+    };
+    latency::findings(notebook, infer, &format!("whole-lap chase by {path}, 2n against n loads, every SM at once"))
+}
+
+/// Paths whose caches may be one, with their elements.
+const DATA_PATHS: [(LoadPath, ElementName); 3] = [
+    (LoadPath::GlobalCa, ElementName::L1),
+    (LoadPath::Texture, ElementName::Texture),
+    (LoadPath::GlobalNc, ElementName::ReadOnly),
+];
+
+/// Whether there is no such path, or certainly no cache on it before the L2: then there is nothing to share.
+fn is_absent(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
+    let answers = notebook.read_each(&[small(path)])?;
+    if let Some(Err(Failure::Unsupported { .. })) = answers.first() {
+        return Ok(true);
+    }
+    Ok(cached_before_l2(notebook, path)?.is_none() && is_l2(notebook, path)?)
+}
+
+/// Whether loads by `path` certainly take what the L2 takes. Only of plain loads is that known to be the same whichever way
+/// they go; where noise blurs the groups nothing is said.
+fn is_l2(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
+    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    Ok(path == LoadPath::GlobalCa && alike(&sheets[0], &sheets[1]))
+}
+
+/// Whether two groups of latencies are tight and in the same place: one level.
+fn alike(one: &Sheet, other: &Sheet) -> bool {
+    let quantile = |sheet: &Sheet, q| robust::quantile_u32(sheet.latencies(), q).unwrap_or_default();
+    let tight = |sheet: &Sheet| quantile(sheet, 0.9) - quantile(sheet, 0.1) <= TIGHT * quantile(sheet, 0.5);
+    let apart = (quantile(one, 0.5) - quantile(other, 0.5)).abs();
+    tight(one) && tight(other) && apart <= TIGHT * quantile(other, 0.5)
+}
+
+/// What is said of a path whose loads cannot be told from the L2's, and are not alike either.
+fn blurred<T>(path: LoadPath) -> Result<T, Gap> {
+    Gap::unknown(format!("loads by {path} and by ld.global.cg take such different times that no level shows"))
+}
+
+fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+    let own = seen(notebook, path)?;
+    let mut names: Vec<&str> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut missing = false;
+    let others = DATA_PATHS.iter().filter(|(other, _)| *other != path);
+    for (other, name) in others {
+        // A constant cache is small, so it is always the one whose content is watched.
+        let verdict = match is_absent(notebook, *other) {
+            Ok(true) => Ok(false),
+            Ok(false) => seen(notebook, *other).and_then(|other| disturb::one_cache(notebook, &own, &other)),
+            Err(gap) => Err(gap),
+        };
+        match verdict {
+            Ok(true) => names.push(name.key()),
+            Ok(false) => {}
+            Err(Gap::Missing) => missing = true,
+            Err(gap) => notes.push(format!("{}: {}", name.key(), gap.finding().reason.unwrap_or_default())),
+        }
+    }
+    if missing {
+        return Err(Gap::Missing);
+    }
+    if names.is_empty() && !notes.is_empty() {
+        return Gap::unknown(notes.join("; "));
+    }
+    let finding = Finding::measured(
+        names.into_iter().map(serde_json::Value::from).collect::<Vec<_>>(),
+        "disturbance: what one path has cached is displaced by the other",
+    );
+    Ok(notes.into_iter().fold(finding, Finding::note))
+}
+
+fn instances(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+    let found = disturb::instances(notebook, &seen(notebook, path)?)?;
+    Ok(Finding::measured(found.count, "disturbance of thread 0 by every other thread of a full block")
+        .range(f64::from(found.count), f64::from(found.count))
+        .note(format!("{} of {} threads share thread 0's", found.sharing, found.block)))
+}

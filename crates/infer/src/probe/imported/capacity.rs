@@ -1,0 +1,233 @@
+//! Usable capacity from the second lap of a sequential chase: the largest footprint before slow loads begin to grow in number.
+//!
+//! Größler's chapter 3 puts the change where the vectors change most; that stands in the note. Here it is where slow loads begin
+//! to *grow*, as everywhere in strata. Fails (and says so) if slow loads grow from the first footprint on, or never.
+
+use serde_json::json;
+
+use super::super::capacity::test;
+use super::super::{Gap, Notebook, Sheet};
+use super::{Hits, latency, series, tick};
+use crate::analysis::growth::{self, Growth};
+use crate::analysis::robust;
+use strata_model::imported::{Level, Question, Series};
+use strata_model::topology::Finding;
+use strata_model::units::Bytes;
+
+/// Share of the largest footprint's loads that must be slow before their median says what a miss costs.
+const ENOUGH: f64 = 0.05;
+/// A miss is told from a hit if it takes so many times the spread of the hits longer.
+const APART: f64 = 3.0;
+
+/// Slow loads of a footprint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Count {
+    footprint: u64,
+    slow: usize,
+    loads: usize,
+}
+
+impl Count {
+    fn of(sheet: &Sheet, hits: &Hits) -> Self {
+        let loads = sheet.latencies();
+        Count { footprint: sheet.experiment.footprint.0, slow: hits.count_slow(loads), loads: loads.len() }
+    }
+}
+
+/// What a series of footprints shows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Capacity {
+    level: Level,
+    growth: Growth,
+    hits: Hits,
+    /// No finer step exists, in bytes; 1 if it is not known.
+    step: u64,
+    /// By footprint.
+    counts: Vec<Count>,
+    /// Median of the slow loads of the largest footprint, and their share of it.
+    slowest: Option<(f64, f64)>,
+    /// Where the thesis' pipeline puts the change, and its test's two numbers.
+    change: Result<(Bytes, (f64, f64)), Gap>,
+    remark: Option<String>,
+}
+
+/// The capacity; `step` is the granularity of fetching, if it is known.
+pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> Result<Capacity, Gap> {
+    let sheets = series(notebook, level, Question::Size)?;
+    let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
+    let hits = Hits::of(first.latencies(), tick(&sheets))?;
+    let mut counts: Vec<Count> = sheets.iter().map(|sheet| Count::of(sheet, &hits)).collect();
+    let remark = remark(notebook, level, &hits);
+    if counts[0].slow > 0 {
+        counts = smaller(notebook, level, step, &hits, counts[0].footprint).into_iter().chain(counts).collect();
+    }
+    let points: Vec<(u64, f64)> = counts.iter().map(|c| (c.footprint, c.slow as f64)).collect();
+    let laps: Vec<u64> = counts.iter().map(|c| c.loads as u64).collect();
+    let Some(growth) = growth::growth_of_laps(&points, &laps) else {
+        let reason = format!(
+            "up to there no more loads are slow than at the smallest footprint, {}{}",
+            first.experiment.footprint,
+            remark.map_or(String::new(), |remark| format!("; {remark}"))
+        );
+        // Loads that never met the level say nothing of it.
+        return Err(match beyond(notebook, level, &hits) {
+            Some(other) => Gap::Unknown(format!("{other}; {reason}")),
+            None => Gap::Beyond { bound: last.experiment.footprint, reason },
+        });
+    };
+    let smallest = counts[0];
+    if growth.flat_points < 2 && smallest.slow > 0 {
+        return Gap::unknown(format!(
+            "less than {}: {} of {} loads are slow at this, the smallest footprint of the timings, and more from {} on",
+            Bytes(smallest.footprint),
+            smallest.slow,
+            smallest.loads,
+            Bytes(growth.first_grown)
+        ));
+    }
+    Ok(Capacity {
+        level,
+        growth,
+        hits,
+        step: step.map_or(1, |step| step as u64),
+        slowest: slowest(last, &hits),
+        change: test(&sheets),
+        counts,
+        remark,
+    })
+}
+
+/// What smaller footprints show: rows of the line-size series at the granularity of fetching are such laps, too.
+fn smaller(notebook: &Notebook, level: Level, step: Option<f64>, hits: &Hits, below: u64) -> Vec<Count> {
+    let rows = notebook.imported(Series { level, question: Question::LineSize });
+    let at_step =
+        |sheet: &&Sheet| step == Some(sheet.experiment.stride.0 as f64) && sheet.experiment.footprint.0 < below;
+    let rows: Vec<&Sheet> = rows.iter().filter(at_step).collect();
+    // Another kernel may have timed them.
+    let alike = rows.first().and_then(|sheet| robust::median_u32(sheet.latencies()));
+    if alike.is_none_or(|median| (median - hits.median).abs() > hits.spread) {
+        return Vec::new();
+    }
+    rows.into_iter().map(|sheet| Count::of(sheet, hits)).collect()
+}
+
+fn slowest(sheet: &Sheet, hits: &Hits) -> Option<(f64, f64)> {
+    let slow: Vec<u32> = sheet.latencies().iter().copied().filter(|&l| f64::from(l) > hits.slow).collect();
+    Some((robust::median_u32(&slow)?, slow.len() as f64 / sheet.latencies().len() as f64))
+}
+
+/// Why these loads cannot have been answered by this level, if they cannot: they are faster than the level before it, whose own
+/// timings include no less.
+fn beyond(notebook: &Notebook, level: Level, hits: &Hits) -> Option<String> {
+    let before = match level {
+        Level::ConstantL15 => Level::ConstantL1,
+        Level::L2 => Level::L1,
+        _ => return None,
+    };
+    let least = latency::least(notebook, before)?;
+    (hits.median < least.cycles).then(|| {
+        format!(
+            "these loads take {} cycles and a hit of the {} takes {}, so that something before it answered them",
+            hits.median,
+            before.name(),
+            least.cycles
+        )
+    })
+}
+
+/// What is odd about the rows: loads faster than those of the level's own latency series.
+fn remark(notebook: &Notebook, level: Level, hits: &Hits) -> Option<String> {
+    let own = latency::stated(notebook, level)?;
+    (hits.median + hits.spread < own).then(|| {
+        format!(
+            "loads of these rows take {} cycles and those of the latency series {own}, so that a row is not simply the \
+             latencies of this level",
+            hits.median
+        )
+    })
+}
+
+impl Capacity {
+    /// The smallest footprint that is beyond it.
+    pub fn first_beyond(&self) -> Bytes {
+        Bytes(self.growth.first_grown)
+    }
+
+    /// As the finding `size`.
+    pub fn size(&self) -> Finding {
+        let Growth { last_flat, first_grown, .. } = self.growth;
+        let loads = self.counts.iter().map(|c| c.loads).max().unwrap_or(0);
+        let method = format!(
+            "second lap of a sequential chase, at most {loads} loads of it; a load of more than {:.0} cycles is slow, hits take {}",
+            self.hits.slow, self.hits.median
+        );
+        let highest = first_grown.saturating_sub(self.step).max(last_flat);
+        let mut finding = Finding::measured(last_flat, method).unit("B").range(last_flat as f64, highest as f64);
+        let slow = |at: u64| self.counts.iter().find(|c| c.footprint == at).map_or(0, |c| c.slow);
+        finding = finding.note(format!(
+            "{} loads are slow at {} and {} at {}",
+            slow(last_flat),
+            Bytes(last_flat),
+            slow(first_grown),
+            Bytes(first_grown)
+        ));
+        finding = finding.note(match &self.change {
+            Ok((at, (d, critical))) => {
+                format!("change point at {at}, confirmed by Kolmogorov-Smirnov (D = {d:.3}, critical {critical:.3})")
+            }
+            Err(gap) => gap.clone().finding().reason.unwrap_or_default(),
+        });
+        if self.level == Level::L2 {
+            finding = finding.note("as one SM sees it");
+        }
+        match &self.remark {
+            Some(remark) => finding.note(remark),
+            None => finding,
+        }
+    }
+
+    /// As the finding `thrash_size`.
+    pub fn thrash_size(&self) -> Result<Finding, Gap> {
+        match (self.growth.all_miss, self.counts.last()) {
+            (Some(size), _) => {
+                Ok(Finding::measured(size, "first footprint from which on all timed loads are slow").unit("B"))
+            }
+            (None, Some(&Count { footprint, slow, loads })) => {
+                Gap::unknown(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint)))
+            }
+            (None, None) => Gap::unknown("no footprint"),
+        }
+    }
+
+    /// As the finding `conflicts`.
+    pub fn conflicts(&self) -> Finding {
+        Finding::measured(self.growth.base, "slow loads below the usable capacity that do not grow with the footprint")
+            .unit("loads")
+    }
+
+    /// As the finding `staircase`.
+    pub fn staircase(&self) -> Finding {
+        let share = |slow: usize, loads: usize| (slow as f64 / loads.max(1) as f64 * 1e4).round() / 1e4;
+        let rows: Vec<serde_json::Value> =
+            self.counts.iter().map(|c| json!([c.footprint, share(c.slow, c.loads)])).collect();
+        Finding::measured(rows, "footprint in bytes, share of the timed loads that are slow")
+    }
+
+    /// As the finding `miss_penalty`. What timing takes is in both and cancels.
+    pub fn miss_penalty(&self) -> Result<Finding, Gap> {
+        let Some((miss, share)) = self.slowest.filter(|(_, share)| *share >= ENOUGH) else {
+            return Gap::unknown("too few loads of the largest footprint are slow");
+        };
+        let (hit, spread) = (self.hits.median, self.hits.spread);
+        if miss - hit < APART * spread {
+            return Gap::unknown(format!(
+                "slow loads ({miss} cycles) do not stand apart from hits ({hit}, spread over {spread:.0})"
+            ));
+        }
+        let method = "median of the slow loads of the largest footprint less the median of the hits";
+        let finding = Finding::measured(miss - hit, method).unit("cycles");
+        Ok(finding
+            .range(miss - hit - spread, miss - hit + spread)
+            .note(format!("{:.0} % of its loads are slow", share * 100.0)))
+    }
+}

@@ -1,0 +1,83 @@
+//! Line size: the largest stride at which a footprint just beyond the capacity still overflows the cache.
+//!
+//! Up to a line, every stride touches every line of the footprint. Beyond it lines are left out, the rest fits, and slow loads
+//! vanish, but for strides whose lines crowd few sets (powers of two).
+
+use std::collections::BTreeMap;
+
+use super::super::{Gap, Notebook};
+use super::{Hits, capacity, series, tick};
+use crate::analysis::robust;
+use strata_model::imported::{Level, Question};
+use strata_model::topology::Finding;
+use strata_model::units::Bytes;
+
+/// A footprint overflows if at some stride this share of its loads is slow.
+const OVERFLOWS: f64 = 0.1;
+/// Beyond the line no more is left than this share of the excess at smaller strides, at all strides up to twice as large. Some
+/// sets stay overfull; before the line, a stride that is no power of two may drop as low, but not all that follow it.
+const VANISHED: f64 = 0.5;
+
+/// A footprint at one stride.
+struct Row {
+    stride: u64,
+    /// Share of the loads that are slow.
+    slow: f64,
+    /// Cycles that a load takes longer than a hit, on the average.
+    excess: f64,
+}
+
+/// The line; `fetch` is the granularity of fetching, if it is known: no line is smaller.
+pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -> Result<Finding, Gap> {
+    let sheets = series(notebook, level, Question::LineSize)?;
+    // The smallest footprint at the smallest stride is the first.
+    let first = &sheets[0];
+    let hits = Hits::of(first.latencies(), tick(&sheets))?;
+    if let Ok(capacity) = capacity::capacity(notebook, level, None)
+        && first.experiment.footprint >= capacity.first_beyond()
+    {
+        return Gap::unknown(format!(
+            "the smallest footprint of these timings, {}, overflows the cache already",
+            first.experiment.footprint
+        ));
+    }
+    // How much longer loads take than hits, on the average: a series that averages over several loads by itself shows it too.
+    let mut rows_of: BTreeMap<Bytes, Vec<Row>> = BTreeMap::new();
+    for sheet in &sheets {
+        let (stride, loads) = (sheet.experiment.stride.0, sheet.latencies());
+        let excess = (robust::trimmed_mean_u32(loads) - hits.median).max(0.0);
+        let row = Row { stride, slow: hits.share_slow(loads), excess };
+        rows_of.entry(sheet.experiment.footprint).or_default().push(row);
+    }
+    let overflows = |rows: &[Row]| rows.iter().any(|row| row.slow >= OVERFLOWS);
+    let Some((footprint, rows)) = rows_of.iter().find(|(_, rows)| overflows(rows)) else {
+        return Gap::unknown("no footprint of these timings overflows the cache");
+    };
+    let (mut most, mut overflown) = (0.0_f64, false);
+    for (i, row) in rows.iter().enumerate() {
+        most = most.max(row.excess);
+        overflown |= row.slow >= OVERFLOWS;
+        let Some(next) = rows.get(i + 1) else { break };
+        if !overflown || fetch.is_some_and(|fetch| (row.stride as f64) < fetch) {
+            continue;
+        }
+        // Twice the line and its multiples touch every other set, or fewer, and may crowd them.
+        let crowding = |stride: u64| stride.is_multiple_of(2 * row.stride);
+        let near: Vec<&Row> =
+            rows[i + 1..].iter().filter(|r| r.stride < 2 * next.stride && !crowding(r.stride)).collect();
+        if !near.is_empty() && near.iter().all(|r| r.excess <= VANISHED * most) {
+            let method = "the largest stride at which a footprint just beyond the capacity overflows";
+            return Ok(Finding::measured(row.stride, method)
+                .unit("B")
+                .range(row.stride as f64, near[0].stride as f64 - 1.0)
+                .note(format!(
+                    "at {footprint} a load takes up to {most:.0} cycles more than a hit at strides up to {} B and {:.0} at {} B",
+                    row.stride, near[0].excess, near[0].stride
+                )));
+        }
+    }
+    Gap::unknown(format!(
+        "at {footprint} slow loads do not vanish at any stride up to {} B",
+        rows.last().map_or(0, |row| row.stride)
+    ))
+}

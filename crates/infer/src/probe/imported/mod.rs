@@ -1,0 +1,131 @@
+//! What timings of another tool show. There is nothing to ask: the samples are what they are, so that these questions only infer,
+//! by the statistics of our own ([`growth`](crate::analysis::growth), the thesis' test, [`cluster`](crate::analysis::cluster)).
+//!
+//! No calibration came with the timings. What tells a hit from a miss is taken from each series by itself, since the kernels of
+//! two series may take different times about a load; latencies are upper bounds; differences within a series are what they are.
+
+mod capacity;
+mod fetch;
+mod latency;
+mod line;
+
+use super::{Gap, Notebook, Sheet};
+use crate::analysis::robust;
+use strata_model::imported::{Level, MOST_ROWS, Question, Series};
+use strata_model::topology::{Element, ElementName, Finding};
+
+/// Share of the loads of a footprint that fits which may be slow for reasons of their own.
+const STRAY: f64 = 0.05;
+
+/// The elements that the notebook has series of, each with what they show.
+pub fn elements(notebook: &Notebook) -> Vec<(ElementName, Element)> {
+    let has = |level: &Level| {
+        Question::ALL.into_iter().any(|question| !notebook.imported(Series { level: *level, question }).is_empty())
+    };
+    let levels: Vec<Level> = Level::ALL.into_iter().filter(has).collect();
+    // Looking was no citing.
+    let _ = notebook.attribute(|| Gap::unknown(""));
+    levels.into_iter().map(|level| (name(level), element(notebook, level))).collect()
+}
+
+const fn name(level: Level) -> ElementName {
+    match level {
+        Level::L1 => ElementName::L1,
+        Level::Texture => ElementName::Texture,
+        Level::ReadOnly => ElementName::ReadOnly,
+        Level::ConstantL1 => ElementName::ConstantL1,
+        Level::ConstantL15 => ElementName::ConstantL15,
+        Level::ScalarL1 => ElementName::ScalarL1,
+        Level::Shared => ElementName::Shared,
+        Level::L2 => ElementName::L2,
+        Level::Dram => ElementName::Dram,
+    }
+}
+
+fn element(notebook: &Notebook, level: Level) -> Element {
+    let facts = notebook.facts();
+    let stated = |bytes: u64| {
+        (bytes > 0).then(|| Finding::from_driver(bytes, "the summary that came with the timings").unit("B"))
+    };
+    let nominal_size = match level {
+        Level::L2 => stated(facts.l2_size),
+        Level::Dram => stated(facts.total_memory),
+        Level::Shared => stated(facts.shared_per_multiprocessor),
+        _ => None,
+    };
+    let latency = latency::latency(notebook, level);
+    if matches!(level, Level::Shared | Level::Dram) {
+        return Element { size: nominal_size, latency, ..Element::default() };
+    }
+    let granularity = notebook.attribute(|| fetch::granularity(notebook, level));
+    let step = granularity.as_ref().and_then(Finding::number);
+    let capacity = |show: fn(&capacity::Capacity) -> Result<Finding, Gap>| {
+        notebook.attribute(|| show(&capacity::capacity(notebook, level, step)?))
+    };
+    Element {
+        size: capacity(|found| Ok(found.size())),
+        nominal_size,
+        thrash_size: capacity(capacity::Capacity::thrash_size),
+        conflicts: capacity(|found| Ok(found.conflicts())),
+        staircase: capacity(|found| Ok(found.staircase())),
+        miss_penalty: capacity(capacity::Capacity::miss_penalty),
+        line_size: notebook.attribute(|| line::line_size(notebook, level, step)),
+        fetch_granularity: granularity,
+        latency,
+        ..Element::default()
+    }
+}
+
+/// A series, which must be there.
+fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet>, Gap> {
+    let sheets = notebook.imported(Series { level, question });
+    if sheets.is_empty() {
+        return Gap::unknown(format!("the timings have no series for the {} of the {}", question.name(), level.name()));
+    }
+    if sheets.len() > MOST_ROWS {
+        return Gap::unknown(format!("the series has more than the {MOST_ROWS} rows that are looked at"));
+    }
+    Ok(sheets)
+}
+
+/// The clock's step: what all latencies are multiples of (4 cycles on the AMD GPU seen). A step up or down is no difference.
+fn tick(sheets: &[Sheet]) -> u32 {
+    let gcd = |mut a: u32, mut b: u32| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    sheets.iter().flat_map(Sheet::latencies).copied().fold(0, gcd).max(1)
+}
+
+/// How long hits take in one series, and from when on a load is slow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hits {
+    /// Median, in cycles.
+    median: f64,
+    /// From the lower quartile to the bulk's end, at least one step of the clock.
+    spread: f64,
+    /// Above this a load is slow.
+    slow: f64,
+}
+
+impl Hits {
+    /// Of loads nearly all of which hit; `tick` is the clock's step.
+    fn of(reference: &[u32], tick: u32) -> Result<Self, Gap> {
+        let quantile = |q| robust::quantile_u32(reference, q);
+        let (Some(median), Some(bulk), Some(low)) = (quantile(0.5), quantile(1.0 - STRAY), quantile(0.25)) else {
+            return Gap::unknown("a series without loads");
+        };
+        let spread = (bulk - low).max(f64::from(tick));
+        Ok(Hits { median, spread, slow: bulk + spread })
+    }
+
+    fn count_slow(&self, latencies: &[u32]) -> usize {
+        latencies.iter().filter(|&&l| f64::from(l) > self.slow).count()
+    }
+
+    fn share_slow(&self, latencies: &[u32]) -> f64 {
+        self.count_slow(latencies) as f64 / latencies.len().max(1) as f64
+    }
+}

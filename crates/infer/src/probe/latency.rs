@@ -1,0 +1,176 @@
+//! Load latency of a hit, and the overhead of timing a single load.
+//!
+//! The latency is that of a whole lap of dependent loads: the time of 2n loads less that of n, over n, so that nothing but
+//! loads is in it. The overhead of per-load timing is found the same way, from one and from two loads between the clock
+//! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
+
+use super::{Gap, Notebook, Sheet};
+use crate::analysis::{bootstrap, robust};
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::topology::{Finding, Latency};
+use strata_model::units::{Bytes, Cycles};
+
+/// Loads of the shorter measurement: enough that a clock's granularity of one cycle is 0.2 % of a cycle a load.
+const LOADS: u32 = 512;
+/// Measurements of each length in one launch; their median drops the odd one that was disturbed.
+const ROUNDS: u32 = 5;
+/// Per-load samples for the overhead.
+const OVERHEAD_LOADS: u32 = 1024;
+/// Confidence level of intervals.
+pub const LEVEL: f64 = 0.95;
+/// Resamples of a bootstrap.
+pub const RESAMPLES: usize = 1000;
+
+/// Where and over what a latency is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// The path.
+    pub path: LoadPath,
+    /// Bytes walked: well inside the level, well beyond the one before.
+    pub footprint: Bytes,
+    /// Distance of elements: no two in what one fetch brings in.
+    pub stride: Bytes,
+    /// The level is shared by SMs, which are then measured one at a time.
+    pub shared: bool,
+    /// Allocations.
+    pub allocations: u32,
+    /// SMs, spread evenly over the device.
+    pub sms: u32,
+}
+
+/// Footprint that every first-level cache of data holds, and the largest line known.
+const SMALL: (Bytes, Bytes) = (Bytes::kib(4), Bytes(128));
+
+impl Setting {
+    /// Of a footprint that the first cache on the path holds, on one SM.
+    pub const fn small(path: LoadPath) -> Self {
+        Setting { path, footprint: SMALL.0, stride: SMALL.1, shared: false, allocations: 1, sms: 1 }
+    }
+}
+
+/// A latency: the mean over SMs and allocations of each one's median.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Mean.
+    pub cycles: Cycles,
+    /// Bootstrap interval of the mean.
+    pub interval: (f64, f64),
+    /// Lowest and highest of any SM and allocation.
+    pub range: (f64, f64),
+    /// How many SM and allocation pairs.
+    pub count: usize,
+}
+
+/// Every `n`-th SM so that `count` of them cover the device.
+pub fn spread_sms(notebook: &Notebook, count: u32) -> Vec<u32> {
+    let all = notebook.facts().multiprocessors.max(1);
+    let count = count.clamp(1, all);
+    (0..count).map(|i| i * all / count).collect()
+}
+
+fn laps(notebook: &Notebook, setting: &Setting) -> Vec<Experiment> {
+    let mut experiments = Vec::new();
+    for allocation in 0..setting.allocations {
+        for sm in spread_sms(notebook, setting.sms) {
+            experiments.push(Experiment {
+                order: Order::Random,
+                seed: notebook.seed(u64::from(allocation)),
+                warm_laps: 2,
+                timed_loads: LOADS,
+                rounds: ROUNDS,
+                alone: setting.shared,
+                sm: Some(sm),
+                allocation,
+                ..Experiment::chase(Kernel::Lap, setting.path, setting.footprint, setting.stride)
+            });
+        }
+    }
+    experiments
+}
+
+/// Cycles a load of each round, from its pair of measurements.
+pub(super) fn rounds(sheet: &Sheet) -> Vec<f64> {
+    sheet
+        .samples()
+        .laps
+        .chunks_exact(2)
+        .filter(|pair| pair[1].loads > pair[0].loads)
+        .map(|pair| (pair[1].cycles as f64 - pair[0].cycles as f64) / f64::from(pair[1].loads - pair[0].loads))
+        .collect()
+}
+
+/// Cycles a load: the median of the rounds.
+pub(super) fn cycles_a_load(sheet: &Sheet) -> Option<f64> {
+    robust::median(&rounds(sheet))
+}
+
+/// The latency in this setting.
+///
+/// # Errors
+///
+/// An unknown or a failure, if no SM gave samples.
+pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> {
+    let sheets = notebook.read_each(&laps(notebook, setting))?;
+    let values: Vec<f64> = sheets.iter().flatten().filter_map(cycles_a_load).collect();
+    if values.is_empty() {
+        return Err(match sheets.into_iter().find_map(Result::err) {
+            Some(failure) => failure.into(),
+            None => Gap::Unknown("no lap was timed".into()),
+        });
+    }
+    let interval = bootstrap::interval(&values, robust::mean, LEVEL, RESAMPLES, notebook.seed(1));
+    Ok(Measured {
+        cycles: Cycles(robust::mean(&values)),
+        interval: (interval.low, interval.high),
+        range: (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(f64::MIN, f64::max)),
+        count: values.len(),
+    })
+}
+
+/// As findings in both units.
+pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, method: &str) -> Option<Latency> {
+    let round = |x: f64| (x * 100.0).round() / 100.0;
+    let cycles = notebook.attribute(|| {
+        let m = infer()?;
+        Ok(Finding::measured(round(m.cycles.0), method)
+            .unit("cycles")
+            .interval(round(m.interval.0), round(m.interval.1), LEVEL)
+            .note(format!("{} to {} over {} measurements", round(m.range.0), round(m.range.1), m.count)))
+    })?;
+    let ns = notebook.attribute(|| {
+        let m = infer()?;
+        let Some(clock) = notebook.clock() else {
+            return Gap::unknown("the SM clock could not be measured");
+        };
+        let ns = |cycles: f64| round(clock.duration(Cycles(cycles)).0);
+        Ok(Finding::derived(ns(m.cycles.0), format!("cycles at the measured {:.0} MHz", clock.0 * 1e3))
+            .unit("ns")
+            .interval(ns(m.interval.0), ns(m.interval.1), LEVEL))
+    })?;
+    Some(Latency { cycles, ns })
+}
+
+/// The overhead of timing one load on this path, in cycles: what is left of one load's time when half the difference to
+/// two loads' is taken off. `setting` must be one in which every load hits.
+///
+/// # Errors
+///
+/// An unknown or a failure, if either kernel gave no samples.
+pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
+    let chase = |kernel| Experiment {
+        order: Order::Random,
+        seed: notebook.seed(2),
+        warm_laps: 2,
+        timed_loads: OVERHEAD_LOADS,
+        walk: Walk::Straight,
+        alone: true,
+        sm: Some(0),
+        ..Experiment::chase(kernel, setting.path, setting.footprint, setting.stride)
+    };
+    let sheets = notebook.read(&[chase(Kernel::PerLoad), chase(Kernel::PerTwoLoads)])?;
+    let mean = |sheet: &Sheet| {
+        let latencies: Vec<f64> = sheet.latencies().iter().map(|&l| f64::from(l)).collect();
+        robust::trimmed_mean(&latencies)
+    };
+    Ok(2.0 * mean(&sheets[0]) - mean(&sheets[1]))
+}

@@ -1,0 +1,219 @@
+//! Line size: the unit in which a cache allocates, found apart from the unit in which it fetches.
+//!
+//! A footprint of one and a half times the capacity is cut into chunks of g bytes, of which one element each is visited,
+//! at a random place in the chunk, in random order. While g is at most a line, every line of the footprint is touched and
+//! the cache overflows. Once g is two lines, only half of them are, they fit, and the misses drop. The random place keeps
+//! the sets evenly filled whatever the index function. Where there are few ways, some places crowd a set and others do not,
+//! so several draws are averaged. (The thesis takes the distance between misses of an overfull
+//! sequential lap, section 4.3, which gives the sector of a sectored cache, not its line.)
+//!
+//! Fails for caches so unevenly filled that misses neither stay nor drop clearly; then the answer is unknown.
+
+use super::capacity::{Rough, Search};
+use super::{Gap, Notebook, Sheet};
+use strata_model::experiment::{Experiment, Kernel, Order, Walk};
+use strata_model::units::Bytes;
+
+/// Chunks are up to this many sectors.
+const LARGEST: u64 = 32;
+/// Chains must be so many times as long as what a cache before this one may keep, or misses drop because it keeps them.
+const BEYOND_BEFORE: u64 = 2;
+/// Largest line that is tried.
+const LARGEST_LINE: Bytes = Bytes(1024);
+/// Footprints in terms of the usable capacity: three halves, and more where that does not crowd the cache.
+const FOOTPRINTS: [(u64, u64); 3] = [(3, 2), (9, 4), (27, 8)];
+/// A cache is crowded if this share of the loads misses at some chunk size.
+const CROWDED: f64 = 0.3;
+/// After the drop misses must stay below this share of what they were before it.
+const DROPPED: f64 = 0.45;
+/// Up to the line, each doubling of the chunk must keep at least this share of the misses. Between the two nothing is said.
+const KEPT: f64 = 0.55;
+/// With chunks of two lines they must be no more than this share of what they are with one: in a cache of few ways misses
+/// fade slowly, and the last chunk before they have dropped may be two lines.
+const STEEP: f64 = 0.40;
+/// Where each set has one way, misses do not end beyond the line but halve with each doubling of the chunk: two steps
+/// to a share in this range.
+const HALVED: (f64, f64) = (0.38, 0.62);
+/// Of one and a half times the lines of a cache of one way two thirds share their set with another and miss; more is no such
+/// cache.
+const ONE_WAY: f64 = 0.75;
+/// Before such steps each doubling must keep at least this share of the misses.
+const LEVEL: f64 = 0.85;
+/// Fewest draws of the random places.
+const DRAWS: u64 = 4;
+/// Most draws of the random places.
+const MOST_DRAWS: u64 = 32;
+/// Small caches are drawn for until so many loads have been timed at the smallest chunk: of a few dozen lines, one draw
+/// says little.
+const DRAWN_LOADS: u64 = 4096;
+/// The share of misses at a chunk size must lie so many standard errors (over the draws) on its side of a threshold.
+const ERRORS: f64 = 2.0;
+/// Fewer misses than this before the drop mean that nothing overflows.
+const OVERFULL: f64 = 0.1;
+/// Loads timed of each chunk size.
+const LOADS: u32 = 4096;
+
+/// The line, from the drop in misses.
+///
+/// # Errors
+///
+/// An unknown, if the cache does not overflow or the misses never drop.
+pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<Bytes, Gap> {
+    let mut last = Gap::Unknown("no footprint beyond the capacity can be walked".into());
+    for (over, under) in FOOTPRINTS {
+        let footprint = Bytes(rough.low.0 * over / under);
+        if footprint > search.limit {
+            return Gap::unknown(format!(
+                "{} times the capacity, {footprint}, is beyond the {} that can be walked",
+                over as f64 / under as f64,
+                search.limit
+            ));
+        }
+        let (chunks, shares) = shares(notebook, search, rough, footprint)?;
+        // A cache with a hashed index has room left long after its first set is full.
+        let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
+        match decide(&chunks, &shares) {
+            Ok(line) if most >= CROWDED => return Ok(line),
+            Ok(_) => last = Gap::Unknown(format!("at {footprint} only {:.0} % of the loads miss", most * 100.0)),
+            Err(gap) if most >= CROWDED => return Err(gap),
+            Err(gap) => last = gap,
+        }
+    }
+    Err(last)
+}
+
+/// Misses by chunk size at one footprint.
+fn shares(
+    notebook: &Notebook,
+    search: &Search,
+    rough: &Rough,
+    footprint: Bytes,
+) -> Result<(Vec<Bytes>, Vec<Share>), Gap> {
+    let chunks: Vec<Bytes> = std::iter::successors(Some(search.sector), |c| Some(*c * 2))
+        .take_while(|&c| c <= search.sector * LARGEST && c <= LARGEST_LINE)
+        .take_while(|&c| footprint / c >= search.before * BEYOND_BEFORE)
+        .collect();
+    if chunks.len() < 2 {
+        return Gap::unknown("the cache before this one keeps too much of a chain with gaps");
+    }
+    let wanted = DRAWN_LOADS.div_ceil((footprint / search.sector).max(1)).clamp(DRAWS, MOST_DRAWS);
+    let draws = (0..wanted).flat_map(|draw| chunks.iter().map(move |&chunk| (draw, chunk)));
+    let chases: Vec<Experiment> = draws
+        .map(|(draw, chunk)| Experiment {
+            order: Order::Scattered { granule: search.path.element() },
+            seed: notebook.seed(3 + 1000 * draw),
+            warm_laps: 2,
+            walk: Walk::Resident,
+            timed_loads: ((footprint / chunk) as u32).min(LOADS),
+            carveout: Some(search.carveout),
+            ..Experiment::chase(Kernel::PerLoad, search.path, footprint.round_down(chunk), chunk)
+        })
+        .collect();
+    let answers = notebook.read_each(&chases)?;
+    // A recording may hold fewer draws.
+    let draws: Vec<Vec<Sheet>> = answers
+        .chunks_exact(chunks.len())
+        .filter_map(|draw| draw.iter().cloned().collect::<Result<_, _>>().ok())
+        .collect();
+    if draws.is_empty() {
+        return Err(answers.into_iter().find_map(Result::err).map_or(Gap::Missing, Gap::from));
+    }
+    let share = |s: &Sheet| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
+    let shares = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
+    Ok((chunks, shares))
+}
+
+/// Share of misses over several draws.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    mean: f64,
+    /// Standard error of the mean.
+    error: f64,
+}
+
+impl Share {
+    fn of(draws: impl ExactSizeIterator<Item = f64> + Clone) -> Self {
+        let n = draws.len() as f64;
+        let mean = draws.clone().sum::<f64>() / n;
+        let squares: f64 = draws.map(|share| (share - mean).powi(2)).sum();
+        Share { mean, error: if n > 1.0 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 } }
+    }
+
+    /// A share that is known from a random sample of so many loads.
+    pub fn sampled(mean: f64, loads: u64) -> Self {
+        Share { mean, error: (mean * (1.0 - mean) / loads as f64).max(0.0).sqrt() }
+    }
+
+    fn low(self) -> f64 {
+        self.mean - ERRORS * self.error
+    }
+
+    fn high(self) -> f64 {
+        self.mean + ERRORS * self.error
+    }
+}
+
+/// The largest chunk before the misses drop and stay down. Each chunk size is held against the one before: how many misses
+/// small chunks have depends on the policy and on whether a line is fetched whole.
+pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
+    let falls = |i: usize| shares.get(i + 1).is_some_and(|next| next.high() <= STEEP * shares[i].mean);
+    let halves = |i: usize| {
+        shares
+            .get(i + 1)
+            .is_some_and(|next| next.high() <= HALVED.1 * shares[i].mean && next.mean >= HALVED.0 * shares[i].mean)
+    };
+    let level = |i: usize| shares[i + 1].low() >= LEVEL * shares[i].mean;
+    let one_way = |i: usize| halves(i) && halves(i + 1) && (0..i).all(level) && shares[i].mean <= ONE_WAY;
+    let drop = (0..shares.len()).find(|&i| falls(i) || one_way(i));
+    let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
+        let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
+        return Gap::unknown(format!(
+            "misses do not drop clearly up to chunks of {}: at most {:.0} % of the loads miss",
+            chunks[chunks.len() - 1],
+            most * 100.0
+        ));
+    };
+    let faded = (0..last).find(|&i| shares[i + 1].low() < KEPT * shares[i].mean);
+    let after = if one_way(last) { HALVED.1 } else { DROPPED };
+    let returned = (last + 1..shares.len()).find(|&i| shares[i].mean > after * shares[last].mean);
+    match faded.map(|i| i + 1).or(returned) {
+        Some(at) => Gap::unknown(format!(
+            "misses neither stay nor drop for good at chunks of {}: {:.0} % of the loads miss",
+            chunks[at],
+            shares[at].mean * 100.0
+        )),
+        None => Ok(chunks[last]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_the_last_chunk_that_still_overflows() {
+        let chunks = [32, 64, 128, 256, 512].map(Bytes);
+        let decide = |chunks: &[Bytes], means: &[f64]| {
+            decide(chunks, &means.iter().map(|&mean| Share { mean, error: 0.0 }).collect::<Vec<_>>())
+        };
+        assert_eq!(decide(&chunks, &[0.62, 0.61, 0.60, 0.05, 0.0]), Ok(Bytes(128)));
+        assert_eq!(decide(&chunks, &[1.0, 0.3, 0.1, 0.0, 0.0]), Ok(Bytes(32)));
+        assert!(decide(&chunks, &[0.9, 0.9, 0.9, 0.9, 0.9]).is_err());
+        assert!(decide(&chunks, &[0.9, 0.9, 0.6, 0.3, 0.0]).is_err());
+        assert_eq!(decide(&chunks, &[0.92, 0.77, 1.0, 0.14, 0.0]), Ok(Bytes(128)));
+        assert!(decide(&chunks, &[0.9, 0.2, 0.9, 0.2, 0.0]).is_err());
+        // Not one way, of which a third would stay: sectors that are fetched one by one.
+        assert!(decide(&chunks, &[0.88, 0.45, 0.23, 0.01, 0.0]).is_err());
+        // One way a set.
+        assert_eq!(decide(&chunks, &[0.66, 0.66, 0.33, 0.17, 0.08]), Ok(Bytes(64)));
+        assert!(decide(&chunks, &[0.01, 0.0, 0.0, 0.0, 0.0]).is_err());
+    }
+
+    #[test]
+    fn draws_that_differ_decide_nothing() {
+        let chunks = [32, 64, 128].map(Bytes);
+        let shares = |error| [0.5, 0.3, 0.05].map(|mean| Share { mean, error });
+        assert_eq!(decide(&chunks, &shares(0.005)), Ok(Bytes(64)));
+        assert!(decide(&chunks, &shares(0.03)).is_err());
+    }
+}

@@ -1,0 +1,370 @@
+//! What a probe sees: the samples so far, and a page on which to note what is missing.
+//!
+//! A probe is one function from samples to a finding. Where it needs a sample that is not there yet, [`Notebook::read`]
+//! notes the experiment and answers [`Gap::Missing`]; so the same function that infers also asks, and a recording that
+//! lacks what a newer probe wants gives a reasoned unknown instead of a question.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use strata_model::evidence::Evidence;
+use strata_model::experiment::{Experiment, Kernel, Order};
+use strata_model::facts::DeviceFacts;
+use strata_model::imported::Series;
+use strata_model::pattern::Pattern;
+use strata_model::samples::{Failure, Samples};
+use strata_model::topology::Finding;
+use strata_model::units::{Bytes, Gigahertz};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// One allocation.
+    Quick,
+    /// Several allocations and SMs.
+    Standard,
+    /// More of both and finer steps.
+    Thorough,
+}
+
+impl Effort {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Effort::Quick => "quick",
+            Effort::Standard => "standard",
+            Effort::Thorough => "thorough",
+        }
+    }
+
+    /// The effort of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Effort::Quick, Effort::Standard, Effort::Thorough].into_iter().find(|e| e.name() == name)
+    }
+
+    /// One of three values.
+    pub fn choose<T>(self, quick: T, standard: T, thorough: T) -> T {
+        match self {
+            Effort::Quick => quick,
+            Effort::Standard => standard,
+            Effort::Thorough => thorough,
+        }
+    }
+}
+
+/// Why a probe cannot say something now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gap {
+    /// Samples are missing; they have been noted.
+    Missing,
+    /// It cannot be known, and why.
+    Unknown(String),
+    /// It is larger than could be tried.
+    Beyond {
+        /// It is more than this.
+        bound: Bytes,
+        /// Why no more could be tried.
+        reason: String,
+    },
+    /// Measuring failed, and how.
+    Failed(String),
+}
+
+impl Gap {
+    /// A reasoned unknown.
+    pub fn unknown<T>(reason: impl Into<String>) -> Result<T, Gap> {
+        Err(Gap::Unknown(reason.into()))
+    }
+
+    /// The finding that this is.
+    pub fn finding(self) -> Finding {
+        match self {
+            Gap::Missing => Finding::unknown("not measured"),
+            Gap::Unknown(reason) => Finding::unknown(reason),
+            Gap::Beyond { bound, reason } => {
+                let finding = Finding::unknown(format!("more than {bound}: {reason}")).unit("B");
+                Finding { low: Some(bound.0 as f64), ..finding }
+            }
+            Gap::Failed(reason) => Finding::failed(reason),
+        }
+    }
+}
+
+impl From<Failure> for Gap {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Failed { reason } => Gap::Failed(reason),
+            other => Gap::Unknown(other.to_string()),
+        }
+    }
+}
+
+type Answer = Result<Samples, Failure>;
+
+/// The samples so far. Shared by all probes of a run.
+pub struct Notebook {
+    facts: DeviceFacts,
+    effort: Effort,
+    seed: u64,
+    answers: HashMap<Experiment, (u32, Rc<Answer>)>,
+    missing: RefCell<Vec<Experiment>>,
+    cited: RefCell<Vec<u32>>,
+    memo: RefCell<HashMap<String, Memo>>,
+    clock: Cell<Option<Gigahertz>>,
+}
+
+#[derive(Clone)]
+struct Memo {
+    value: Rc<dyn Any>,
+    cited: Vec<u32>,
+}
+
+impl Notebook {
+    /// An empty one.
+    pub fn new(facts: DeviceFacts, effort: Effort, seed: u64) -> Self {
+        Notebook {
+            facts,
+            effort,
+            seed,
+            answers: HashMap::new(),
+            missing: RefCell::default(),
+            cited: RefCell::default(),
+            memo: RefCell::default(),
+            clock: Cell::new(None),
+        }
+    }
+
+    /// What the driver says of the device.
+    pub fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    /// How much is to be measured.
+    pub fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    /// A seed for an experiment, different for each `purpose` and each seed of the run.
+    pub fn seed(&self, purpose: u64) -> u64 {
+        self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose)
+    }
+
+    /// The SM clock, once it has been measured.
+    pub fn clock(&self) -> Option<Gigahertz> {
+        self.clock.get()
+    }
+
+    /// Sets the SM clock.
+    pub fn set_clock(&self, clock: Gigahertz) {
+        self.clock.set(Some(clock));
+    }
+
+    /// The samples of these experiments, in their order. What is missing is noted, all of it at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Gap::Missing`] if any is not there yet; otherwise the first failure.
+    pub fn read(&self, experiments: &[Experiment]) -> Result<Vec<Sheet>, Gap> {
+        let sheets = self.read_each(experiments)?;
+        sheets.into_iter().map(|sheet| sheet.map_err(Gap::from)).collect()
+    }
+
+    /// As [`Notebook::read`], with each experiment's own failure in its place.
+    ///
+    /// # Errors
+    ///
+    /// [`Gap::Missing`] if any is not there yet.
+    pub fn read_each(&self, experiments: &[Experiment]) -> Result<Vec<Result<Sheet, Failure>>, Gap> {
+        let mut missing = self.missing.borrow_mut();
+        let before = missing.len();
+        for experiment in experiments {
+            if !self.answers.contains_key(experiment) && !missing.contains(experiment) {
+                missing.push(experiment.clone());
+            }
+        }
+        if missing.len() > before || experiments.iter().any(|e| !self.answers.contains_key(e)) {
+            return Err(Gap::Missing);
+        }
+        let mut cited = self.cited.borrow_mut();
+        Ok(experiments
+            .iter()
+            .map(|experiment| {
+                let (number, answer) = &self.answers[experiment];
+                if !matches!(answer.as_ref(), Err(Failure::NotRecorded)) {
+                    cited.push(*number);
+                }
+                match answer.as_ref() {
+                    Ok(_) => Ok(Sheet { experiment: experiment.clone(), answer: Rc::clone(answer) }),
+                    Err(failure) => Err(failure.clone()),
+                }
+            })
+            .collect())
+    }
+
+    /// The number that an experiment has, once it has been asked.
+    pub fn number_of(&self, experiment: &Experiment) -> Option<u32> {
+        self.answers.get(experiment).map(|(number, _)| *number)
+    }
+
+    /// Adds what came back. Samples of which there are not as many as were asked for, as a recording of another's making may
+    /// hold, are a failure.
+    pub fn add(&mut self, number: u32, experiment: Experiment, answer: Answer) {
+        let answer = answer.and_then(|samples| match lacks(&samples, &experiment) {
+            Some(what) => Err(Failure::failed(what)),
+            None => Ok(samples),
+        });
+        self.answers.insert(experiment, (number, Rc::new(answer)));
+    }
+
+    /// The sheets of an imported series, by footprint and stride.
+    pub fn imported(&self, series: Series) -> Vec<Sheet> {
+        let mut found: Vec<(u32, Sheet)> = self
+            .answers
+            .iter()
+            .filter(|(experiment, (_, answer))| experiment.order == Order::Imported(series) && answer.is_ok())
+            .map(|(experiment, (number, answer))| {
+                (*number, Sheet { experiment: experiment.clone(), answer: Rc::clone(answer) })
+            })
+            .collect();
+        found.sort_by(|(a, left), (b, right)| {
+            let place = |e: &Experiment| (e.footprint, e.stride, e.repeat);
+            (place(&left.experiment), a).cmp(&(place(&right.experiment), b))
+        });
+        self.cited.borrow_mut().extend(found.iter().map(|(number, _)| *number));
+        found.into_iter().map(|(_, sheet)| sheet).collect()
+    }
+
+    /// The experiments noted as missing since the last call.
+    pub fn take_missing(&self) -> Vec<Experiment> {
+        std::mem::take(&mut self.missing.borrow_mut())
+    }
+
+    /// How many experiments it holds.
+    pub fn len(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// All that was answered, for whoever shows what findings rest on.
+    pub fn into_evidence(self) -> Evidence {
+        self.answers.into_iter().map(|(experiment, (number, answer))| (number, experiment, answer)).collect()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    /// One attribute: what `infer` says, with the numbers of the experiments that it read, or why it says nothing.
+    pub fn attribute(&self, infer: impl FnOnce() -> Result<Finding, Gap>) -> Option<Finding> {
+        let outer = std::mem::take(&mut *self.cited.borrow_mut());
+        let finding = infer().unwrap_or_else(Gap::finding);
+        let cited = std::mem::replace(&mut *self.cited.borrow_mut(), outer);
+        Some(finding.from_experiments(cited))
+    }
+
+    /// Something that several attributes need, inferred once it can be.
+    pub fn once<T: Clone + 'static>(&self, key: &str, infer: impl FnOnce() -> Result<T, Gap>) -> Result<T, Gap> {
+        if let Some(memo) = self.memo.borrow().get(key)
+            && let Some(value) = memo.value.downcast_ref::<Result<T, Gap>>()
+        {
+            self.cited.borrow_mut().extend(&memo.cited);
+            return value.clone();
+        }
+        let outer = std::mem::take(&mut *self.cited.borrow_mut());
+        let result = infer();
+        let cited = std::mem::replace(&mut *self.cited.borrow_mut(), outer);
+        self.cited.borrow_mut().extend(&cited);
+        if !matches!(result, Err(Gap::Missing)) {
+            self.memo.borrow_mut().insert(key.to_owned(), Memo { value: Rc::new(result.clone()), cited });
+        }
+        result
+    }
+}
+
+/// An experiment with its samples.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// What was done.
+    pub experiment: Experiment,
+    answer: Rc<Answer>,
+}
+
+impl Sheet {
+    /// What came back.
+    pub fn samples(&self) -> &Samples {
+        match self.answer.as_ref() {
+            Ok(samples) => samples,
+            Err(failure) => unreachable!("a sheet is made only of samples, not of {failure}"),
+        }
+    }
+
+    /// Per-load latencies, overhead included.
+    pub fn latencies(&self) -> &[u32] {
+        &self.samples().latencies
+    }
+}
+
+/// What is missing of what the experiment asks for, if anything is.
+fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
+    let (found, wanted, what) = match experiment.kernel {
+        Kernel::Clock => (samples.clocks.len().min(1), 1, "clock readings"),
+        Kernel::Lap | Kernel::Warp => (samples.laps.len(), 2 * experiment.rounds as usize, "times of laps"),
+        Kernel::Pattern if matches!(experiment.order, Order::Pattern(Pattern::Pairs { .. })) => {
+            (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
+        }
+        Kernel::Pattern => (samples.laps.len(), experiment.rounds as usize, "times of rounds"),
+        Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Disturb | Kernel::Imported => {
+            (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
+        }
+    };
+    (found != wanted).then(|| format!("the samples hold {found} {what}, not {wanted}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::experiment::LoadPath;
+
+    fn chase(repeat: u32) -> Experiment {
+        Experiment {
+            repeat,
+            timed_loads: 1,
+            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(1024), Bytes(32))
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_noted_once_and_then_read() {
+        let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
+        let wanted = [chase(0), chase(1), chase(0)];
+        assert_eq!(notebook.read(&wanted).unwrap_err(), Gap::Missing);
+        assert_eq!(notebook.take_missing(), [chase(0), chase(1)]);
+        notebook.add(7, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
+        notebook.add(8, chase(1), Err(Failure::failed("broken")));
+        notebook.add(9, chase(2), Ok(Samples::default()));
+        let short = Gap::Failed("the samples hold 0 latencies, not 1".into());
+        assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), short);
+        assert_eq!(notebook.read(&wanted).unwrap_err(), Gap::Failed("broken".into()));
+        let finding = notebook
+            .attribute(|| {
+                let sheets = notebook.read(&[chase(0)])?;
+                Ok(Finding::measured(sheets[0].latencies()[0], "read"))
+            })
+            .unwrap();
+        assert_eq!((finding.number(), finding.experiments), (Some(40.0), vec![7]));
+        assert!(notebook.take_missing().is_empty());
+    }
+
+    #[test]
+    fn what_is_inferred_once_still_cites_its_experiments() {
+        let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
+        notebook.add(3, chase(0), Ok(Samples::default()));
+        let infer = || notebook.once("x", || notebook.read(&[chase(0)]).map(|sheets| sheets.len()));
+        for _ in 0..2 {
+            let finding = notebook.attribute(|| infer().map(|n| Finding::measured(n, "count"))).unwrap();
+            assert_eq!(finding.experiments, [3]);
+        }
+    }
+}

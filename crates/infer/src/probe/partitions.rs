@@ -1,0 +1,336 @@
+//! Partitions of the L2: which SMs and which lines are on the same side, and what the other side costs.
+//!
+//! Every SM chases the same lines by dependent atomics, one SM at a time. An atomic is carried out where its line is at
+//! home, so that copies which an L2 keeps on the requester's side (Hopper does, for loads) cannot hide the distance; first
+//! touches by loads would show it once. The times of an SM, less the mean of each line and of the SM, say on which side of
+//! each line it is: SMs of one partition agree in all lines, those of different ones in none.
+//!
+//! Assumes that lines are spread over the partitions by address, and that no line's home moves. It would be refuted by SMs
+//! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
+
+use serde_json::json;
+
+use super::{Gap, Notebook, Sheet};
+use crate::analysis::robust;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
+use strata_model::topology::Finding;
+use strata_model::units::{Bytes, KIB, MIB};
+
+/// Lines that every SM visits: in one large page, so that translation costs nothing.
+const FOOTPRINT: Bytes = Bytes(2 * MIB);
+/// One line in every piece of this size: 256 lines, so that the odd slow one does not matter.
+const PIECE: Bytes = Bytes(8 * KIB);
+/// A line of an L2.
+const LINE: Bytes = Bytes(128);
+/// Laps of which the fastest counts: what delays a load only ever adds to it.
+const LAPS: u32 = 3;
+/// SMs whose times correlate by more than this are on one side; of `n` partitions those on different ones by -1/(n - 1).
+const SAME: f64 = 0.5;
+/// The lowest correlation on one side is above the highest across by at least this.
+const APART: f64 = 0.3;
+/// Times differ by line and SM if they do by this many times what they do from lap to lap.
+const STRUCTURED: f64 = 3.0;
+/// Within a partition, SMs are in groups of their own if the distance between groups is this many times that within.
+const GROUPED: f64 = 2.0;
+/// SMs of a partition at least: one alone agrees with itself.
+const FEWEST: usize = 2;
+/// Most groups that one partition is split into: none has more GPCs.
+const MOST_GROUPS: usize = 8;
+
+/// What is known of the partitions.
+#[derive(Clone, Debug)]
+pub struct Partitions {
+    /// Number of each SM's partition, in the order of SMs.
+    of_sm: Vec<usize>,
+    /// Group of each SM within its partition.
+    group: Vec<usize>,
+    /// Groups of each partition.
+    groups: Vec<usize>,
+    count: usize,
+    near: (f64, f64, f64),
+    far: Option<(f64, f64, f64)>,
+    /// Lowest correlation within a partition and highest across.
+    correlations: Option<(f64, f64)>,
+}
+
+fn chases(notebook: &Notebook) -> Vec<Experiment> {
+    let sms = notebook.facts().multiprocessors.max(1);
+    let chase = Experiment {
+        order: Order::Scattered { granule: LINE },
+        seed: notebook.seed(30),
+        alone: true,
+        ..Experiment::chase(Kernel::PerLoad, LoadPath::Atomic, FOOTPRINT, PIECE)
+    };
+    let timed_loads = LAPS * chase.lap() as u32;
+    (0..sms).map(|sm| Experiment { timed_loads, sm: Some(sm), ..chase.clone() }).collect()
+}
+
+/// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
+fn typical(sheet: &Sheet) -> (Vec<f64>, f64) {
+    let lap = sheet.experiment.lap() as usize;
+    let laps: Vec<&[u32]> = sheet.latencies().chunks_exact(lap).collect();
+    let of_line = |line: usize| laps.iter().map(|l| f64::from(l[line])).collect::<Vec<f64>>();
+    let fastest: Vec<f64> = (0..lap).map(|line| of_line(line).into_iter().fold(f64::MAX, f64::min)).collect();
+    let noise = (0..lap).map(|line| robust::median_absolute_deviation(&of_line(line)).unwrap_or_default());
+    let noise = noise.sum::<f64>() / lap.max(1) as f64;
+    (fastest, noise)
+}
+
+/// Takes the mean of each line and of each SM off.
+fn centred(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let lines = rows.first().map_or(0, Vec::len);
+    let of_line: Vec<f64> =
+        (0..lines).map(|l| rows.iter().map(|row| row[l]).sum::<f64>() / rows.len() as f64).collect();
+    rows.iter()
+        .map(|row| {
+            let row: Vec<f64> = row.iter().zip(&of_line).map(|(x, mean)| x - mean).collect();
+            let mean = robust::mean(&row);
+            row.into_iter().map(|x| x - mean).collect()
+        })
+        .collect()
+}
+
+fn rms(row: &[f64]) -> f64 {
+    (row.iter().map(|x| x * x).sum::<f64>() / row.len().max(1) as f64).sqrt()
+}
+
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let norm = rms(a) * rms(b) * a.len() as f64;
+    if norm == 0.0 { 0.0 } else { a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() / norm }
+}
+
+/// Numbers of the connected parts of `count` nodes, in the order of their first members.
+fn parts(count: usize, joined: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut of: Vec<Option<usize>> = vec![None; count];
+    let mut next = 0;
+    for start in 0..count {
+        if of[start].is_some() {
+            continue;
+        }
+        let mut reached = vec![start];
+        of[start] = Some(next);
+        while let Some(node) = reached.pop() {
+            for (other, part) in of.iter_mut().enumerate().filter(|(_, part)| part.is_none()) {
+                if joined(node, other) {
+                    *part = Some(next);
+                    reached.push(other);
+                }
+            }
+        }
+        next += 1;
+    }
+    of.into_iter().flatten().collect()
+}
+
+/// Groups of rows that are alike: cut where joining the nearest comes to a distance that stands out.
+fn groups(rows: &[Vec<f64>]) -> Vec<usize> {
+    let rows = centred(rows);
+    let count = rows.len();
+    let distance = |a: usize, b: usize| {
+        let difference: Vec<f64> = rows[a].iter().zip(&rows[b]).map(|(x, y)| x - y).collect();
+        rms(&difference)
+    };
+    // Distances at which parts are joined, from a minimum spanning tree grown row by row.
+    let mut nearest: Vec<f64> = (0..count).map(|i| distance(0, i)).collect();
+    let mut inside = vec![false; count];
+    let mut joins = Vec::new();
+    let mut newest = 0;
+    for _ in 1..count {
+        inside[newest] = true;
+        for i in (0..count).filter(|&i| !inside[i]) {
+            nearest[i] = nearest[i].min(distance(newest, i));
+        }
+        let Some(next) = (0..count).filter(|&i| !inside[i]).min_by(|&a, &b| nearest[a].total_cmp(&nearest[b])) else {
+            break;
+        };
+        joins.push(nearest[next]);
+        newest = next;
+    }
+    joins.sort_by(f64::total_cmp);
+    // The widest gap among the last joins; a cycle is the least that counts.
+    let cut = (joins.len().saturating_sub(MOST_GROUPS - 1)..joins.len())
+        .filter(|&i| i > 0)
+        .map(|i| (joins[i] / joins[i - 1].max(1.0), joins[i]))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match cut {
+        Some((ratio, at)) if ratio >= GROUPED => parts(count, |a, b| distance(a, b) < at),
+        _ => vec![0; count],
+    }
+}
+
+fn spread(values: &[f64]) -> (f64, f64, f64) {
+    let at = |q| robust::quantile(values, q).unwrap_or_default();
+    (at(0.5), at(0.05), at(0.95))
+}
+
+/// The partitions.
+///
+/// # Errors
+///
+/// An unknown, if SMs differ by line and do not fall into groups.
+pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
+    notebook.once("partitions", || {
+        let sheets = notebook.read(&chases(notebook))?;
+        let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = sheets.iter().map(typical).unzip();
+        let centred = centred(&rows);
+        // By the median over all lines: a far line in every second or third is seen by it, a slow load now and then is not.
+        let differences: Vec<f64> = centred.iter().flatten().map(|x| x.abs()).collect();
+        let structure = robust::median(&differences).unwrap_or_default();
+        let all: Vec<f64> = rows.concat();
+        let sms = rows.len();
+        // A clock reading is good to a cycle.
+        if sms < 2 || structure <= STRUCTURED * robust::mean(&noise).max(1.0) {
+            let group = vec![0; sms];
+            return Ok(Partitions {
+                of_sm: group.clone(),
+                group,
+                groups: vec![1],
+                count: 1,
+                near: spread(&all),
+                far: None,
+                correlations: None,
+            });
+        }
+        let unclear = |why: String| Gap::unknown(format!("SMs differ in how long they take to which line, but {why}"));
+        if sms < 2 * FEWEST {
+            return unclear(format!("{sms} are too few to say whether they fall into partitions"));
+        }
+        let of_sm = parts(sms, |a, b| correlation(&centred[a], &centred[b]) > SAME);
+        let count = of_sm.iter().max().map_or(0, |m| m + 1);
+        let alone = (0..count).any(|part| of_sm.iter().filter(|&&p| p == part).count() < FEWEST);
+        let (mut within, mut across) = (1.0f64, -1.0f64);
+        for a in 0..sms {
+            for b in 0..a {
+                let r = correlation(&centred[a], &centred[b]);
+                if of_sm[a] == of_sm[b] { within = within.min(r) } else { across = across.max(r) }
+            }
+        }
+        if count < 2 || alone || within - across < APART {
+            return unclear(format!(
+                "do not fall into partitions of several (correlations from {within:.2} within groups to {across:.2} across)"
+            ));
+        }
+        // A line is at home in the partition whose SMs reach it soonest.
+        let lines = rows[0].len();
+        let mean_of = |part: usize, line: usize| {
+            let times: Vec<f64> = (0..sms).filter(|&sm| of_sm[sm] == part).map(|sm| rows[sm][line]).collect();
+            robust::mean(&times)
+        };
+        let homes: Vec<usize> = (0..lines)
+            .map(|line| {
+                let times: Vec<f64> = (0..count).map(|part| mean_of(part, line)).collect();
+                (0..count).min_by(|&a, &b| times[a].total_cmp(&times[b])).unwrap_or(0)
+            })
+            .collect();
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for (sm, row) in rows.iter().enumerate() {
+            for (line, &time) in row.iter().enumerate() {
+                if homes[line] == of_sm[sm] { near.push(time) } else { far.push(time) }
+            }
+        }
+        let (near, far) = (spread(&near), spread(&far));
+        if near.2 >= far.1 {
+            return unclear(format!(
+                "near and far lines overlap ({:.0} to {:.0} and {:.0} to {:.0} cycles): SMs at different distances from the same \
+                 cache would show the same",
+                near.1, near.2, far.1, far.2
+            ));
+        }
+        let mut group = vec![0; sms];
+        let mut group_counts = Vec::new();
+        for part in 0..count {
+            let members: Vec<usize> = (0..sms).filter(|&sm| of_sm[sm] == part).collect();
+            let own: Vec<Vec<f64>> = members.iter().map(|&sm| rows[sm].clone()).collect();
+            let found = groups(&own);
+            group_counts.push(found.iter().max().map_or(1, |m| m + 1));
+            for (&sm, number) in members.iter().zip(found) {
+                group[sm] = number;
+            }
+        }
+        Ok(Partitions {
+            of_sm,
+            group,
+            groups: group_counts,
+            count,
+            near,
+            far: Some(far),
+            correlations: Some((within, across)),
+        })
+    })
+}
+
+const METHOD: &str = "dependent atomics by every SM, one at a time, on the same 256 lines";
+
+impl Partitions {
+    /// As the finding `partitions`.
+    pub fn count(&self) -> Finding {
+        let finding = Finding::measured(self.count, METHOD).range(self.count as f64, self.count as f64);
+        match self.correlations {
+            None => finding.note("all SMs take the same time to the same line"),
+            Some((within, across)) => {
+                let sizes: Vec<String> =
+                    (0..self.count).map(|part| self.of_sm.iter().filter(|&&p| p == part).count().to_string()).collect();
+                finding.note(format!(
+                    "of {} SMs; correlation of their times at least {within:.2} within and at most {across:.2} across",
+                    sizes.join(" and ")
+                ))
+            }
+        }
+    }
+
+    /// As the finding `near_latency`.
+    pub fn near(&self) -> Finding {
+        cycles(self.near)
+    }
+
+    /// As the finding `far_latency`.
+    ///
+    /// # Errors
+    ///
+    /// An unknown where there is one partition.
+    pub fn far(&self) -> Result<Finding, Gap> {
+        self.far.map(cycles).ok_or_else(|| Gap::Unknown("all SMs take the same time to the same line".into()))
+    }
+
+    /// As the finding `sm_map`.
+    pub fn map(&self) -> Finding {
+        let rows: Vec<serde_json::Value> = (0..self.of_sm.len())
+            .map(|sm| json!({ "sm": sm, "partition": self.of_sm[sm], "group": self.group[sm] }))
+            .collect();
+        let groups: Vec<String> = self.groups.iter().map(usize::to_string).collect();
+        Finding::measured(rows, METHOD).note(format!(
+            "SMs in ascending `%smid`; {} groups of SMs at like distances from the lines within the partitions; which GPC or \
+             TPC an SM belongs to does not show in latencies alone",
+            groups.join(" and ")
+        ))
+    }
+}
+
+fn cycles((median, low, high): (f64, f64, f64)) -> Finding {
+    Finding::measured(median.round(), METHOD)
+        .unit("cycles")
+        .range(low.round(), high.round())
+        .note("of an atomic, timing included; 5 % of the lines and SMs take less than the interval, 5 % more")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_stand_out_or_are_one() {
+        let row = |offset: f64, wobble: f64| {
+            (0..64).map(|l| if l % 2 == 0 { offset } else { 0.0 } + wobble * f64::from(l % 3)).collect()
+        };
+        let rows: Vec<Vec<f64>> = vec![row(0.0, 0.1), row(0.2, 0.2), row(40.0, 0.1), row(40.3, 0.0), row(0.1, 0.1)];
+        assert_eq!(groups(&rows), [0, 0, 1, 1, 0]);
+        let alike: Vec<Vec<f64>> = (0..6).map(|i| row(f64::from(i) * 0.3, 0.1)).collect();
+        assert_eq!(groups(&alike), [0; 6]);
+    }
+
+    #[test]
+    fn parts_are_numbered_by_their_first_members() {
+        assert_eq!(parts(5, |a, b| a % 2 == b % 2), [0, 1, 0, 1, 0]);
+        assert_eq!(parts(0, |_, _| true), Vec::<usize>::new());
+    }
+}

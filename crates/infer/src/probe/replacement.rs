@@ -1,0 +1,242 @@
+//! Who gives way in a set that is full.
+//!
+//! Lines of one set are visited in random orders, from an empty cache, and policies are rejected by the first visit that they
+//! do not explain ([`crate::analysis::replacement`]; Mei et al., section 4.2, tell policies by whether misses repeat with the
+//! lap). Where the same order gives different misses, sets are filled, overfilled and looked through, and the line that has
+//! gone is counted by the place in which it came. Where that is always the same, nothing is drawn: loads are slow at random,
+//! and each visit is decided by a vote of repetitions.
+//!
+//! Assumes that the cache is empty, or refilled by the visits before, when a kernel starts: visits that find a line where
+//! none can be are said instead of a policy.
+
+use std::collections::BTreeSet;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+
+use super::capacity::{Capacity, Search};
+use super::structure::{Structure, structure};
+use super::{Gap, Notebook, Sheet};
+use crate::analysis::overflow::Index;
+use crate::analysis::replacement::Deterministic;
+use strata_model::experiment::{Experiment, Kernel, Order, Walk};
+use strata_model::order;
+use strata_model::topology::Finding;
+
+/// Random orders in which the lines of one set are visited.
+const TRAILS: u64 = 8;
+/// Most visits of one order.
+const MOST_VISITS: usize = 1024;
+/// Victims counted where chance decides: a probability of a half is then known to 0.011 at 95 % (1.96 · √(0.25 / 8000)).
+const VICTIMS: usize = 8000;
+/// Launches in which they are counted.
+const MOST_LAUNCHES: usize = 400;
+/// Standard deviations by which χ² must exceed its mean before victims count as weighted rather than uniform.
+const WEIGHTED: f64 = 4.0;
+/// Share of the victims in one place from which on nothing is drawn: the rest are loads that were slow by chance.
+const ALWAYS: f64 = 0.9;
+/// Repetitions that vote on each visit, an odd number: with one load in a hundred slow, three votes in ten million are wrong.
+const VOTERS: u32 = 7;
+
+fn listed(search: &Search, structure: &Structure, offsets: Vec<u64>, repeat: u32) -> Experiment {
+    let element = search.path.element();
+    Experiment {
+        timed_loads: offsets.len() as u32,
+        order: Order::Listed { offsets },
+        warm_laps: 0,
+        walk: Walk::Straight,
+        carveout: Some(search.carveout),
+        repeat,
+        ..Experiment::chase(Kernel::PerLoad, search.path, structure.footprint, element)
+    }
+}
+
+/// As the finding `replacement`.
+///
+/// # Errors
+///
+/// An unknown, if no candidate explains what the set does, or several do.
+pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) -> Result<Finding, Gap> {
+    let structure = structure(notebook, search, capacity)?;
+    let element = search.path.element();
+    let lines = &structure.sets.members[0];
+    let ways = lines.len() - 1;
+    // A second visit to another sector of a line would be a miss of its own.
+    let elements = (search.sector / element) as usize;
+    if elements < 2 {
+        return Gap::unknown("a sector holds one element, so that no line can be visited twice in a chain");
+    }
+    let visits_a_line = elements.min(MOST_VISITS / lines.len());
+    if visits_a_line < 2 {
+        return Gap::unknown(format!(
+            "a set of {ways} lines is too large to be visited at random, line by line, twice"
+        ));
+    }
+    let orders: Vec<Vec<usize>> = (0..TRAILS)
+        .map(|trail| {
+            let mut visits: Vec<usize> = (0..lines.len()).flat_map(|v| std::iter::repeat_n(v, visits_a_line)).collect();
+            visits.shuffle(&mut ChaCha8Rng::seed_from_u64(notebook.seed(trail)));
+            visits
+        })
+        .collect();
+    let repeated = |repeats: std::ops::Range<u32>| {
+        let wanted: Vec<Experiment> = orders
+            .iter()
+            .flat_map(|visits| {
+                let offsets = order::revisits(visits.iter().map(|&v| lines[v] as u64 * structure.line.0), element);
+                repeats.clone().map(move |repeat| (offsets.clone(), repeat))
+            })
+            .map(|(offsets, repeat)| listed(search, &structure, offsets, repeat))
+            .collect();
+        notebook.read(&wanted)
+    };
+    let sheets = repeated(0..2)?;
+    if sheets.iter().any(|s| s.samples().base != structure.base)
+        && !matches!(&structure.index, Some(Index::Bits(bits)) if in_a_row(bits))
+    {
+        return Gap::unknown(
+            "the visits began at another address than the footprints, so that their sets are not known",
+        );
+    }
+    let hits = |sheet: &Sheet| -> Vec<bool> {
+        sheet.latencies().iter().map(|&latency| !capacity.levels.is_miss(latency)).collect()
+    };
+    let seen: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
+    for (pair, visits) in seen.chunks(2).zip(&orders) {
+        let mut new = BTreeSet::new();
+        if pair.iter().any(|hits| visits.iter().zip(hits).any(|(v, hit)| new.insert(v) && *hit)) {
+            return Gap::unknown("lines are there before they are loaded: the cache is not empty when a kernel starts");
+        }
+    }
+    let mut decided: Vec<Vec<bool>> = seen.iter().step_by(2).cloned().collect();
+    let mut how = "random orders of visit to the lines of one set, from empty".to_owned();
+    if seen.chunks(2).any(|pair| pair[0] != pair[1]) {
+        if ways == 1 {
+            return Gap::unknown("the same visits give different misses, but of one way there is nothing to draw");
+        }
+        match victims(notebook, search, capacity, &structure)? {
+            Victims::Drawn(finding) => return Ok(*finding),
+            Victims::Always(share) => {
+                let sheets = repeated(0..VOTERS)?;
+                let votes: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
+                decided = votes.chunks(VOTERS as usize).map(vote).collect();
+                how = format!(
+                    "{how}; as single loads are slow at random (the same line gives way in {:.1} % of overfilled sets), \
+                     {VOTERS} repetitions vote on each visit",
+                    100.0 * share
+                );
+            }
+        }
+    }
+    let explains = |policy: &Deterministic| {
+        policy.fits(ways) && orders.iter().zip(&decided).all(|(visits, hits)| policy.hits(ways, visits) == *hits)
+    };
+    let left: Vec<Deterministic> = Deterministic::ALL.into_iter().filter(explains).collect();
+    let visits: usize = orders.iter().map(Vec::len).sum();
+    match left.as_slice() {
+        [policy] => Ok(Finding::measured(policy.name(), how)
+            .note(format!("the only candidate that explains each of {visits} visits; {}", rejected(ways, &left)))),
+        [] => Gap::unknown(format!(
+            "the same visits give the same misses, but no candidate explains {visits} visits to a set of {ways} lines ({})",
+            rejected(ways, &left)
+        )),
+        several => {
+            let names: Vec<&str> = several.iter().map(|p| p.name()).collect();
+            Gap::unknown(format!("{} explain {visits} visits to a set of {ways} alike", names.join(" and ")))
+        }
+    }
+}
+
+/// Of each visit what most repetitions say.
+fn vote(repetitions: &[Vec<bool>]) -> Vec<bool> {
+    let visits = repetitions.first().map_or(0, Vec::len);
+    (0..visits).map(|v| repetitions.iter().filter(|hits| hits[v]).count() * 2 > repetitions.len()).collect()
+}
+
+/// The candidates that are not left, and those that there cannot be.
+fn rejected(ways: usize, left: &[Deterministic]) -> String {
+    let names = |fit: bool| {
+        let all = Deterministic::ALL.iter().filter(|p| !left.contains(p) && p.fits(ways) == fit);
+        all.map(|p| p.name()).collect::<Vec<_>>().join(", ")
+    };
+    let untried = names(false);
+    let cannot = if untried.is_empty() { String::new() } else { format!("; {untried}: not of {ways} ways") };
+    format!("rejected: {}{cannot}", names(true))
+}
+
+/// Whether a base that is displaced by whole lines leaves lines of one set in one set.
+fn in_a_row(bits: &[u32]) -> bool {
+    bits.windows(2).all(|pair| pair[1] == pair[0] + 1)
+}
+
+/// Who gives way.
+enum Victims {
+    /// Different lines, as this finding says.
+    Drawn(Box<Finding>),
+    /// The same line in this share of the cases.
+    Always(f64),
+}
+
+/// Where chance seems to decide: fill a set, bring one line more, and look for the one that has gone.
+fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure: &Structure) -> Result<Victims, Gap> {
+    let ways = structure.sets.members[0].len() - 1;
+    if structure.sets.ways().iter().any(|&w| w != ways) {
+        return Ok(Victims::Drawn(Box::new(
+            Finding::measured("random", "the same visits to one set, repeated, give different misses")
+                .note("sets differ in ways, so that victims are not counted by place"),
+        )));
+    }
+    let element = search.path.element();
+    let each = 2 * ways + 1;
+    let sets = structure.sets.members.len().min(MOST_VISITS / each).max(1);
+    // All sets are filled, then overfilled, then looked through: in each the same happens as if it were alone.
+    let mut offsets = Vec::new();
+    for phase in [0..ways, ways..ways + 1, 0..ways] {
+        let second = u64::from(offsets.len() > sets * ways) * element.0;
+        for lines in &structure.sets.members[..sets] {
+            offsets.extend(phase.clone().map(|v| lines[v] as u64 * structure.line.0 + second));
+        }
+    }
+    let launches = VICTIMS.div_ceil(sets).min(MOST_LAUNCHES);
+    let wanted: Vec<Experiment> = (0..launches).map(|n| listed(search, structure, offsets.clone(), n as u32)).collect();
+    let mut gone = vec![0usize; ways];
+    let mut stayed = 0;
+    for sheet in notebook.read(&wanted)? {
+        let looks = &sheet.latencies()[sets * (ways + 1)..];
+        for look in looks.chunks_exact(ways) {
+            match look.iter().position(|&latency| capacity.levels.is_miss(latency)) {
+                Some(place) => gone[place] += 1,
+                None => stayed += 1,
+            }
+        }
+    }
+    let counted: usize = gone.iter().sum();
+    if stayed * 10 > counted {
+        return Gap::unknown(format!(
+            "victims are drawn, but in {stayed} of {} cases none of the {ways} lines had gone",
+            stayed + counted
+        ));
+    }
+    let share = |n: usize| n as f64 / counted as f64;
+    let most = share(gone.iter().copied().max().unwrap_or(0));
+    if most >= ALWAYS {
+        return Ok(Victims::Always(most));
+    }
+    let expected = 1.0 / ways as f64;
+    let square: f64 = gone.iter().map(|&n| (share(n) - expected).powi(2) / expected).sum::<f64>() * counted as f64;
+    let freedom = (ways - 1) as f64;
+    let method =
+        format!("{counted} sets filled and overfilled: place, in the order of filling, of the line that had gone");
+    let uniform = square <= freedom + WEIGHTED * (2.0 * freedom).sqrt();
+    let error = 1.96 * (0.25 / counted as f64).sqrt();
+    Ok(Victims::Drawn(Box::new(if uniform {
+        Finding::measured("random", method)
+            .note(format!("every place alike (χ² {square:.1} of {freedom} degrees of freedom)"))
+    } else {
+        let odds: Vec<f64> = gone.iter().map(|&n| (share(n) * 1e4).round() / 1e4).collect();
+        Finding::measured(json!({ "policy": "weighted", "probabilities": odds }), method)
+            .note(format!("each to ±{error:.3} at 95 %; χ² of equal ones {square:.0} of {freedom} degrees of freedom"))
+    })))
+}

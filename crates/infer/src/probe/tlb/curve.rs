@@ -1,0 +1,262 @@
+//! The curve of what translating takes over footprints: visits to pages, and where their cost steps up.
+//!
+//! One line a page is visited, and two of its elements in a row: the first load needs the page's translation, the second
+//! finds it done and the line where the first found it, so that their difference is what translating took ([`Order::Pages`]).
+//! The L2, with its near and far halves and its physical addresses, is so out of the picture, and no page need be mapped
+//! twice. Lines are few enough to stay in the L2, at changing offsets, loaded by `.cg` so that no L1 answers (Mei et al.,
+//! section 4.2, who visit pages at one stride and let the data cache overflow as well). Whether they do stay is checked at every
+//! step: a second line of each page finds the translation done, so what its visit takes longer is not translation.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::plateau::{self, Point};
+use crate::analysis::robust;
+use crate::probe::levels::HitMiss;
+use crate::probe::{Gap, Notebook, Sheet};
+use strata_model::experiment::{Experiment, Kernel, LARGE_PAGE, LoadPath, Order, Walk};
+use strata_model::units::{Bytes, KIB};
+
+/// Distance of the pages visited where large pages, at which levels are looked for first, turn out to be more than one entry: the smallest page of GPUs since Pascal but for 4 KiB.
+const SMALL_PAGE: Bytes = Bytes(64 * KIB);
+/// Visited lines are so far apart: the largest line of an L2 known.
+const LINE: Bytes = Bytes(128);
+/// Laps of which the median counts, so that a slow load now and then, of the two of a visit, is neither miss nor hit.
+const LAPS: u32 = 5;
+/// The same of walks longer than this, which take long and average over many pages.
+pub(super) const FEW_LAPS: (u64, u32) = (512, 2);
+/// Of walks longer than this one lap is enough: only their means are used.
+const ONE_LAP: u64 = 4096;
+/// Pages of which two laps fit the window of a chase by `.cg`.
+const ONE_WINDOW: u64 = 2048;
+/// Most pages of one walk: their lines, of 128 B, must stay in the L2 with room to spare.
+const MOST_PAGES: u64 = 1 << 16;
+/// Part of the free memory that may be walked.
+const FREE_SHARE: (u64, u64) = (7, 8);
+/// A visit that differs from what is usual of its page by more cycles than this was disturbed: more than a miss of a first
+/// level costs. Where more than that share of the visits to few pages were, medians of a few laps are not to be relied on.
+const DISTURBED: (f64, f64) = (100.0, 0.05);
+/// Footprints, from the smallest on, by which that is told.
+const CALM: usize = 4;
+/// Of what visits take longer beyond a step, the share at least that a second line of the page must not: translation.
+const TRANSLATION: f64 = 0.5;
+/// Share of a level's pages that must miss before an overflow is believed in where single misses cannot be told: visits to
+/// a few pages differ in the mean by as much as a tenth of a miss.
+pub(super) const BELIEVED: f64 = 0.5;
+/// Share that misses of one and a half times as many pages as fit: twice as far from none as from all.
+const SMALLER_PAGES: f64 = 0.33;
+/// Share of loads that miss whatever the page: more is no chance.
+const CHANCE: f64 = 0.02;
+/// Standard deviations of a count that are no chance.
+const SIGNIFICANT: f64 = 4.0;
+
+pub(super) fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: bool) -> Experiment {
+    walk_lines(notebook, distance, pages, 1, shuffled)
+}
+
+fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuffled: bool) -> Experiment {
+    let laps = match pages {
+        n if n > ONE_LAP => 1,
+        n if n > FEW_LAPS.0 => FEW_LAPS.1,
+        _ => LAPS,
+    };
+    let order = Order::Pages { granule: LINE, lines, shuffled };
+    let chase =
+        Experiment { order, ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, distance * pages, distance) };
+    let lap = chase.lap() as u32;
+    Experiment {
+        warm_laps: 2,
+        timed_loads: laps * lap,
+        // Writing out the window of a long walk touches a page or two of thousands.
+        walk: if pages > ONE_WINDOW { Walk::Straight } else { Walk::Resident },
+        alone: true,
+        sm: Some(0),
+        seed: notebook.seed(20),
+        ..chase
+    }
+}
+
+/// Of each visit to a page, lap by lap, what the first load took longer than the second.
+fn extras(sheet: &Sheet) -> Vec<Vec<f64>> {
+    let lap = sheet.experiment.lap() as usize;
+    let visits = |lap: &[u32]| lap.chunks_exact(2).map(|pair| f64::from(pair[0]) - f64::from(pair[1])).collect();
+    sheet.latencies().chunks_exact(lap).map(visits).collect()
+}
+
+/// The median over laps of what each page's translation took.
+fn typical(sheet: &Sheet) -> Vec<f64> {
+    let laps = extras(sheet);
+    let pages = laps.first().map_or(0, Vec::len);
+    let mut of_page = Vec::with_capacity(laps.len());
+    (0..pages)
+        .map(|page| {
+            of_page.clear();
+            of_page.extend(laps.iter().map(|lap| lap[page]));
+            of_page.sort_unstable_by(f64::total_cmp);
+            // Of an even number the lower: a spike must not count by half.
+            of_page[(of_page.len() - 1) / 2]
+        })
+        .collect()
+}
+
+/// As whole cycles that cannot be negative, for the clustering of latencies.
+fn as_latencies(extras: &[f64]) -> Vec<u32> {
+    extras.iter().map(|&x| (x + ZERO).max(0.0).round() as u32).collect()
+}
+
+/// What stands for no extra cycles in [`as_latencies`]: second loads may take a little longer than first ones.
+const ZERO: f64 = 64.0;
+
+pub(super) fn point(sheet: &Sheet) -> Point {
+    let typical = typical(sheet);
+    let mean = robust::mean(&typical);
+    let variance = typical.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / typical.len().max(1) as f64;
+    // A difference of two clock readings is known to a cycle at best.
+    let error = variance.sqrt().max(1.0) / (typical.len().max(1) as f64).sqrt();
+    Point { at: sheet.experiment.footprint.0, mean, error }
+}
+
+/// One level as the curve over footprints shows it.
+#[derive(Clone, Debug)]
+pub(super) struct Rise {
+    /// Distance of the pages walked.
+    pub(super) distance: Bytes,
+    /// Footprints of the last point below and the first above.
+    pub(super) flat: u64,
+    pub(super) grown: u64,
+    pub(super) below: f64,
+    pub(super) above: Option<f64>,
+    pub(super) error: f64,
+    /// Where single misses can be told.
+    pub(super) classes: Option<HitMiss>,
+}
+
+/// The curve over footprints.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    pub(super) rises: Vec<Rise>,
+    /// Largest footprint of which the lines stay in the L2, and whether larger ones were walked.
+    pub(super) reached: Bytes,
+    pub(super) leaves_l2: bool,
+}
+
+/// The steps of the curve over footprints.
+pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
+    notebook.once("tlb curve", || {
+        let large = curve_by(notebook, LARGE_PAGE)?;
+        let Some(first) = large.rises.first() else { return Ok(large) };
+        // Half as far apart, three quarters of the reach fit, unless an entry maps less than a large page.
+        let half = LARGE_PAGE / 2;
+        let pages = (first.flat * 3 / 4 / half.0).max(1);
+        let sheets = notebook.read(&[walk(notebook, half, pages, true)])?;
+        if first.share(&sheets[0]) > SMALLER_PAGES { curve_by(notebook, SMALL_PAGE) } else { Ok(large) }
+    })
+}
+
+/// Largest footprint walked.
+pub(super) fn limit(notebook: &Notebook) -> Bytes {
+    Bytes(notebook.facts().free_memory / FREE_SHARE.1 * FREE_SHARE.0)
+}
+
+fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
+    let most = (limit(notebook) / distance).min(MOST_PAGES);
+    if most < 4 {
+        return Gap::unknown(format!("{} are too little memory to walk page by page", limit(notebook)));
+    }
+    // The largest first, so that one allocation serves all.
+    let mut counts: Vec<u64> = vec![most];
+    let mut power = 4;
+    while power < most {
+        counts.extend([power, power + power / 2].into_iter().filter(|&n| n < most));
+        power *= 2;
+    }
+    let chases: Vec<Experiment> = counts.iter().map(|&n| walk(notebook, distance, n, true)).collect();
+    let mut sheets = notebook.read(&chases)?;
+    sheets.sort_by_key(|s| s.experiment.footprint);
+    let disturbed = sheets.iter().take(CALM).map(disturbed).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    if disturbed.0 as f64 > DISTURBED.1 * disturbed.1 as f64 {
+        return Gap::unknown(format!(
+            "{} of {} visits to a few pages took over {:.0} cycles more or less than usual: loads are slow at random",
+            disturbed.0, disturbed.1, DISTURBED.0
+        ));
+    }
+    let points: Vec<Point> = sheets.iter().map(point).collect();
+    let mut steps = plateau::steps(&points);
+    // Whether it is translation that takes longer: where the step is complete, or as far as it goes.
+    let tops: Vec<usize> = steps.iter().map(|s| s.settled.unwrap_or(points.len() - 1)).collect();
+    let controls: Vec<Experiment> =
+        tops.iter().map(|&top| walk_lines(notebook, distance, points[top].at / distance.0, 2, true)).collect();
+    let controls = notebook.read(&controls)?;
+    let is_translation = |i: usize| {
+        let extra = points[tops[i]].mean - steps[i].below;
+        of_first_line(&controls[i]) - steps[i].below >= TRANSLATION * extra
+    };
+    let kept = (0..steps.len()).find(|&i| !is_translation(i)).unwrap_or(steps.len());
+    let leaves_l2 = kept < steps.len();
+    let last = if leaves_l2 { steps[kept].flat } else { points.len() - 1 };
+    steps.truncate(kept);
+    let rises = steps
+        .into_iter()
+        .map(|step| {
+            let reference = as_latencies(&typical(&sheets[step.flat]));
+            let larger: Vec<Vec<u32>> = sheets[step.grown..=last].iter().map(|s| as_latencies(&typical(s))).collect();
+            let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
+            Rise {
+                distance,
+                flat: points[step.flat].at,
+                grown: points[step.grown].at,
+                below: step.below,
+                above: step.above.filter(|_| step.settled.is_some()),
+                error: points[step.flat].error.hypot(points[step.grown].error),
+                classes: HitMiss::learn(&reference, &larger).ok(),
+            }
+        })
+        .collect();
+    Ok(Curve { rises, reached: Bytes(points[last].at), leaves_l2 })
+}
+
+/// Visits that took much more or less than usual of their pages, and all.
+fn disturbed(sheet: &Sheet) -> (usize, usize) {
+    let usual = typical(sheet);
+    let laps = extras(sheet);
+    let odd = |lap: &Vec<f64>| lap.iter().zip(&usual).filter(|(x, usual)| (*x - *usual).abs() > DISTURBED.0).count();
+    (laps.iter().map(odd).sum(), laps.len() * usual.len())
+}
+
+/// Mean of what the first line of a page takes longer than the second, of two lines a page.
+fn of_first_line(sheet: &Sheet) -> f64 {
+    let lines: Vec<f64> = typical(sheet).chunks_exact(2).map(|page| page[0] - page[1]).collect();
+    robust::mean(&lines)
+}
+
+impl Rise {
+    /// Pages that miss this level, if single misses can be told: those that do in most laps.
+    pub(super) fn missed(&self, sheet: &Sheet) -> Option<BTreeSet<usize>> {
+        let classes = self.classes?;
+        let missed = as_latencies(&typical(sheet)).into_iter().enumerate().filter(|&(_, x)| classes.is_miss(x));
+        Some(missed.map(|(page, _)| page).collect())
+    }
+
+    /// Share of visits that miss this level.
+    pub(super) fn share(&self, sheet: &Sheet) -> f64 {
+        match (self.classes, self.above) {
+            (Some(classes), _) => {
+                let all: Vec<f64> = extras(sheet).concat();
+                classes.miss_share(&as_latencies(&all))
+            }
+            (None, Some(above)) => ((point(sheet).mean - self.below) / (above - self.below)).clamp(0.0, 1.0),
+            (None, None) => 0.0,
+        }
+    }
+
+    /// Whether the pages walked are more than fit.
+    pub(super) fn overflows(&self, sheet: &Sheet) -> bool {
+        match self.missed(sheet) {
+            Some(missed) => {
+                let visits = (sheet.latencies().len() / 2) as f64;
+                let chance = CHANCE * visits;
+                !missed.is_empty() || self.share(sheet) * visits > chance + SIGNIFICANT * chance.sqrt()
+            }
+            None => self.share(sheet) > BELIEVED,
+        }
+    }
+}

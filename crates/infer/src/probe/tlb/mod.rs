@@ -1,0 +1,284 @@
+//! Address translation: levels of TLBs, what they reach, how much one entry maps, what a miss costs.
+//!
+//! Footprints grow up to what the device has free (`curve`); where visits to pages become dearer, a level has overflowed. The
+//! page of a level's entries is the largest distance at which no more fits than at shorter ones; at that distance the reach is
+//! counted entry by entry.
+//!
+//! Fails where two levels overflow within a factor of one and a half, or where a level holds more than 8192 entries.
+
+mod curve;
+
+use super::{Gap, Notebook, structure};
+use crate::analysis::overflow::{Footprint, Sets};
+use crate::analysis::plateau::Point;
+use crate::analysis::robust;
+use curve::{BELIEVED, Curve, FEW_LAPS, Rise, curve, limit, point, walk};
+use strata_model::experiment::Experiment;
+use strata_model::topology::{Element, Finding};
+use strata_model::units::Bytes;
+
+/// Most entries of a level: four times those of the largest known (about 2048 on an H200).
+const MOST_ENTRIES: u64 = 8192;
+/// Share that misses of one page too many where all entries are one set.
+const SHARP: f64 = 0.85;
+/// At a distance of one and a half or two entries, one and a half or two times the footprint fits; less is chance.
+const FITS_MORE: f64 = 1.25;
+/// Levels that are looked for.
+const LEVELS: usize = 3;
+/// Pages that are no more than so many times the entries of the level before may all be held there.
+const HELD_BEFORE: f64 = 1.5;
+/// Longer walks watched for sets: so many entries beyond the reach.
+const MOST_STEPS: u64 = 160;
+/// Visits timed of all of these together, so that a recording stays small.
+const MOST_VISITS: u64 = 170_000;
+
+/// What is known of one level.
+#[derive(Clone, Debug)]
+struct Level {
+    rise: Rise,
+    /// Distance of the pages by which the reach was counted.
+    distance: Bytes,
+    /// Whether that is what an entry maps, or why that is not known.
+    page: Result<(), Gap>,
+    /// Pages at that distance that fit.
+    entries: u64,
+    /// Address of the first page.
+    base: u64,
+    /// Footprints of the walks from the reach on, in bytes, and the share of visits that miss.
+    curve: Vec<(u64, f64)>,
+    /// What a visit costs where every page misses, less one where none does, and how far off that may be.
+    every_miss: Option<(f64, f64)>,
+    /// Sets, or why they are not known.
+    sets: Result<Sets, Gap>,
+}
+
+/// For each of these distances, how many pages fit, and whether one more does not: more may not have been tried.
+fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u64, bool)>, Gap> {
+    let most = |distance: Bytes| (limit(notebook) / distance).min(2 * (rise.grown / rise.distance.0)).min(MOST_ENTRIES);
+    let mut brackets: Vec<(u64, u64)> = distances.iter().map(|&d| (1, most(d) + 1)).collect();
+    loop {
+        let open: Vec<usize> = (0..brackets.len()).filter(|&i| brackets[i].1 - brackets[i].0 > 1).collect();
+        if open.is_empty() {
+            let tried = |i: usize| brackets[i].1 <= most(distances[i]);
+            return Ok((0..brackets.len()).map(|i| (brackets[i].0, tried(i))).collect());
+        }
+        let middles: Vec<u64> = open.iter().map(|&i| brackets[i].0.midpoint(brackets[i].1)).collect();
+        let chases: Vec<Experiment> =
+            open.iter().zip(&middles).map(|(&i, &pages)| walk(notebook, distances[i], pages, false)).collect();
+        let sheets = notebook.read(&chases)?;
+        for ((&i, &at), sheet) in open.iter().zip(&middles).zip(&sheets) {
+            if rise.overflows(sheet) { brackets[i].1 = at } else { brackets[i].0 = at }
+        }
+    }
+}
+
+fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
+    notebook.once(&format!("tlb level {number}"), || {
+        let Curve { rises, reached, leaves_l2 } = curve(notebook)?;
+        let Some(rise) = rises.get(number).cloned() else {
+            let beyond = if leaves_l2 { "; of more pages not even one line each stays in the L2" } else { "" };
+            return Gap::unknown(match number {
+                0 => {
+                    format!("no visit to a page of up to {reached} takes longer than the next to the same line{beyond}")
+                }
+                _ => format!("up to {reached} translating takes no longer than a miss of the level before{beyond}"),
+            });
+        };
+        if rise.classes.is_none() && rise.above.is_none() {
+            return Gap::unknown(format!(
+                "translating takes longer from {} on, but up to {} no plateau is reached",
+                Bytes(rise.grown),
+                limit(notebook)
+            ));
+        }
+        let shortest = Bytes((rise.grown / MOST_ENTRIES).next_power_of_two()).max(rise.distance);
+        let longest = Bytes(rise.grown.min(limit(notebook).0 / 4));
+        let powers: Vec<Bytes> =
+            std::iter::successors(Some(shortest), |d| Some(*d * 2)).take_while(|&d| d <= longest).collect();
+        let distances: Vec<Bytes> = powers.iter().flat_map(|&d| [d, d + d / 2]).collect();
+        let counts = fits(notebook, &rise, &distances)?;
+        let reach = |i: usize| (distances[i] * counts[i].0).0 as f64;
+        // Where pages one and a half or two times as far apart fit over a longer stretch, some entries lie between them.
+        let page = (0..powers.len()).filter(|i| counts[2 * i].1).find(|i| {
+            let here = reach(2 * i);
+            reach(2 * i + 1) >= FITS_MORE * here || distances.len() > 2 * i + 2 && reach(2 * i + 2) >= FITS_MORE * here
+        });
+        let Some(index) = page else {
+            let why = if counts.iter().any(|c| !c.1) {
+                format!(
+                    "of pages {shortest} to {longest} apart as many fit as there is memory for, or more than were tried"
+                )
+            } else {
+                format!("pages {shortest} to {longest} apart fit over the same footprint, as if none were apart")
+            };
+            return Gap::unknown(why);
+        };
+        // So few pages that the level before may hold them all say nothing of this one.
+        let before = if number == 0 { 0 } else { level(notebook, number - 1)?.entries };
+        let further = counts.get(2 * index + 2).map_or(u64::MAX, |c| c.0);
+        let (index, page) = if number > 0 && further as f64 <= HELD_BEFORE * before as f64 {
+            let reason = "pages as far apart as its entries are so few that the level before may hold them all";
+            (0, Gap::unknown(reason))
+        } else {
+            (index, Ok(()))
+        };
+        let (distance, entries) = (powers[index], counts[2 * index].0);
+        let most = (limit(notebook) / distance)
+            .min(entries + MOST_STEPS)
+            .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
+        let chases: Vec<Experiment> = (entries..=most).map(|n| walk(notebook, distance, n, false)).collect();
+        let sheets = notebook.read(&chases)?;
+        let curve: Vec<(u64, f64)> = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
+        let beyond = sheets.iter().zip(&curve).skip(1);
+        let missing: Vec<Point> = beyond.filter(|(_, (_, share))| *share > SHARP).map(|(s, _)| point(s)).collect();
+        let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
+            .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
+        let footprints: Option<Vec<Footprint>> = sheets
+            .iter()
+            .map(|s| Some(Footprint { lines: s.experiment.lap() as usize / 2, missed: rise.missed(s)? }))
+            .collect();
+        let sets = match footprints {
+            Some(footprints) => Sets::reveal(&footprints)
+                .map_err(|unclear| Gap::Unknown(structure::why_unclear(&unclear, footprints[0].lines))),
+            None => Gap::unknown(
+                "a single miss costs less than visits differ by, so that it cannot be told which pages miss",
+            ),
+        };
+        Ok(Level { base: sheets[0].samples().base, rise, distance, page, entries, curve, every_miss, sets })
+    })
+}
+
+const METHOD: &str = "visits to one line a page, second load of a line taken off the first, by ld.global.cg";
+
+impl Level {
+    fn reach(&self) -> Finding {
+        let step = self.distance.0 as f64;
+        let reach = self.distance * self.entries;
+        // Where single misses cannot be told, so many may go unseen, unless one page more makes nearly all miss.
+        let sharp = self.curve.get(1).is_some_and(|c| c.1 > SHARP);
+        let unseen =
+            if self.rise.classes.is_some() || sharp { 0.0 } else { (BELIEVED * self.entries as f64).floor() * step };
+        // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says.
+        let highest =
+            if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
+        Finding::measured(reach.0, METHOD)
+            .unit("B")
+            .range(reach.0 as f64 - unseen, highest as f64)
+            .note(format!("{} pages {} apart fit, one more does not", self.entries, self.distance))
+    }
+
+    fn entries(&self) -> Result<Finding, Gap> {
+        self.page.clone()?;
+        let ways = self.sets.as_ref().ok().filter(|s| s.complete).map(|s| s.ways().iter().sum::<usize>());
+        Ok(match ways {
+            Some(sum) => Finding::measured(sum, METHOD).unit("entries").range(sum as f64, sum as f64),
+            None => Finding::measured(self.entries, METHOD)
+                .unit("entries")
+                .at_least(self.entries as f64)
+                .note("those that fit before the first gives way; sets that were not full may hold more"),
+        })
+    }
+
+    fn page(&self) -> Result<Finding, Gap> {
+        self.page.clone()?;
+        let page = self.distance.0;
+        Ok(Finding::measured(page, "largest distance of pages at which no longer stretch fits than at shorter ones")
+            .unit("B")
+            .range(page as f64, page as f64))
+    }
+
+    /// Largest footprint walked page by page.
+    fn largest(&self) -> Bytes {
+        Bytes(self.curve.last().map_or(0, |c| c.0))
+    }
+
+    fn penalty(&self) -> Finding {
+        let (penalty, error) = match (self.rise.classes, self.every_miss, self.rise.above) {
+            (Some(classes), _, _) => (classes.miss - classes.hit, classes.spread),
+            (None, Some((cost, error)), _) => (cost, 2.0 * error),
+            (None, None, Some(above)) => (above - self.rise.below, 2.0 * self.rise.error),
+            (None, None, None) => (0.0, f64::INFINITY),
+        };
+        let round = |x: f64| (x * 10.0).round() / 10.0;
+        Finding::measured(round(penalty), METHOD)
+            .unit("cycles")
+            .range(round(penalty - error), round(penalty + error))
+            .note("above a hit in this level, the data in the L2")
+    }
+
+    fn staircase(&self) -> Finding {
+        let rows: Vec<serde_json::Value> =
+            self.curve.iter().map(|&(size, share)| serde_json::json!([size, (share * 1e4).round() / 1e4])).collect();
+        Finding::measured(rows, "footprint in bytes, share of visits that miss; pages in ascending order")
+    }
+}
+
+fn lowest_bit(address: u64) -> u64 {
+    address & address.wrapping_neg()
+}
+
+/// Everything that is asked of one level, from 0.
+pub fn element(notebook: &Notebook, number: usize) -> Element {
+    let level = || level(notebook, number);
+    let sets = || {
+        let level = level()?;
+        level.page?;
+        level.sets
+    };
+    Element {
+        reach: notebook.attribute(|| Ok(level()?.reach())),
+        entries: notebook.attribute(|| level()?.entries()),
+        page_size: notebook.attribute(|| level()?.page()),
+        miss_penalty: notebook.attribute(|| Ok(level()?.penalty())),
+        staircase: notebook.attribute(|| Ok(level()?.staircase())),
+        sets: notebook.attribute(|| Ok(structure::sets_finding(&sets()?, level()?.largest(), METHOD))),
+        ways: notebook.attribute(|| Ok(structure::ways_finding(&sets()?, METHOD).unit("entries"))),
+        ..Element::default()
+    }
+}
+
+/// What other probes need of one level.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// Distance of the pages by which it was counted.
+    pub distance: Bytes,
+    /// Pages at that distance that fit.
+    pub entries: u64,
+    /// Whether the distance is what one entry maps.
+    pub page_known: bool,
+}
+
+impl Reach {
+    /// Bytes that it translates.
+    pub fn reach(&self) -> Bytes {
+        self.distance * self.entries
+    }
+}
+
+/// The levels, and how far was walked.
+#[derive(Clone, Debug)]
+pub struct Reaches {
+    /// From the first on, up to one that is not known.
+    pub levels: Vec<Reach>,
+    /// Most that may be walked.
+    pub limit: Bytes,
+    /// Up to where a further level would show.
+    pub reached: Bytes,
+}
+
+/// The levels.
+///
+/// # Errors
+///
+/// Why the first is not known, or a failure.
+pub fn reaches(notebook: &Notebook) -> Result<Reaches, Gap> {
+    let mut levels = Vec::new();
+    for number in 0..LEVELS {
+        match level(notebook, number) {
+            Ok(l) => levels.push(Reach { distance: l.distance, entries: l.entries, page_known: l.page.is_ok() }),
+            Err(Gap::Unknown(_)) if number > 0 => break,
+            Err(gap) => return Err(gap),
+        }
+    }
+    Ok(Reaches { levels, limit: limit(notebook), reached: curve(notebook)?.reached })
+}

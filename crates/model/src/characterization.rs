@@ -1,0 +1,294 @@
+//! What access patterns cost: parts, each with its figures, findings and sentences.
+//!
+//! As in [`crate::topology`], "unknown" is a result and carries its reason.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::DeviceFacts;
+use crate::topology::{Finding, RunInfo};
+
+/// Name and version of the JSON document.
+pub const SCHEMA: &str = "strata/characterization/1";
+
+/// The experiments that there are, in the order of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartName {
+    /// What a jump within a line costs, by path (Fuchs et al., section 3.4.1).
+    Locality,
+    /// What barriers cost (section 3.4.2).
+    Synchronization,
+    /// What lost coalescing costs (section 3.4.3).
+    Coalescing,
+    /// What register spilling costs (section 3.4.4).
+    Spilling,
+    /// Strides and padding in shared memory.
+    Banks,
+    /// One address for the warp against several.
+    Constant,
+    /// The read-only path against the L1.
+    ReadOnly,
+    /// A CUDA array against linear memory.
+    #[serde(rename = "texture_2d")]
+    Texture2d,
+    /// Counting by global and by shared atomics.
+    Histogram,
+    /// Arithmetic to a load.
+    Intensity,
+}
+
+impl PartName {
+    /// All of them, in the order of a report.
+    pub const ALL: [PartName; 10] = [
+        PartName::Locality,
+        PartName::Synchronization,
+        PartName::Coalescing,
+        PartName::Spilling,
+        PartName::Banks,
+        PartName::Constant,
+        PartName::ReadOnly,
+        PartName::Texture2d,
+        PartName::Histogram,
+        PartName::Intensity,
+    ];
+
+    /// The JSON key, also the name on the command line.
+    pub const fn key(self) -> &'static str {
+        match self {
+            PartName::Locality => "locality",
+            PartName::Synchronization => "synchronization",
+            PartName::Coalescing => "coalescing",
+            PartName::Spilling => "spilling",
+            PartName::Banks => "banks",
+            PartName::Constant => "constant",
+            PartName::ReadOnly => "read_only",
+            PartName::Texture2d => "texture_2d",
+            PartName::Histogram => "histogram",
+            PartName::Intensity => "intensity",
+        }
+    }
+
+    /// The heading in a report.
+    pub const fn title(self) -> &'static str {
+        match self {
+            PartName::Locality => "Locality",
+            PartName::Synchronization => "Synchronization",
+            PartName::Coalescing => "Coalescing",
+            PartName::Spilling => "Register spilling",
+            PartName::Banks => "Shared memory banks",
+            PartName::Constant => "Constant memory",
+            PartName::ReadOnly => "Read-only path",
+            PartName::Texture2d => "Textures of two dimensions",
+            PartName::Histogram => "Histogram",
+            PartName::Intensity => "Arithmetic intensity",
+        }
+    }
+}
+
+impl fmt::Display for PartName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.key())
+    }
+}
+
+impl FromStr for PartName {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        PartName::ALL.into_iter().find(|e| e.key() == s).ok_or_else(|| {
+            let known: Vec<_> = PartName::ALL.iter().map(|e| e.key()).collect();
+            format!("no part `{s}`; there are {}", known.join(", "))
+        })
+    }
+}
+
+/// What was asked for, besides device, effort and seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Suite {
+    /// Parts; all when empty.
+    pub parts: Vec<PartName>,
+    /// Thread counts of a block.
+    pub threads: Vec<u32>,
+    /// Distances from thread to thread, in bytes.
+    pub distances: Vec<u64>,
+    /// Jumps within a pair of loads, in bytes.
+    pub jumps: Vec<u64>,
+}
+
+impl Default for Suite {
+    /// As the papers have it: Fuchs et al., section 3.4.
+    fn default() -> Self {
+        let powers = |from: u32, to: u32| (from..=to).map(|power| 1u64 << power);
+        Suite {
+            parts: Vec::new(),
+            threads: powers(0, 10).map(|t| t as u32).collect(),
+            distances: powers(2, 10).collect(),
+            jumps: powers(0, 9).collect(),
+        }
+    }
+}
+
+impl Suite {
+    /// What makes it impossible to ask, if anything does. Counts, distances and jumps have to be ascending, without repetition.
+    pub fn defect(&self) -> Option<String> {
+        fn list<T: PartialOrd + fmt::Display>(
+            what: &str,
+            all: &[T],
+            allowed: impl Fn(&T) -> bool,
+            range: &str,
+        ) -> Option<String> {
+            if let Some(other) = all.iter().find(|x| !allowed(x)) {
+                return Some(format!("{what} {other}: allowed are {range}"));
+            }
+            (all.is_empty() || !all.is_sorted_by(|a, b| a < b))
+                .then(|| format!("{what}: at least one is needed, in ascending order, each once"))
+        }
+        list("threads", &self.threads, |t| (1..=MOST_THREADS).contains(t), "1 to 1024")
+            .or_else(|| {
+                let allowed = |d: &u64| (4..=MOST_DISTANCE).contains(d) && d.is_multiple_of(4);
+                list("distance", &self.distances, allowed, "multiples of 4 B from 4 to 4096")
+            })
+            .or_else(|| list("jump", &self.jumps, |j| (1..=MOST_JUMP).contains(j), "1 to 2048 B"))
+    }
+
+    /// With its lists ascending and without repetition.
+    pub fn sorted(mut self) -> Self {
+        fn sort<T: Ord>(all: &mut Vec<T>) {
+            all.sort_unstable();
+            all.dedup();
+        }
+        sort(&mut self.parts);
+        sort(&mut self.threads);
+        sort(&mut self.distances);
+        sort(&mut self.jumps);
+        self
+    }
+}
+
+/// Most threads of a block on any GPU.
+const MOST_THREADS: u32 = 1024;
+/// Largest distance from thread to thread: 32 times a line.
+const MOST_DISTANCE: u64 = 4096;
+/// Largest jump within a pair of loads: pairs are further apart than it.
+const MOST_JUMP: u64 = 2048;
+
+/// An axis of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Axis {
+    /// What it shows.
+    pub label: String,
+    /// Unit of its numbers: `B`, `cycles`, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Its numbers are powers of two, or nearly so: each takes an equal step.
+    pub doubling: bool,
+    /// Its numbers are places in this list; empty where they are numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+}
+
+/// A point of a figure: a measured value with its interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// Place on the x axis.
+    pub x: f64,
+    /// Median.
+    pub value: f64,
+    /// Least observed.
+    pub low: f64,
+    /// Greatest observed.
+    pub high: f64,
+    /// Numbers of the experiments that it rests on.
+    pub experiments: Vec<u32>,
+}
+
+/// A line of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Line {
+    /// Its name.
+    pub label: String,
+    /// Its points, ascending.
+    pub points: Vec<Point>,
+    /// Why points are missing, where any are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What is missing was tried and failed (exit status 4), as opposed to what this device cannot do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}
+
+impl Line {
+    /// The point at a place.
+    pub fn at(&self, x: f64) -> Option<&Point> {
+        self.points.iter().find(|point| point.x == x)
+    }
+
+    /// The same places with what `of` makes of each point.
+    pub fn map(&self, of: impl Fn(&Point) -> Option<Point>) -> Line {
+        Line { points: self.points.iter().filter_map(of).collect(), ..self.clone() }
+    }
+}
+
+/// A table of measured points that is drawn as lines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// Its key in the part: a word.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// One experiment's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// What was asked, in a sentence.
+    pub question: String,
+    /// What the answer means for a kernel on this GPU: sentences made of the numbers below.
+    pub meaning: Vec<String>,
+    /// Numbers that were fitted or computed, by name.
+    pub findings: BTreeMap<String, Finding>,
+    /// Every point.
+    pub figures: Vec<Figure>,
+    /// Why there is no answer at all, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<Finding>,
+}
+
+/// The whole answer. Within version 1 keys may be added, so that a reader passes over those that it does not know; none is
+/// taken away and none changes its meaning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Characterization {
+    /// Name and version of the format.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// What the driver says of the device.
+    pub device: DeviceFacts,
+    /// How the run was made.
+    pub run: RunInfo,
+    /// What was asked for.
+    pub asked: Suite,
+    /// What was found.
+    pub parts: BTreeMap<PartName, Part>,
+    /// The recording that this was replayed from, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed_from: Option<String>,
+}
+
+impl Characterization {
+    /// Whether something failed (exit status 4).
+    pub fn is_partial(&self) -> bool {
+        let line = |part: &Part| part.figures.iter().flat_map(|figure| &figure.lines).any(|line| line.failed);
+        self.parts.values().any(|p| line(p) || p.findings.values().chain(&p.unanswered).any(|f| f.failed))
+    }
+}

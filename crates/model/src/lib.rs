@@ -1,0 +1,16 @@
+//! The vocabulary of strata: what to do ([`experiment`], [`pattern`]), what came back ([`samples`]), who answers ([`source`]), and
+//! the documents made of the answers ([`topology`], [`characterization`]).
+//!
+//! Everything here is plain data. Nothing knows how a device is driven, how a value is inferred, or how it is shown.
+
+pub mod characterization;
+pub mod evidence;
+pub mod experiment;
+pub mod facts;
+pub mod imported;
+pub mod order;
+pub mod pattern;
+pub mod samples;
+pub mod source;
+pub mod topology;
+pub mod units;

@@ -1,0 +1,193 @@
+//! The recording: every experiment with its samples, kept as it was taken, so that a run can be analysed again.
+//!
+//! [`Writer`] appends to a file while the device is measured, [`Recording`] reads it back and answers experiments by
+//! their content, as the device did. Nothing here knows how a device is driven or what is inferred from a sample.
+//!
+//! # Format, version 3
+//!
+//! All numbers of the framing are unsigned and little-endian. The file begins with a preamble of 16 bytes:
+//!
+//! | bytes | meaning |
+//! |---|---|
+//! | 0–7 | magic, `89 53 54 52 0D 0A 1A 0A`: `\x89STR\r\n\x1A\n`; as PNG's, it shows a transfer in text mode |
+//! | 8–9 | version of the format, 3 |
+//! | 10–15 | zero |
+//!
+//! Blocks follow until the end of the file, without gaps:
+//!
+//! | bytes | meaning |
+//! |---|---|
+//! | 0–3 | length of the compressed bytes |
+//! | 4–7 | length of what they decompress to, at most [`MAX_BLOCK`] |
+//! | 8–11 | CRC-32 (IEEE, as in zip) of the compressed bytes |
+//! | 12– | a zstd frame: the [postcard](https://postcard.jamesmunns.com/wire-format) encoding of one block |
+//!
+//! In postcard an integer of more than one byte is a varint (7 bits a byte, lowest first; signed ones do not occur),
+//! `f64` is 8 bytes, an `Option` is a 0 or 1 and the value, a string or list is its length and its items, an enum is
+//! the number of its variant (from 0, in the order of the source) and the variant's fields, a structure or fixed array
+//! is its fields and nothing else. A block is an enum:
+//!
+//! | variant | content |
+//! |---|---|
+//! | 0 `Header` | [`Header`]: device ([`DeviceFacts`]), run ([`RunInfo`] as known at the start) |
+//! | 1 `Code` | [`Code`]: kernel (string), SHA-256 of its PTX (32 bytes), machine code and its SHA-256 (options) |
+//! | 2 `Measured` | list of entries |
+//! | 3 `End` | [`RunInfo`] as known at the end |
+//! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
+//!
+//! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
+//! the report of one. `Code` and `Measured` follow in any order. `End` is the last block; where it is missing the run
+//! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
+//!
+//! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
+//! (f64). The outcome is variant 0 with samples, variant 1 with a [`Failure`], or variant 2 `WithProgram` with samples and
+//! what the compiler made of the kernel, [`ProgramFacts`](strata_model::samples::ProgramFacts): registers (u32), bytes of local memory (u32), microseconds of
+//! compilation (u64), and an option of [`CodeFacts`](strata_model::samples::CodeFacts): bytes, loads and stores of local memory (u32 each). The last
+//! variants of [`Kernel`](strata_model::experiment::Kernel) and [`Order`](strata_model::experiment::Order), both `Pattern`, stand for
+//! threads at work by a [`Pattern`](strata_model::pattern::Pattern), which the order holds. Samples are: latencies, list of laps
+//! (loads u32, cycles u64), list of clock readings (cycles u64, nanoseconds u64), SM (u32), base address (u64).
+//! Latencies are a length in bytes and that many bytes, of which the first is the number of planes `p` (1 to 4). The
+//! rest is `p` planes of `n` bytes: the lowest byte of each of the `n` latencies, then the next higher byte of each,
+//! and so on; `p` is as small as the largest latency allows. No latencies is length 0. High bytes hardly change from
+//! one load to the next, so a plane of them compresses to almost nothing.
+//!
+//! Version 2 is the same without `Asked`, `WithProgram` and patterns. What it has kept its numbers, so it is read as
+//! version 3 is, and a test holds the layout of both. It cannot be written.
+//!
+//! # Limits
+//!
+//! A recording may come from anyone, so nothing is allocated on the word of the file. A block's lengths are checked
+//! against [`MAX_BLOCK`] before its bytes are read; it is decompressed into a buffer of the stated length, which can
+//! neither grow nor be left short; facts ([`MAX_FACTS`]) have a limit of their own, because small strings and
+//! numbers grow in memory; and the samples of all blocks together may take [`MAX_HELD`]. A file made to do harm was seen to take 1.3
+//! GiB, a common one of 5 MB with ten million latencies 43 MB. The writer keeps to the same limits, so what was written
+//! can be read.
+
+mod error;
+mod reader;
+mod replay;
+mod wire;
+mod writer;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use error::Error;
+pub use replay::Entries;
+pub use wire::MAGIC;
+pub use writer::Writer;
+
+use strata_model::characterization::Suite;
+use strata_model::experiment::Experiment;
+use strata_model::facts::DeviceFacts;
+use strata_model::samples::{Failure, Samples};
+use strata_model::topology::RunInfo;
+
+/// The version of the format that is written here. Raised when anything in a block changes its layout, which includes the
+/// structures of other modules that blocks are made of.
+pub const VERSION: u16 = 3;
+
+/// The oldest version that is read here.
+pub const OLDEST: u16 = 2;
+
+/// Most bytes of one block, uncompressed: 32 MiB holds ten million latencies, seconds of one launch.
+pub const MAX_BLOCK: usize = 32 << 20;
+
+/// Most bytes of a header's or end's facts, uncompressed; real ones have about a kilobyte.
+pub const MAX_FACTS: usize = 1 << 20;
+
+/// Most bytes that the samples and machine code of a recording may take in memory: 1 GiB holds 250 million latencies.
+pub const MAX_HELD: u64 = 1 << 30;
+
+/// What is known before the first sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// What the driver says of the device.
+    pub device: DeviceFacts,
+    /// How the run is made, as known at its start.
+    pub run: RunInfo,
+}
+
+/// A kernel that the run loaded, so that what ran can be checked later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Code {
+    /// Name of the entry point.
+    pub kernel: String,
+    /// SHA-256 of the PTX text.
+    pub ptx_sha256: [u8; 32],
+    /// What the driver's compiler made of it (a cubin), where the driver gives it.
+    pub machine_code: Option<Vec<u8>>,
+    /// SHA-256 of the machine code.
+    pub code_sha256: Option<[u8; 32]>,
+}
+
+impl Code {
+    /// A kernel with the hashes of its text and of its machine code.
+    pub fn new(kernel: impl Into<String>, ptx: &str, machine_code: Option<Vec<u8>>) -> Self {
+        let code_sha256 = machine_code.as_deref().map(|code| Sha256::digest(code).into());
+        Code { kernel: kernel.into(), ptx_sha256: Sha256::digest(ptx).into(), machine_code, code_sha256 }
+    }
+
+    /// Bytes that it takes in memory.
+    fn held(&self) -> u64 {
+        let bytes = size_of::<Code>() + self.kernel.len() + self.machine_code.as_ref().map_or(0, Vec::len);
+        bytes as u64
+    }
+}
+
+/// One experiment and what came back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Number of the experiment in its run; findings name it.
+    pub number: u32,
+    /// What was done.
+    pub experiment: Experiment,
+    /// [`Kernel::version`](strata_model::experiment::Kernel::version) of the program that measured.
+    pub kernel_version: u16,
+    /// What came back.
+    pub outcome: Result<Samples, Failure>,
+    /// When it came back, in seconds since the start of the run.
+    pub at_s: f64,
+}
+
+impl Entry {
+    /// What was measured by this program now, with the version of the kernel that it has.
+    pub fn new(number: u32, experiment: Experiment, outcome: Result<Samples, Failure>, at_s: f64) -> Self {
+        Entry { number, kernel_version: experiment.kernel.version(), experiment, outcome, at_s }
+    }
+
+    /// Whether this program's kernel measures what the recorded one did.
+    pub fn is_current(&self) -> bool {
+        self.kernel_version == self.experiment.kernel.version()
+    }
+}
+
+/// Where and why a recording ends before its run did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Byte at which the first incomplete block begins.
+    pub offset: u64,
+    /// What is missing there.
+    pub reason: String,
+}
+
+/// A recording that was read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Recording {
+    /// Device, and the run as known at its start.
+    pub header: Header,
+    /// What a characterization was asked for; absent from a recording of anything else. Not checked: see
+    /// [`Suite::defect`].
+    pub asked: Option<Suite>,
+    /// The kernels that were loaded.
+    pub codes: Vec<Code>,
+    /// The experiments, as they were taken.
+    pub entries: Entries,
+    /// The run as known at its end; absent if it did not come to that.
+    pub end: Option<RunInfo>,
+    /// Why `end` is absent.
+    pub cut: Option<Cut>,
+    /// Length of the file, in bytes.
+    pub bytes: u64,
+}

@@ -1,0 +1,196 @@
+//! Recognising a JSON document by its content.
+
+use std::str;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::comparison::{self, Kind};
+use super::mt4g::Summary;
+use super::sheet::Sheet;
+use strata_model::characterization::{self, Characterization};
+use strata_model::topology::{self, Topology};
+
+/// Longest document that is read, in bytes: the longest of ours has half a million, and one that was made to do harm takes
+/// some forty times its length in memory.
+pub const LONGEST: u64 = 16 << 20;
+
+/// Longest message of the parser that is passed on: it quotes what it did not expect, which may be the whole file.
+const LONGEST_MESSAGE: usize = 200;
+
+/// A document that can be compared.
+#[derive(Debug)]
+pub enum Document {
+    /// A result of `strata discover`.
+    Topology(Box<Topology>),
+    /// A result of `strata characterize`.
+    Characterization(Box<Characterization>),
+    /// The summary that MT4G writes.
+    Mt4g(Box<Summary>),
+}
+
+impl Document {
+    /// What it says. `name` is shown for it.
+    pub fn sheet(&self, name: &str) -> Sheet {
+        match self {
+            Document::Topology(topology) => Sheet::of_topology(topology, name),
+            Document::Characterization(answer) => Sheet::of_characterization(answer, name),
+            Document::Mt4g(summary) => summary.sheet(name),
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Document::Topology(_) => Kind::Topology,
+            Document::Characterization(_) => Kind::Characterization,
+            Document::Mt4g(_) => Kind::Mt4g,
+        }
+    }
+
+    /// The GPU: its name, and its compute capability if it is one of NVIDIA's.
+    pub fn device(&self) -> (&str, Option<(u32, u32)>) {
+        let (name, capability) = match self {
+            Document::Topology(topology) => (&topology.device.name, topology.device.compute_capability),
+            Document::Characterization(answer) => (&answer.device.name, answer.device.compute_capability),
+            Document::Mt4g(summary) => (&summary.general.name, summary.general.capability()),
+        };
+        // MT4G numbers AMD's architectures in the same way: 9.0 is an Instinct as well.
+        (name, (!name.to_ascii_uppercase().contains("AMD")).then_some(capability))
+    }
+}
+
+/// Why a text is no document that can be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Nothing is there.
+    #[error("`{name}` is empty; give a result of `strata discover --format json`, or a recording")]
+    Empty {
+        /// The file.
+        name: String,
+    },
+    /// Bytes that are no text.
+    #[error("`{name}`:{line}: neither a recording nor text; give a recording, or a result as JSON")]
+    NotText {
+        /// The file.
+        name: String,
+        /// Line of the first byte that is none, from 1.
+        line: usize,
+    },
+    /// Not JSON, or not what its schema says.
+    #[error("`{name}`:{line}:{column}: {what}; give a result of `strata discover --format json`, or a recording")]
+    Syntax {
+        /// The file.
+        name: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1; 0 at the end of the line before.
+        column: usize,
+        /// What was found.
+        what: String,
+    },
+    /// JSON that is something else.
+    #[error(
+        "`{name}` {found}; what can be compared are results of schema {} or {}, recordings, and summaries of MT4G",
+        topology::SCHEMA,
+        characterization::SCHEMA
+    )]
+    Schema {
+        /// The file.
+        name: String,
+        /// What it is.
+        found: String,
+    },
+}
+
+/// What a document is of, and nothing else of it.
+#[derive(Deserialize)]
+struct Label {
+    schema: Option<Value>,
+    memory: Option<serde::de::IgnoredAny>,
+    general: Option<serde::de::IgnoredAny>,
+}
+
+/// Reads a document; `name` is its file's, for errors. The schema it names, or MT4G's two main keys, decide what it is.
+///
+/// # Errors
+///
+/// If it is no JSON, of another schema or version, or not what its schema says; with line and column.
+pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
+    if bytes.is_empty() {
+        return Err(Error::Empty { name: name.to_owned() });
+    }
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        Error::NotText { name: name.to_owned(), line: before.iter().filter(|b| **b == b'\n').count() + 1 }
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let label: Label = typed(name, text)?;
+    let other = |found: String| Err(Error::Schema { name: name.to_owned(), found });
+    match label.schema {
+        Some(Value::String(schema)) if schema == topology::SCHEMA => typed(name, text).map(Document::Topology),
+        Some(Value::String(schema)) if schema == characterization::SCHEMA => {
+            typed(name, text).map(Document::Characterization)
+        }
+        Some(Value::String(schema)) if schema == comparison::SCHEMA => {
+            other("is a comparison, which has two sides already".to_owned())
+        }
+        Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
+        None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
+        None => other("names no schema".to_owned()),
+    }
+}
+
+fn typed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let what = error.to_string();
+        let place = format!(" at line {line} column {column}");
+        let what = shortened(what.strip_suffix(place.as_str()).unwrap_or(&what));
+        Error::Syntax { name: name.to_owned(), line, column, what }
+    })
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= LONGEST_MESSAGE {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(LONGEST_MESSAGE).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        let message = parse("f.json", text.as_bytes()).unwrap_err().to_string();
+        assert!(message.contains("f.json") && message.chars().count() < 500, "{message}");
+        message
+    }
+
+    #[test]
+    fn what_is_no_document_is_named_with_its_place() {
+        assert!(refused("").contains("empty"));
+        assert!(refused("abc\nabc").contains(":1:1: expected value"));
+        assert!(refused("{\n \"schema\": \"strata/topology/1\",\n").contains(":3:0: EOF"));
+        assert!(refused("{\"schema\": \"strata/topology/1\",\n \"device\": 7}").contains(":2:12: invalid type"));
+        assert!(refused("[1, 2]").contains("1:"));
+        assert!(refused("{}").contains("names no schema"));
+        let other = refused("{\"schema\": \"strata/topology/2\"}");
+        assert!(other.contains("topology/2") && other.contains("strata/topology/1"), "{other}");
+        assert!(refused("{\"schema\": 1}").contains("schema 1;"));
+        assert!(refused("{\"schema\": \"strata/comparison/1\"}").contains("two sides"));
+        let bytes = parse("f", b"a\nb\xff").unwrap_err();
+        assert_eq!(bytes, Error::NotText { name: "f".into(), line: 2 });
+    }
+
+    #[test]
+    fn depth_and_long_lines_end_in_a_short_message() {
+        refused(&"[".repeat(100_000));
+        refused(&format!("{{\"schema\": {}", "[".repeat(100_000)));
+        refused(&format!("{{\"schema\": \"{}\"}}", "x".repeat(10_000_000)));
+        refused(&format!("{{\"schema\": \"strata/topology/1\", \"device\": \"{}\"}}", "x".repeat(10_000_000)));
+    }
+}

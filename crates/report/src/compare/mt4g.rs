@@ -1,0 +1,294 @@
+//! The summary that MT4G writes, as one side of a comparison.
+//!
+//! Keys that are missing are unknown, others than those below are passed over; a value of another type or unit is an error
+//! with its line. Its `confidence` is 1 - p of a test for any change in the timings and no interval, so that its values
+//! have none.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::comparison::{Kind, Side, Stated};
+use super::place::Place;
+use super::sheet::{Claim, Sheet, content};
+use strata_model::topology::{ElementName, Finding};
+
+/// A summary, as far as it is compared.
+#[derive(Debug, Deserialize)]
+pub struct Summary {
+    /// The GPU.
+    pub general: General,
+    memory: Memory,
+    #[serde(default)]
+    meta: Meta,
+}
+
+/// The GPU of a summary.
+#[derive(Debug, Deserialize)]
+pub struct General {
+    /// Its name, as the runtime gives it.
+    pub name: String,
+    #[serde(rename = "computeCapability", default)]
+    capability: Capability,
+}
+
+impl General {
+    /// Major and minor.
+    pub fn capability(&self) -> (u32, u32) {
+        (self.capability.major, self.capability.minor)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Capability {
+    major: u32,
+    minor: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta {
+    timestamp: Option<String>,
+    gpu_compiler: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Memory {
+    l1: Option<Element>,
+    texture: Option<Element>,
+    read_only: Option<Element>,
+    shared: Option<Element>,
+    l2: Option<Element>,
+    main: Option<Element>,
+    #[serde(rename = "scalarL1")]
+    scalar_l1: Option<Element>,
+    constant: Option<Constant>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Constant {
+    l1: Option<Element>,
+    #[serde(rename = "l1.5")]
+    l15: Option<Element>,
+    total_const_mem: Option<Bytes>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Element {
+    size: Option<Bytes>,
+    segment_size: Option<Bytes>,
+    line_size: Option<Bytes>,
+    fetch_granularity: Option<Bytes>,
+    latency: Option<Latency>,
+    miss_penalty: Option<Penalty>,
+    shared_with: Option<Vec<String>>,
+    amount_per_multiprocessor: Option<u32>,
+    amount: Option<u32>,
+    total_global_mem: Option<Bytes>,
+    shared_mem_per_multi_processor: Option<Bytes>,
+}
+
+/// A size: `size` where it was measured, `value` where the runtime gave it.
+#[derive(Debug, Deserialize)]
+struct Bytes {
+    #[serde(alias = "value")]
+    size: u64,
+    #[serde(rename = "unit")]
+    _unit: InBytes,
+}
+
+#[derive(Debug, Deserialize)]
+enum InBytes {
+    #[serde(rename = "bytes")]
+    Bytes,
+}
+
+#[derive(Debug, Deserialize)]
+enum InCycles {
+    #[serde(rename = "cycles")]
+    Cycles,
+}
+
+#[derive(Debug, Deserialize)]
+struct Latency {
+    p50: Option<f64>,
+    mean: Option<f64>,
+    #[serde(rename = "unit")]
+    _unit: InCycles,
+}
+
+#[derive(Debug, Deserialize)]
+struct Penalty {
+    value: f64,
+    #[serde(rename = "unit")]
+    _unit: InCycles,
+}
+
+/// MT4G's names in `sharedWith`, and ours.
+const NAMES: [(&str, &str); 5] = [
+    ("L1", "l1"),
+    ("Texture", "texture"),
+    ("Read Only", "read_only"),
+    ("Constant L1", "constant_l1"),
+    ("Constant L1.5", "constant_l15"),
+];
+
+impl Summary {
+    /// What it says. `name` is shown for it.
+    pub fn sheet(&self, name: &str) -> Sheet {
+        let made: Vec<&str> =
+            [self.meta.timestamp.as_deref(), self.meta.gpu_compiler.as_deref()].into_iter().flatten().collect();
+        let side = Side {
+            name: name.to_owned(),
+            kind: Kind::Mt4g,
+            device: self.general.name.clone(),
+            uuid: None,
+            simulated: false,
+            driver: None,
+            made: (!made.is_empty()).then(|| format!("MT4G, {}", made.join(", "))),
+        };
+        let mut sheet = Sheet::new(side, "not in MT4G's summary");
+        let memory = &self.memory;
+        let constant =
+            |pick: fn(&Constant) -> &Option<Element>| memory.constant.as_ref().and_then(|c| pick(c).as_ref());
+        // By key, so that an element of AMD's is taken as soon as a topology can have it.
+        let elements = [
+            ("l1", memory.l1.as_ref()),
+            ("texture", memory.texture.as_ref()),
+            ("read_only", memory.read_only.as_ref()),
+            ("constant_l1", constant(|c| &c.l1)),
+            ("constant_l15", constant(|c| &c.l15)),
+            ("scalar_l1", memory.scalar_l1.as_ref()),
+            ("shared", memory.shared.as_ref()),
+            ("l2", memory.l2.as_ref()),
+            ("dram", memory.main.as_ref()),
+        ];
+        for (key, element) in elements {
+            if let (Ok(key), Some(element)) = (key.parse(), element) {
+                self.element(&mut sheet, key, element);
+            }
+        }
+        sheet
+    }
+
+    fn element(&self, sheet: &mut Sheet, key: ElementName, element: &Element) {
+        // MT4G has a cycle on the SM's clock and no time.
+        let mut add = |attribute: &str, finding: Option<Finding>, statistic: Option<&str>| {
+            let Some(finding) = finding else { return };
+            let Some(content) = content(attribute, &finding) else { return };
+            let Finding { value, unit, low, high, .. } = finding;
+            let statistic = statistic.map(str::to_owned);
+            let stated = Box::new(Stated { value, unit, low, high, statistic, ..Stated::default() });
+            sheet.add(Place::of_element(key, attribute), Claim::Known { content, stated, context: false });
+        };
+        let bytes = |bytes: &Option<Bytes>| bytes.as_ref().map(|b| Finding::measured(b.size, "").unit("B"));
+        // The L2's own size is the driver's; what one SM can use is a segment.
+        let (size, nominal) = if key == ElementName::L2 {
+            (bytes(&element.segment_size), bytes(&element.size))
+        } else {
+            (self.size(key, element), None)
+        };
+        let driver = bytes(&element.total_global_mem).or_else(|| bytes(&element.shared_mem_per_multi_processor));
+        add("size", size.or(driver), None);
+        add("nominal_size", nominal, None);
+        add("line_size", bytes(&element.line_size), None);
+        add("fetch_granularity", bytes(&element.fetch_granularity), None);
+        if let Some(latency) = &element.latency {
+            for (statistic, cycles) in [("p50", latency.p50), ("mean", latency.mean)] {
+                let finding = cycles.map(|cycles| Finding::measured(cycles, "").unit("cycles"));
+                add("latency.cycles", finding, Some(statistic));
+            }
+        }
+        let penalty = element.miss_penalty.as_ref().map(|p| Finding::measured(p.value, "").unit("cycles"));
+        add("miss_penalty", penalty, None);
+        let ours =
+            |name: &String| NAMES.iter().find(|(theirs, _)| theirs == name).map_or(name.clone(), |n| n.1.to_owned());
+        let shared = element.shared_with.as_ref().map(|names| names.iter().map(ours).collect::<Vec<_>>());
+        add("shared_with", shared.map(|names| Finding::measured(json!(names), "")), None);
+        let amount = |amount: Option<u32>| amount.map(|n| Finding::measured(n, ""));
+        add("instances_per_sm", amount(element.amount_per_multiprocessor), None);
+        add("partitions", amount(element.amount), None);
+    }
+
+    /// The measured size. One that is larger than all constant memory says that no change was found up to there.
+    fn size(&self, key: ElementName, element: &Element) -> Option<Finding> {
+        let size = element.size.as_ref()?.size;
+        let declared = self.memory.constant.as_ref().and_then(|c| c.total_const_mem.as_ref()).map(|total| total.size);
+        Some(match declared {
+            Some(declared) if key == ElementName::ConstantL15 && size > declared => {
+                Finding::unknown("").at_least(declared as f64).unit("B")
+            }
+            _ => Finding::measured(size, "").unit("B"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::content::{Content, Range};
+    use super::super::input::{Document, parse};
+    use super::*;
+
+    fn sheet(memory: &str) -> Result<Sheet, String> {
+        let text = format!("{{\"general\": {{\"name\": \"x\"}},\n\"memory\": {memory}}}");
+        match parse("s.json", text.as_bytes()) {
+            Ok(document @ Document::Mt4g(_)) => Ok(document.sheet("s.json")),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn stated(sheet: &Sheet, element: ElementName, attribute: &str) -> Vec<Stated> {
+        sheet.known(&Place::of_element(element, attribute)).into_iter().map(|(_, stated, _)| stated.clone()).collect()
+    }
+
+    #[test]
+    fn a_latency_is_two_statistics_and_a_size_is_one_number() {
+        let sheet = sheet(
+            r#"{"l1": {"size": {"size": 100, "unit": "bytes", "confidence": 0.9}, "sharedWith": ["Read Only"],
+                "latency": {"p50": 30.0, "mean": 31.5, "unit": "cycles"}, "future": {"a": [1]}},
+                "l2": {"size": {"value": 400, "unit": "bytes"}, "segmentSize": {"size": 200, "unit": "bytes"}, "amount": 2}}"#,
+        )
+        .unwrap();
+        let latency = stated(&sheet, ElementName::L1, "latency.cycles");
+        let numbers: Vec<_> =
+            latency.iter().map(|s| (s.statistic.as_deref().unwrap(), s.value.as_f64().unwrap())).collect();
+        assert_eq!(numbers, [("p50", 30.0), ("mean", 31.5)]);
+        assert_eq!(stated(&sheet, ElementName::L1, "size")[0].low, None);
+        assert_eq!(stated(&sheet, ElementName::L1, "shared_with")[0].value, json!(["read_only"]));
+        assert_eq!(stated(&sheet, ElementName::L2, "size")[0].value, 200);
+        assert_eq!(stated(&sheet, ElementName::L2, "nominal_size")[0].value, 400);
+        assert_eq!(stated(&sheet, ElementName::L2, "partitions")[0].value, 2);
+        assert!(stated(&sheet, ElementName::Texture, "size").is_empty());
+    }
+
+    #[test]
+    fn a_constant_cache_without_an_end_is_a_bound() {
+        let sheet = sheet(
+            r#"{"constant": {"totalConstMem": {"value": 65536, "unit": "bytes"},
+                "l1.5": {"size": {"size": 65537, "unit": "bytes"}}}}"#,
+        )
+        .unwrap();
+        let size = &stated(&sheet, ElementName::ConstantL15, "size")[0];
+        assert_eq!((size.value.clone(), size.low, size.high), (json!(null), Some(65536.0), None));
+        let (content, ..) = sheet.known(&Place::of_element(ElementName::ConstantL15, "size"))[0];
+        assert_eq!(*content, Content::Number(Range::new(None, Some(65536.0), None).unwrap()));
+    }
+
+    #[test]
+    fn other_types_and_units_are_refused_with_their_line() {
+        for memory in [
+            r#"{"l1": {"size": {"size": "100", "unit": "bytes"}}}"#,
+            r#"{"l1": {"size": {"size": -1, "unit": "bytes"}}}"#,
+            r#"{"l1": {"size": {"size": 100, "unit": "KiB"}}}"#,
+            r#"{"l1": {"latency": {"p50": 3.0, "unit": "ns"}}}"#,
+            r#"{"l1": {"sharedWith": "L2"}}"#,
+            r#"[]"#,
+        ] {
+            let error = sheet(memory).unwrap_err();
+            assert!(error.starts_with("`s.json`:2:"), "{error}");
+        }
+    }
+}

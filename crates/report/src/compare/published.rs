@@ -1,0 +1,169 @@
+//! Published values as one side of a comparison.
+
+use serde_json::Value;
+
+use super::comparison::{Citation, Kind, Side, Stated, Surety};
+use super::place::{Place, Subject};
+use super::sheet::{Claim, Sheet, content};
+use crate::reference::{self, Published, Reference, Sure};
+use strata_model::topology::Finding;
+
+/// Which published values are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked<'a> {
+    /// Those of a device: its name, and its compute capability if it is one of NVIDIA's. Values of other products of its chip
+    /// or architecture are context.
+    Device(&'a str, Option<(u32, u32)>),
+    /// Those of a chip (`gh100`) or product (`H100 NVL`, `h100-nvl`); all of them decide.
+    Named(&'a str),
+}
+
+/// Why there are none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoReference {
+    /// Nothing is built in for this device.
+    #[error(
+        "nothing published is built in for `{0}` or its architecture; `strata compare --list-references` lists what is, `reference:NAME` picks one"
+    )]
+    Device(String),
+    /// Nothing is built in under this name.
+    #[error("no reference `{0}`; `strata compare --list-references` lists them")]
+    Named(String),
+    /// A built-in file is broken; a fault of the program.
+    #[error(transparent)]
+    Defect(#[from] reference::Defect),
+}
+
+/// Which of a reference's products decide.
+struct Chosen {
+    reference: Reference,
+    deciding: Vec<String>,
+}
+
+/// The sheet of what is published. `kind` is that of the other side: a topology is not compared with what access patterns
+/// cost, nor the other way round.
+///
+/// # Errors
+///
+/// If nothing is built in for what is asked.
+pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
+    let all = reference::all()?;
+    let (chosen, by) = match asked {
+        Asked::Named(name) => (named(all, name), "named"),
+        Asked::Device(name, capability) => device(all, name, capability),
+    };
+    if chosen.is_empty() {
+        return Err(match asked {
+            Asked::Named(name) => NoReference::Named(name.to_owned()),
+            Asked::Device(name, _) => NoReference::Device(name.to_owned()),
+        });
+    }
+    let names: Vec<&str> = chosen.iter().map(|c| c.reference.name.as_str()).collect();
+    let entries: Vec<String> = chosen.iter().map(|c| entry(c, by)).collect();
+    let side = Side {
+        name: format!("reference:{}", names.join("+")),
+        kind: Kind::Reference,
+        device: entries.join("; "),
+        uuid: None,
+        simulated: false,
+        driver: None,
+        made: None,
+    };
+    let mut sheet = Sheet::new(side, "not published");
+    for Chosen { reference, deciding } in &chosen {
+        for value in &reference.values {
+            let context = !deciding.contains(&value.product);
+            if let Some((place, claim)) = claim(value, context) {
+                let matters = match place.subject {
+                    Subject::Element(_) => kind != Kind::Characterization,
+                    Subject::Part(_) => matches!(kind, Kind::Characterization | Kind::Reference),
+                };
+                if matters {
+                    sheet.add(place, claim);
+                }
+            }
+        }
+    }
+    Ok(sheet)
+}
+
+fn named(all: Vec<Reference>, name: &str) -> Vec<Chosen> {
+    let plain = |text: &str| text.to_lowercase().replace(' ', "-");
+    let wanted = plain(name);
+    let choose = |reference: Reference| {
+        let whole = plain(&reference.name) == wanted;
+        let deciding: Vec<String> =
+            reference.products().filter(|product| whole || plain(product) == wanted).map(str::to_owned).collect();
+        (!deciding.is_empty()).then_some(Chosen { reference, deciding })
+    };
+    let mut chosen: Vec<Chosen> = all.into_iter().filter_map(choose).collect();
+    // Of a product that is named, the others of its chip are not asked for.
+    for Chosen { reference, deciding } in &mut chosen {
+        reference.values.retain(|value| deciding.contains(&value.product));
+    }
+    chosen
+}
+
+fn device(all: Vec<Reference>, name: &str, capability: Option<(u32, u32)>) -> (Vec<Chosen>, &'static str) {
+    let with = |reference: Reference| {
+        let deciding = reference.products_of(name).into_iter().map(str::to_owned).collect();
+        Chosen { reference, deciding }
+    };
+    let (by_name, others): (Vec<Chosen>, Vec<Chosen>) = all.into_iter().map(with).partition(|c| !c.deciding.is_empty());
+    if !by_name.is_empty() {
+        return (by_name, "matched by the GPU's name");
+    }
+    let of_architecture = others.into_iter().filter(|c| Some(c.reference.compute_capability) == capability);
+    (of_architecture.collect(), "matched by compute capability")
+}
+
+fn entry(chosen: &Chosen, by: &str) -> String {
+    let Reference { chip, architecture, .. } = &chosen.reference;
+    let of = |context: bool| {
+        let mut products: Vec<&str> = Vec::new();
+        for value in &chosen.reference.values {
+            if chosen.deciding.contains(&value.product) != context && !products.contains(&value.product.as_str()) {
+                products.push(&value.product);
+            }
+        }
+        products.join(", ")
+    };
+    let (deciding, context) = (of(false), of(true));
+    let deciding = if deciding.is_empty() { "nothing for this product".to_owned() } else { deciding };
+    let context = if context.is_empty() { String::new() } else { format!("; as context {context}") };
+    format!("{chip} ({architecture}), {by}: {deciding}{context}")
+}
+
+/// A value with its place. Where an element and a part have one key, it is the element's: nothing is published of that part.
+fn claim(value: &Published, context: bool) -> Option<(Place, Claim)> {
+    let subject = *Subject::named(&value.subject).first()?;
+    let finding = Finding {
+        low: value.low,
+        high: value.high,
+        unit: value.unit.map(str::to_owned),
+        ..Finding::measured(value.value.clone(), "")
+    };
+    let citation = Citation {
+        product: value.product.clone(),
+        source: value.source.clone(),
+        title: value.title.clone(),
+        surety: match value.sure {
+            Sure::Read => Surety::Read,
+            Sure::Recalled => Surety::Recalled,
+        },
+    };
+    let content = content(&value.attribute, &finding)?;
+    let points = content.points();
+    let stated = Stated {
+        value: if points.is_some() { Value::Null } else { value.value.clone() },
+        unit: finding.unit.clone(),
+        low: value.low,
+        high: value.high,
+        points,
+        citation: Some(citation),
+        note: value.note.clone(),
+        ..Stated::default()
+    };
+    let claim = Claim::Known { content, stated: Box::new(stated), context };
+    Some((Place { subject, name: value.attribute.clone() }, claim))
+}

@@ -1,0 +1,214 @@
+//! One side as a sheet: what it says of each place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::comparison::{Kind, Side, Stated};
+use super::content::{Content, Range};
+use super::curve;
+use super::place::{Place, Subject};
+use strata_model::characterization::{Axis, Characterization, Line, PartName};
+use strata_model::facts::DeviceFacts;
+use strata_model::imported;
+use strata_model::topology::{ElementName, Finding, RunInfo, Topology};
+
+/// What a side says of a place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// It is known.
+    Known {
+        /// To compare.
+        content: Content,
+        /// To show.
+        stated: Box<Stated>,
+        /// Published for another product: shown, but decides nothing.
+        context: bool,
+    },
+    /// It is not, and why.
+    Unknown(String),
+}
+
+/// One side.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// What it is.
+    pub side: Side,
+    /// What it says; several claims where sources or statistics are several.
+    pub claims: BTreeMap<Place, Vec<Claim>>,
+    /// Subjects that it says something of, each with why the rest of it is not there.
+    subjects: BTreeMap<Subject, String>,
+    /// Why other subjects are not there.
+    absent: String,
+}
+
+impl Sheet {
+    /// A sheet with nothing on it. `absent` says why what is not on it is not there.
+    pub fn new(side: Side, absent: impl Into<String>) -> Self {
+        Sheet { side, claims: BTreeMap::new(), subjects: BTreeMap::new(), absent: absent.into() }
+    }
+
+    /// Of a discovery. `name` is shown for it.
+    pub fn of_topology(topology: &Topology, name: &str) -> Self {
+        let absent = match topology.run.only.is_empty() {
+            true => "not among its elements".to_owned(),
+            false => "not asked for there".to_owned(),
+        };
+        let side = measured(&topology.device, &topology.run, name, Kind::Topology);
+        let mut sheet = Sheet::new(side, absent);
+        for (element, content) in &topology.elements {
+            sheet.subjects.insert(Subject::Element(*element), "not an attribute of it there".into());
+            for (attribute, finding) in content.findings() {
+                sheet.attribute(*element, attribute, finding);
+            }
+        }
+        sheet
+    }
+
+    /// Of a characterization.
+    pub fn of_characterization(answer: &Characterization, name: &str) -> Self {
+        let side = measured(&answer.device, &answer.run, name, Kind::Characterization);
+        let mut sheet = Sheet::new(side, "not asked for there");
+        for (name, part) in &answer.parts {
+            let missing = part.unanswered.as_ref().map_or("not found there".to_owned(), reason);
+            sheet.subjects.insert(Subject::Part(*name), missing);
+            for (finding, content) in &part.findings {
+                sheet.finding(Place::of_part(*name, finding), content);
+            }
+            for figure in &part.figures {
+                for line in &figure.lines {
+                    sheet.line(*name, &figure.name, (&figure.x, &figure.y), line);
+                }
+            }
+        }
+        sheet
+    }
+
+    /// Adds a claim.
+    pub fn add(&mut self, place: Place, claim: Claim) {
+        self.subjects.entry(place.subject).or_insert_with(|| self.absent.clone());
+        self.claims.entry(place).or_default().push(claim);
+    }
+
+    /// What is known of a place.
+    pub fn known(&self, place: &Place) -> Vec<(&Content, &Stated, bool)> {
+        let known = |claim| match claim {
+            &Claim::Known { ref content, ref stated, context } => Some((content, &**stated, context)),
+            Claim::Unknown(_) => None,
+        };
+        self.claims.get(place).into_iter().flatten().filter_map(known).collect()
+    }
+
+    /// Why nothing is known of a place.
+    pub fn silence(&self, place: &Place) -> &str {
+        let said = self.claims.get(place).into_iter().flatten().find_map(|claim| match claim {
+            Claim::Unknown(reason) => Some(reason),
+            Claim::Known { .. } => None,
+        });
+        said.or_else(|| self.subjects.get(&place.subject)).unwrap_or(&self.absent)
+    }
+
+    fn attribute(&mut self, element: ElementName, attribute: &str, finding: &Finding) {
+        let place = Place::of_element(element, attribute);
+        match (attribute, &finding.value) {
+            (curve::CONFIGURATION, Value::Object(fields)) => {
+                for (name, value) in fields {
+                    let place = Place::of_element(element, format!("{attribute}.{name}"));
+                    let part = Finding { value: value.clone(), ..curve::part_of_configuration(name, finding) };
+                    self.finding(place, &part);
+                }
+            }
+            _ => self.finding(place, finding),
+        }
+    }
+
+    fn finding(&mut self, place: Place, finding: &Finding) {
+        let light = weight(&finding.value) <= HEAVIEST;
+        let claim = match light.then(|| content(&place.name, finding)).flatten() {
+            None if !light => Claim::Unknown("larger than any value that strata gives".into()),
+            None => Claim::Unknown(reason(finding)),
+            Some(content) => {
+                let points = content.points();
+                let stated = Stated {
+                    value: if points.is_some() { Value::Null } else { finding.value.clone() },
+                    unit: finding.unit.clone(),
+                    low: finding.low,
+                    high: finding.high,
+                    points,
+                    ..Stated::default()
+                };
+                Claim::Known { content, stated: Box::new(stated), context: false }
+            }
+        };
+        self.add(place, claim);
+    }
+
+    fn line(&mut self, part: PartName, figure: &str, (x, y): (&Axis, &Axis), line: &Line) {
+        let place = Place::of_part(part, format!("{figure}: {}", line.label));
+        let points = curve::of_line(x, line);
+        if points.is_empty() {
+            let why = line.reason.clone().unwrap_or_else(|| "not measured".into());
+            return self.add(place, Claim::Unknown(why));
+        }
+        let unit = match (&x.unit, &y.unit) {
+            (x, y) if x.is_none() && y.is_none() => None,
+            // Both count: a point lies at a place in one unit and says a number in the other.
+            (x, y) => Some(format!("{} by {}", y.as_deref().unwrap_or("numbers"), x.as_deref().unwrap_or("numbers"))),
+        };
+        let stated = Stated { unit, points: Some(points.len()), ..Stated::default() };
+        self.add(place, Claim::Known { content: Content::Curve(points), stated: Box::new(stated), context: false });
+    }
+}
+
+fn measured(device: &DeviceFacts, run: &RunInfo, name: &str, kind: Kind) -> Side {
+    Side {
+        name: name.to_owned(),
+        kind,
+        device: device.name.clone(),
+        uuid: device.uuid.clone(),
+        simulated: run.simulated,
+        driver: device.driver_version.clone(),
+        made: Some(match imported::tool(&run.backend) {
+            Some(tool) => format!("timings by {tool}, {}, imported by strata {}", run.started, run.tool_version),
+            None => format!("strata {}, {} effort, seed {}, {}", run.tool_version, run.effort, run.seed, run.started),
+        }),
+    }
+}
+
+/// Why a finding has no value.
+fn reason(finding: &Finding) -> String {
+    let mark = if finding.failed { "failed: " } else { "" };
+    format!("{mark}{}", finding.reason.as_deref().unwrap_or("no reason was given"))
+}
+
+/// What a finding says, to compare; `None` where it says nothing, not even a bound.
+pub(super) fn content(attribute: &str, finding: &Finding) -> Option<Content> {
+    match &finding.value {
+        Value::Null | Value::Number(_) => Range::new(finding.number(), finding.low, finding.high).map(Content::Number),
+        Value::Array(items) if attribute == SET => Some(Content::Set(items.iter().map(text).collect::<BTreeSet<_>>())),
+        value => {
+            Some(curve::of_attribute(attribute, value).map_or_else(|| Content::Exact(value.clone()), Content::Curve))
+        }
+    }
+}
+
+/// Most items that a value is compared with: the longest curve has some hundred points of a few numbers. A hand-made result
+/// is one value of millions, of which several copies would be made.
+const HEAVIEST: usize = 1 << 16;
+
+/// Items of a value, and every 64 bytes of its texts.
+fn weight(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() / 64 + weight(value)).sum(),
+        Value::String(text) => text.len() / 64,
+        _ => 0,
+    }
+}
+
+/// The attribute that is a list without an order.
+const SET: &str = "shared_with";
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

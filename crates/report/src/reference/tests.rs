@@ -1,0 +1,96 @@
+use std::collections::BTreeSet;
+
+use schemars::schema_for;
+
+use super::*;
+use strata_model::topology::Element;
+
+#[test]
+fn every_file_loads_and_every_value_has_a_source() {
+    let all = all().unwrap();
+    assert_eq!(all.len(), BUILT_IN.len());
+    for reference in &all {
+        assert!(!reference.values.is_empty(), "{}", reference.name);
+        for value in &reference.values {
+            assert!(value.source.len() > 1 && value.title.len() > 10, "{}: {value:?}", reference.name);
+            assert!(reference.products().any(|product| product == value.product));
+            let ordered = value.low.zip(value.high).is_none_or(|(low, high)| low <= high);
+            assert!(ordered, "{}: {value:?}", reference.name);
+        }
+    }
+}
+
+#[test]
+fn every_file_is_built_in() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reference");
+    let files: BTreeSet<String> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let known: BTreeSet<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(files, known);
+}
+
+/// A misspelt attribute would never be compared with anything.
+#[test]
+fn attributes_and_findings_are_those_that_results_have() {
+    let schema = schema_for!(Element);
+    let attributes = schema.get("properties").unwrap().as_object().unwrap();
+    let recorded = include_str!("../../../../recordings/2026-11-22-h200-characterize.json");
+    let recorded: serde_json::Value = serde_json::from_str(recorded).unwrap();
+    for value in all().unwrap().iter().flat_map(|reference| &reference.values) {
+        let attribute = value.attribute.split('.').next().unwrap();
+        let finding = &recorded["parts"][&value.subject]["findings"][&value.attribute];
+        assert!(attributes.contains_key(attribute) || finding.is_object(), "{}.{}", value.subject, value.attribute);
+    }
+}
+
+#[test]
+fn a_device_is_told_by_the_words_of_its_name() {
+    let all = all().unwrap();
+    let of = |device: &str| -> Vec<String> {
+        all.iter().flat_map(|reference| reference.products_of(device)).map(str::to_owned).collect()
+    };
+    for (device, products) in [
+        ("NVIDIA H200", &["H200"][..]),
+        ("NVIDIA H100 80GB HBM3", &["H100", "H100 SXM"]),
+        ("NVIDIA H100 NVL", &["H100", "H100 NVL"]),
+        ("NVIDIA GH200 480GB", &["GH200"]),
+        ("Tesla V100-PCIE-16GB", &["Tesla V100"]),
+        ("NVIDIA A100-PCIE-40GB", &["A100", "A100 40 GiB"]),
+        ("GeForce GTX 780", &["GeForce GTX 780"]),
+        ("GeForce GTX 780 Ti", &[]),
+        ("NVIDIA GeForce RTX 2080 Ti", &["GeForce RTX 2080 Ti"]),
+        ("NVIDIA GeForce RTX 3080 Ti", &[]),
+        ("AMD Instinct MI210", &[]),
+        ("", &[]),
+    ] {
+        assert_eq!(of(device), products, "{device}");
+    }
+}
+
+#[test]
+fn sizes_are_kept_in_bytes_and_mistakes_are_named() {
+    let file = |value: &str| {
+        format!(
+            "schema = \"strata/reference/1\"\nchip = \"X\"\narchitecture = \"Y\"\ncompute_capability = [1, 0]\n\
+             [[product]]\nname = \"P\"\n[source.s]\ntitle = \"T\"\nyear = 2001\n\
+             [[published]]\nproduct = \"P\"\nsource = \"s\"\nsure = \"read\"\nat = \"table 1\"\nvalues = [{value}]\n"
+        )
+    };
+    let read = Reference::parse("x", &file("{ of = \"l1.size\", is = 1.5, low = 1, unit = \"KiB\" }")).unwrap();
+    let value = &read.values[0];
+    assert_eq!((value.value.as_f64(), value.low, value.unit), (Some(1536.0), Some(1024.0), Some("B")));
+    assert_eq!((value.source.as_str(), value.title.as_str()), ("s, table 1", "T, 2001"));
+    for (wrong, word) in [
+        ("{ of = \"l9.size\", is = 1 }", "l9"),
+        ("{ of = \"l1\", is = 1 }", "no attribute"),
+        ("{ of = \"l1.size\" }", "neither"),
+        ("{ of = \"l1.size\", is = 1, unit = \"KB\" }", "KB"),
+        ("{ of = \"l1.size\", is = 1, sauce = 2 }", "sauce"),
+    ] {
+        let defect = Reference::parse("x", &file(wrong)).unwrap_err().to_string();
+        assert!(defect.contains("reference/x.toml") && defect.contains(word), "{defect}");
+    }
+    assert!(Reference::parse("x", &file("").replace("source = \"s\"", "source = \"t\"")).is_err());
+}

@@ -1,0 +1,202 @@
+//! A comparison for people: what differs first, then what one side alone knows, then what agrees.
+
+mod markdown;
+mod text;
+
+pub use markdown::markdown;
+pub use text::text;
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::words::Detail;
+use crate::compare::{Comparison, Kind, Row, Side, Single, Stated, Surety};
+use strata_model::topology::Finding;
+
+/// Longest value that is written out, in characters; a hand-made result may hold a text of any length.
+const LONGEST_VALUE: usize = 160;
+
+/// Most values of one reason that are written out; of more their names are.
+const MOST_VALUES: usize = 12;
+
+/// A group of rows, with its title.
+struct Section<'c> {
+    title: &'static str,
+    rows: &'c [Row],
+    /// Whether the title leaves open which of them agree.
+    mixed: bool,
+}
+
+/// The groups that are rows, those before and those after what one side alone knows.
+fn sections(comparison: &Comparison) -> ([Section<'_>; 4], Section<'_>) {
+    let section = |title, rows, mixed| Section { title, rows, mixed };
+    (
+        [
+            section("Different, furthest apart first", &comparison.differs, false),
+            section(
+                "Contested: one of several sources or statistics agrees, no difference",
+                &comparison.contested,
+                true,
+            ),
+            section("Cannot be compared", &comparison.incomparable, false),
+            section("Published for other products: context, no difference", &comparison.context, true),
+        ],
+        section("The same", &comparison.agrees, false),
+    )
+}
+
+/// What was compared and how.
+fn head(comparison: &Comparison) -> Vec<String> {
+    let mut lines = vec![side("A", &comparison.a), side("B", &comparison.b)];
+    lines.extend(comparison.remarks.iter().cloned());
+    if !comparison.only.is_empty() {
+        lines.push(format!("Only {}", comparison.only.join(", ")));
+    }
+    let tolerance = match comparison.tolerance_percent {
+        0.0 => String::new(),
+        percent => format!(" by more than {percent} % of the larger value"),
+    };
+    lines.push(format!("Numbers differ where their intervals lie apart{tolerance}; a number without one is its own."));
+    lines.push(summary(comparison));
+    lines
+}
+
+fn summary(comparison: &Comparison) -> String {
+    let places = |rows: &[Row]| {
+        let mut places: Vec<&str> = rows.iter().map(|row| row.place.as_str()).collect();
+        places.dedup();
+        places.len()
+    };
+    let verdict = if comparison.same { "Nothing differs" } else { "They differ" };
+    let mut counts =
+        vec![format!("{} different", places(&comparison.differs)), format!("{} the same", places(&comparison.agrees))];
+    for (count, what) in [
+        (places(&comparison.contested), "contested by their sources"),
+        (places(&comparison.incomparable), "without anything in common"),
+        (places(&comparison.context), "beside other products"),
+        (comparison.only_a.len(), "known to A only"),
+        (comparison.only_b.len(), "known to B only"),
+    ] {
+        if count > 0 {
+            counts.push(format!("{count} {what}"));
+        }
+    }
+    format!("{verdict}: {}.", counts.join(", "))
+}
+
+fn side(letter: &str, side: &Side) -> String {
+    let kind = match side.kind {
+        Kind::Topology => "topology of ",
+        Kind::Characterization => "costs on ",
+        Kind::Mt4g => "MT4G's summary of ",
+        Kind::Reference => "",
+    };
+    let simulated = if side.simulated { " (SIMULATED)" } else { "" };
+    let driver = side.driver.as_ref().map_or(String::new(), |driver| format!("; driver {driver}"));
+    let made = side.made.as_ref().map_or(String::new(), |made| format!("; {made}"));
+    format!("{letter}: {}: {kind}{}{simulated}{made}{driver}", side.name, side.device)
+}
+
+/// What one side says, with its interval and unit.
+fn stated(stated: &Stated) -> String {
+    // Whole bytes, and hundredths of anything else: what a mean has beyond that is not what is looked for.
+    let digits = if stated.unit.as_deref() == Some("B") { 1.0 } else { 100.0 };
+    let rounded = |x: f64| (x * digits).round() / digits;
+    let finding = |value: &serde_json::Value| Finding {
+        unit: stated.unit.clone(),
+        low: stated.low.map(rounded),
+        high: stated.high.map(rounded),
+        ..Finding::measured(value.as_f64().map_or_else(|| value.clone(), |x| rounded(x).into()), "")
+    };
+    let number = |x: f64| Detail::of(&Finding { low: None, high: None, ..finding(&x.into()) }).value;
+    let value = match (stated.points, &stated.value, stated.low, stated.high) {
+        (Some(points), ..) => format!("{points} points"),
+        (_, serde_json::Value::Null, Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
+        (_, serde_json::Value::Null, Some(low), None) => format!("at least {}", number(low)),
+        (_, serde_json::Value::Null, None, Some(high)) => format!("at most {}", number(high)),
+        (_, value, Some(_), None) if value.is_number() => format!("{} or more", Detail::of(&finding(value)).value),
+        (_, value, ..) => Detail::of(&finding(value)).value,
+    };
+    let statistic = stated.statistic.as_ref().map_or(String::new(), |statistic| format!(" ({statistic})"));
+    let cut = value.char_indices().nth(LONGEST_VALUE).map_or(value.clone(), |(at, _)| format!("{}…", &value[..at]));
+    format!("{cut}{statistic}")
+}
+
+/// Where a published value is from, and what to know of it.
+fn origin(stated: &Stated) -> Option<String> {
+    let citation = stated.citation.as_ref()?;
+    let surety = match citation.surety {
+        Surety::Read => "read",
+        Surety::Recalled => "recalled",
+    };
+    let note = stated.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
+    Some(format!("{}: {}, {surety}{note}", citation.product, citation.source))
+}
+
+/// What the keys of sources stand for.
+fn sources(comparison: &Comparison) -> Vec<String> {
+    let Comparison { differs, contested, incomparable, context, agrees, only_a, only_b, .. } = comparison;
+    let rows =
+        [differs, contested, incomparable, context, agrees].into_iter().flatten().flat_map(|row| [&row.a, &row.b]);
+    let stated = rows.chain(only_a.iter().chain(only_b).map(|single| &single.stated));
+    let named = stated.filter_map(|stated| {
+        let citation = stated.citation.as_ref()?;
+        let key = citation.source.split(',').next().unwrap_or_default();
+        Some(format!("{key}: {}", citation.title))
+    });
+    named.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// How a row compares, in words; `None` where the section says it.
+fn verdict(row: &Row, mixed: bool) -> Option<String> {
+    let most = row.apart_percent.map(percent);
+    match (row.points_differ, row.points_compared) {
+        (Some(0), Some(of)) => Some(format!("{of} points compared")),
+        (Some(differ), Some(of)) => {
+            let most = most.map_or(String::new(), |most| format!(", at most {most} apart"));
+            Some(format!("{differ} of {of} points differ{most}"))
+        }
+        _ if row.agrees == Some(true) => mixed.then(|| "agrees".to_owned()),
+        _ => most.map(|most| format!("{most} apart")).or_else(|| row.because.clone()),
+    }
+}
+
+/// A distance with about two digits that count.
+fn percent(value: f64) -> String {
+    match value {
+        v if v >= 10.0 => format!("{v:.0} %"),
+        v if v >= 1.0 => format!("{v:.1} %"),
+        v if v >= 0.01 => format!("{v:.2} %"),
+        _ => "less than 0.01 %".to_owned(),
+    }
+}
+
+/// What one side alone knows: by reason, each reason once, in the order in which they occur.
+fn by_reason(singles: &[Single]) -> Vec<(&str, Vec<&Single>)> {
+    let mut reasons: Vec<(&str, Vec<&Single>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for single in singles {
+        let place = *places.entry(&single.reason).or_insert(reasons.len());
+        if place == reasons.len() {
+            reasons.push((&single.reason, Vec::new()));
+        }
+        reasons[place].1.push(single);
+    }
+    reasons
+}
+
+/// Names by subject, of more values than can be read in a row: `l1: cached, conflicts; l2: sets`. Of the lines of a figure its name stands once.
+fn names(singles: &[&Single]) -> String {
+    let mut subjects: Vec<(&str, Vec<&str>)> = Vec::new();
+    for single in singles {
+        let (subject, name) = single.place.split_once(' ').unwrap_or((&single.place, ""));
+        let name = name.split(": ").next().unwrap_or(name);
+        match subjects.last_mut().filter(|(last, _)| *last == subject) {
+            Some((_, names)) if names.last() == Some(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => subjects.push((subject, vec![name])),
+        }
+    }
+    let each: Vec<String> =
+        subjects.into_iter().map(|(subject, names)| format!("{subject}: {}", names.join(", "))).collect();
+    each.join("; ")
+}

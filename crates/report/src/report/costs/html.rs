@@ -1,0 +1,55 @@
+//! The report as one HTML page.
+
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::figure::{Grid, data, description, heading, numbers, picture};
+use super::{title, unanswered};
+use crate::report::page::{self, Beginning, texts};
+use crate::report::plot::Store;
+use crate::report::words::{NO_PICTURE, printable};
+use strata_model::characterization::{Characterization, Figure, Part, PartName};
+
+/// The whole report.
+///
+/// # Errors
+///
+/// If the template cannot be filled in, which would be a fault of the template and not of the answer.
+pub fn html(answer: &Characterization) -> Result<String, minijinja::Error> {
+    let beginning = Beginning {
+        title: title(answer),
+        device: &answer.device,
+        run: &answer.run,
+        replayed_from: answer.replayed_from.as_deref(),
+    };
+    let mut store = Store::default();
+    let chapters: Vec<Value> = answer.parts.iter().map(|(name, part)| chapter(*name, part, &mut store)).collect();
+    page::render("costs.html", &beginning, &store, context! { chapters => chapters })
+}
+
+/// The section of a part.
+fn chapter(name: PartName, part: &Part, store: &mut Store) -> Value {
+    let missing: Vec<String> = part.figures.iter().flat_map(missing).collect();
+    context! {
+        key => name.key(),
+        title => name.title(),
+        question => printable(&part.question),
+        unanswered => printable(&unanswered(part).unwrap_or_default()),
+        meaning => texts(&part.meaning),
+        missing => texts(&missing),
+        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name, finding, None, None)).collect::<Value>(),
+        figures => part.figures.iter().map(|figure| drawn(figure, store)).collect::<Vec<Value>>(),
+    }
+}
+
+fn missing(figure: &Figure) -> Vec<String> {
+    Grid::of(figure).missing().into_iter().map(|line| format!("{}: {line}", figure.title)).collect()
+}
+
+fn drawn(figure: &Figure, store: &mut Store) -> Value {
+    let picture = picture(figure);
+    let instead = if picture.is_some() { "" } else { NO_PICTURE };
+    let words = format!("{}. {}", heading(&figure.y), description(figure));
+    let plot = data(figure).and_then(|plot| store.keep(&plot));
+    page::figure((picture.as_ref(), plot), &figure.title, [&words, instead], &numbers(figure), None)
+}

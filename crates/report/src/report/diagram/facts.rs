@@ -1,0 +1,200 @@
+//! What is written in the boxes: findings in short, each with all that is known of it where the pointer rests.
+
+use serde_json::Value;
+
+use super::model::{Kind, Lane, Memory};
+use crate::report::svg::Label;
+use crate::report::words::{self, Detail, UNKNOWN};
+use strata_model::experiment::LoadPath;
+use strata_model::topology::{Element, ElementName, Finding};
+use strata_model::units::Bytes;
+
+/// The box of paths that share a cache; what they agree on is said once.
+pub(super) fn cache(paths: &[(ElementName, &Element)]) -> Memory {
+    if let [(name, element)] = paths {
+        let kind = if *name == ElementName::ConstantL1 { Kind::Constant } else { Kind::Data };
+        return memory(*name, kind, element);
+    }
+    let all: Vec<Memory> = paths.iter().map(|(name, element)| memory(*name, Kind::Data, element)).collect();
+    let words = |label: &Option<Label>| label.as_ref().map(|label| label.text.clone());
+    let same_size = all.iter().all(|one| words(&one.size) == words(&all[0].size));
+    let common: Vec<Label> =
+        all[0].facts.iter().filter(|fact| all.iter().all(|one| has(&one.facts, fact))).cloned().collect();
+    let lane = |one: &Memory| {
+        let size = one.size.clone().filter(|_| !same_size);
+        let own = one.facts.iter().filter(|fact| !has(&common, fact)).cloned();
+        one.lanes
+            .iter()
+            .map(|lane| Lane {
+                instruction: lane.instruction,
+                name: one.name.clone(),
+                latency: lane.latency.clone(),
+                facts: size.clone().into_iter().chain(own.clone()).collect(),
+            })
+            .collect::<Vec<_>>()
+    };
+    Memory {
+        of: all.iter().flat_map(|one| one.of.clone()).collect(),
+        kind: Kind::Data,
+        name: "One cache".into(),
+        size: all[0].size.clone().filter(|_| same_size),
+        lanes: all.iter().flat_map(lane).collect(),
+        facts: common,
+    }
+}
+
+fn has(facts: &[Label], fact: &Label) -> bool {
+    facts.iter().any(|other| other.text == fact.text)
+}
+
+/// The box of one element.
+pub(super) fn memory(name: ElementName, kind: Kind, element: &Element) -> Memory {
+    let bytes = |f: &Finding| Bytes(f.number().unwrap_or(0.0) as u64).to_string();
+    let number = |f: &Finding| f.number().unwrap_or(0.0).to_string();
+    let label = |attribute, finding: &Option<Finding>, show: &dyn Fn(&Finding) -> String| {
+        finding.as_ref().map(|finding| shown(name, attribute, finding, show))
+    };
+    let named = |before: &str, after: &str, label: Option<Label>| {
+        label.map(|label| Label { text: format!("{before}{}{after}", label.text), ..label })
+    };
+    // Where loads pass a cache by, nothing of it can be known, and one word says so.
+    let passed = element.cached.as_ref().filter(|finding| finding.value == Value::Bool(false));
+    let size = match (&element.size, &element.reach) {
+        (Some(_), _) => label("size", &element.size, &bytes),
+        (None, reach) => label("reach", reach, &bytes),
+    };
+    let mut facts = Vec::new();
+    if let Some(cached) = &element.cached {
+        let text = match &cached.value {
+            Value::Bool(true) if kind == Kind::Path => "cached before the L2",
+            Value::Bool(true) => "",
+            Value::Bool(false) if kind == Kind::Path => "not cached before the L2",
+            Value::Bool(false) => "loads pass it by",
+            _ => "cached ?",
+        };
+        let label = Label { text: text.into(), hint: hint(name, "cached", cached) };
+        facts.extend((!text.is_empty()).then_some(label));
+    }
+    if passed.is_none() || kind == Kind::Path {
+        facts.extend(named("nominal ", "", label("nominal_size", &element.nominal_size, &bytes)));
+        facts.extend(named("line ", "", label("line_size", &element.line_size, &bytes)));
+        facts.extend(named("fetch ", "", label("fetch_granularity", &element.fetch_granularity, &bytes)));
+        // What is one or none needs no words.
+        let several = element.instances_per_sm.as_ref().filter(|f| f.number() != Some(1.0));
+        facts.extend(named("", " per SM", label("instances_per_sm", &several.cloned(), &number)));
+        let unknown = element.shared_with.as_ref().filter(|f| !f.is_known());
+        facts.extend(named("shared with ", "", label("shared_with", &unknown.cloned(), &number)));
+        facts.extend(both(
+            label("entries", &element.entries, &number),
+            " × ",
+            label("page_size", &element.page_size, &bytes),
+        ));
+        let tlb = element.miss_penalty.clone().filter(|_| kind == Kind::Translation);
+        facts.extend(named("+", " cycles", label("miss_penalty", &tlb, &number)));
+        let banks = named("", " banks", label("banks", &element.banks, &number));
+        facts.extend(both(banks, " of ", label("bank_width", &element.bank_width, &bytes)));
+        let whole = |f: &&Finding| !f.is_known() || f.number().is_some_and(|n| n < 2.0);
+        let parts = element.partitions.as_ref().filter(whole).cloned();
+        let before = if parts.as_ref().is_some_and(Finding::is_known) { "" } else { "partitions " };
+        facts.extend(named(before, "", label("partitions", &parts, &|_| "undivided".into())));
+    }
+    if name == ElementName::Host {
+        // Its name goes on with what it loads from, which the box says.
+        let instruction = LoadPath::Host.instruction().split(' ').next().unwrap_or_default();
+        facts.push(Label::plain(format!("by {instruction}")));
+    }
+    let latency = if passed.is_some() && kind != Kind::Path { Vec::new() } else { latency(name, element) };
+    Memory {
+        of: vec![name.key()],
+        kind,
+        name: match name {
+            ElementName::Shared => "Shared memory".into(),
+            ElementName::Local => "Local memory".into(),
+            // They stand under a title of their own, and have little room.
+            ElementName::TlbL1 => "L1".into(),
+            ElementName::TlbL2 => "L2".into(),
+            ElementName::TlbL3 => "L3".into(),
+            other => other.title().into(),
+        },
+        size,
+        facts,
+        lanes: vec![Lane { instruction: instruction(name), name: String::new(), latency, facts: Vec::new() }],
+    }
+}
+
+/// Two labels as one; what is known of one alone stands alone.
+fn both(first: Option<Label>, between: &str, second: Option<Label>) -> Option<Label> {
+    match (first, second) {
+        (Some(a), Some(b)) => {
+            Some(Label { text: format!("{}{between}{}", a.text, b.text), hint: format!("{}; {}", a.hint, b.hint) })
+        }
+        (first, second) => first.or(second),
+    }
+}
+
+/// Latency in both units.
+fn latency(name: ElementName, element: &Element) -> Vec<Label> {
+    let tenths = |f: &Finding| format!("{:.1}", f.number().unwrap_or(0.0));
+    let Some(latency) = &element.latency else { return Vec::new() };
+    let cycles = shown(name, "latency.cycles", &latency.cycles, &tenths);
+    let ns = shown(name, "latency.ns", &latency.ns, &tenths);
+    if cycles.text == UNKNOWN && ns.text == UNKNOWN {
+        return vec![Label { text: format!("latency {UNKNOWN}"), ..cycles }];
+    }
+    vec![Label { text: format!("{} cycles", cycles.text), ..cycles }, Label { text: format!("{} ns", ns.text), ..ns }]
+}
+
+/// The load that leads to an element of an SM; nothing for what lies behind others.
+const fn instruction(name: ElementName) -> &'static str {
+    match name {
+        ElementName::L1 => LoadPath::GlobalCa.instruction(),
+        ElementName::Texture => LoadPath::Texture.instruction(),
+        ElementName::ReadOnly => LoadPath::GlobalNc.instruction(),
+        ElementName::ConstantL1 | ElementName::ConstantUniform => LoadPath::Constant.instruction(),
+        ElementName::Shared => LoadPath::Shared.instruction(),
+        ElementName::Local => LoadPath::Local.instruction(),
+        // AMD's; nothing here has it.
+        ElementName::ScalarL1 => "s_load_dword",
+        _ => "",
+    }
+}
+
+/// Parts of the L2 as an SM sees them: its own, and the others.
+pub(super) fn partitions(l2: &Element) -> Vec<Memory> {
+    let Some(count) = l2.partitions.as_ref().and_then(Finding::number).filter(|n| *n >= 2.0) else {
+        return Vec::new();
+    };
+    let name = ElementName::L2;
+    let whole = |f: &Finding| format!("{:.0}", f.number().unwrap_or(0.0));
+    let part = |title: String, word, attribute, finding: &Option<Finding>| {
+        let took = finding.as_ref().map(|f| shown(name, attribute, f, &whole));
+        let took = took.map(|label| Label { text: format!("{word}, atomics {} cycles", label.text), ..label });
+        Memory {
+            of: vec![attribute],
+            kind: Kind::L2,
+            name: title,
+            size: None,
+            facts: took.into_iter().collect(),
+            lanes: Vec::new(),
+        }
+    };
+    let others = if count == 2.0 { "The other partition".into() } else { format!("{} other partitions", count - 1.0) };
+    vec![
+        part("The SM’s partition".into(), "near", "near_latency", &l2.near_latency),
+        part(others, "far", "far_latency", &l2.far_latency),
+    ]
+}
+
+/// A finding as the table has it, with all that is known of it.
+fn shown(name: ElementName, attribute: &str, finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Label {
+    Label { text: words::cell(finding, show), hint: hint(name, attribute, finding) }
+}
+
+/// All that is known of a finding, or why nothing is.
+fn hint(name: ElementName, attribute: &str, finding: &Finding) -> String {
+    if finding.is_known() {
+        format!("{name} {attribute}: {}", Detail::of(finding))
+    } else {
+        format!("{name} {attribute}: unknown: {}", words::reason(finding))
+    }
+}

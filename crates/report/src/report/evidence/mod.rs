@@ -1,0 +1,268 @@
+//! From the experiments that a finding cites to the figures that show what it rests on. Pure: the same samples give the same
+//! figures.
+//!
+//! The experiments are put into groups of one kind (kernel, path, order, what was done before). What varies within a group says
+//! how it is drawn: latency over footprint or stride, by SM, by the partner's thread. Groups in which nothing varies are shown
+//! load by load.
+
+mod chains;
+mod fixed;
+mod loads;
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::report::plot::{Mark, Number, Plot, Store};
+use strata_infer::analysis::robust;
+use strata_model::evidence::Evidence;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use strata_model::imported::Question;
+use strata_model::samples::Samples;
+use strata_model::topology::{Element, Finding};
+use strata_model::units::Bytes;
+
+/// Most panels of one finding: what is left out are the smallest groups.
+const MOST_PANELS: usize = 4;
+
+/// An experiment with its samples and its number.
+#[derive(Clone, Copy)]
+struct Sheet<'e> {
+    number: u32,
+    experiment: &'e Experiment,
+    samples: &'e Samples,
+}
+
+/// What experiments have in common that are drawn together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    kernel: Kernel,
+    path: LoadPath,
+    order: &'static str,
+    prepare: Prepare,
+    cold: bool,
+    carveout: Option<u8>,
+}
+
+impl Kind {
+    fn of(experiment: &Experiment) -> Self {
+        let order = match experiment.order {
+            Order::Sequential => "in order",
+            Order::Random => "at random",
+            Order::Scattered { .. } => "scattered",
+            Order::Paged { .. } => "page by page",
+            Order::Listed { .. } => "listed",
+            Order::Pages { .. } => "two of a line in each page",
+            Order::Lanes { .. } => "by lane",
+            Order::Pattern(_) => "by pattern",
+            Order::Imported(series) => match series.question {
+                Question::Size => "imported, over footprints",
+                Question::LineSize => "imported, over strides",
+                Question::FetchGranularity => "imported, over strides of a cold chase",
+                Question::Latency => "imported, hits",
+            },
+        };
+        let Experiment { kernel, path, prepare, carveout, warm_laps, .. } = *experiment;
+        Kind { kernel, path, order, prepare, cold: warm_laps == 0, carveout }
+    }
+
+    /// In words, for the title of a figure.
+    fn words(&self) -> String {
+        let kernel = match self.kernel {
+            Kernel::PerTwoLoads => ", two loads timed as one",
+            _ => "",
+        };
+        let before = match self.prepare {
+            Prepare::Nothing if self.cold && self.kernel != Kernel::Imported => ", cold",
+            Prepare::Nothing => "",
+            Prepare::FlushL2 => ", from DRAM",
+            Prepare::Fill { .. } => ", from the L2",
+        };
+        let shared = match self.carveout {
+            Some(share @ 1..) => format!(", {share} % as shared memory"),
+            _ => String::new(),
+        };
+        format!("{}, {}{kernel}{before}{shared}", self.path.instruction(), self.order)
+    }
+}
+
+/// What the x axis of a panel is, and so which marks belong there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Footprint,
+    Stride,
+    Else,
+}
+
+/// A figure before it is kept: plots to choose from, of which the first is shown at first.
+struct Drawn {
+    over: Over,
+    /// How much it says: lower is more.
+    rank: u8,
+    /// Experiments that it shows.
+    experiments: usize,
+    plots: Vec<Plot>,
+}
+
+/// Plots at one place of the page, of which a reader chooses one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Panel {
+    /// Their numbers in the [`Store`].
+    pub plots: Vec<usize>,
+    /// What the finding adds to them.
+    pub marks: Vec<Mark>,
+}
+
+/// What a finding rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shown {
+    /// Which experiments, in words.
+    pub experiments: String,
+    /// The figures; none where there are no samples.
+    pub panels: Vec<Panel>,
+}
+
+/// Makes the figures of the findings of a page.
+pub(super) struct Exhibits<'e> {
+    evidence: &'e Evidence,
+    /// The plots so far.
+    pub store: Store,
+    shown: HashMap<(Vec<u32>, Vec<String>), Vec<Panel>>,
+    spreads: loads::Spreads,
+}
+
+impl<'e> Exhibits<'e> {
+    /// None so far.
+    pub fn new(evidence: &'e Evidence) -> Self {
+        Exhibits { evidence, store: Store::default(), shown: HashMap::new(), spreads: loads::Spreads::default() }
+    }
+
+    /// What an attribute of an element rests on; `None` where it cites nothing.
+    pub fn of(&mut self, attribute: &str, finding: &Finding, element: &Element) -> Option<Shown> {
+        if finding.experiments.is_empty() {
+            return None;
+        }
+        let marks = Marks::of(attribute, finding, element);
+        let key = (finding.experiments.clone(), marks.key());
+        let panels = match self.shown.get(&key) {
+            Some(panels) => panels.clone(),
+            None => {
+                let panels = self.panels(&finding.experiments, &marks);
+                self.shown.insert(key, panels.clone());
+                panels
+            }
+        };
+        Some(Shown { experiments: cited(&finding.experiments), panels })
+    }
+
+    fn panels(&mut self, experiments: &[u32], marks: &Marks) -> Vec<Panel> {
+        let sheets = experiments.iter().filter_map(|&number| {
+            let (experiment, samples) = self.evidence.get(number)?;
+            Some(Sheet { number, experiment, samples })
+        });
+        let mut groups: BTreeMap<Kind, Vec<Sheet<'_>>> = BTreeMap::new();
+        for sheet in sheets {
+            groups.entry(Kind::of(sheet.experiment)).or_default().push(sheet);
+        }
+        let mut all: Vec<(Vec<Mark>, Drawn)> = Vec::new();
+        for (kind, sheets) in &groups {
+            let at = marks.on(kind);
+            let drawn = match kind.kernel {
+                Kernel::Clock => fixed::clock(sheets),
+                Kernel::Lap => fixed::laps(kind, sheets),
+                Kernel::Warp => fixed::warps(sheets),
+                Kernel::Disturb => fixed::disturbed(kind, sheets, &groups),
+                Kernel::Pattern => Vec::new(),
+                Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Imported => {
+                    chains::draw(kind, sheets, at.footprint.as_ref().map(|m| m.at.0), &mut self.spreads)
+                }
+            };
+            all.extend(drawn.into_iter().map(|drawn| (at.over(drawn.over), drawn)));
+        }
+        all.retain(|(_, drawn)| drawn.plots.iter().any(|plot| !plot.is_empty()));
+        all.sort_by_key(|(_, drawn)| (drawn.rank, std::cmp::Reverse(drawn.experiments)));
+        all.truncate(MOST_PANELS);
+        let keep = |(marks, drawn): (Vec<Mark>, Drawn)| {
+            let plots: Vec<usize> =
+                drawn.plots.iter().filter(|p| !p.is_empty()).filter_map(|p| self.store.keep(p)).collect();
+            (!plots.is_empty()).then_some(Panel { plots, marks })
+        };
+        all.into_iter().filter_map(keep).collect()
+    }
+}
+
+/// Which experiments: their number, the first and the last.
+fn cited(experiments: &[u32]) -> String {
+    match experiments {
+        [] => "no experiment".into(),
+        [one] => format!("experiment {one}"),
+        [first, .., last] if (last - first) as usize + 1 == experiments.len() => {
+            format!("experiments {first} to {last}")
+        }
+        [first, .., last] => format!("{} experiments, {first} to {last}", experiments.len()),
+    }
+}
+
+/// What a finding has to say on an axis of footprints or strides.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Marks {
+    footprint: Option<Mark>,
+    /// Only where the largest share is shared memory.
+    least: Option<Mark>,
+    stride: Option<Mark>,
+}
+
+impl Marks {
+    fn of(attribute: &str, finding: &Finding, element: &Element) -> Self {
+        let capacity = element.size.as_ref().or(element.reach.as_ref());
+        let usable = capacity.and_then(|f| mark("usable", f));
+        match attribute {
+            "thrash_size" => Marks { footprint: mark("all misses from", finding), ..Marks::default() },
+            "line_size" => Marks { footprint: usable, stride: mark("line", finding), least: None },
+            "fetch_granularity" => Marks { footprint: None, stride: mark("fetch", finding), least: None },
+            "least_configuration" => {
+                let size = finding.value.get("size").and_then(serde_json::Value::as_f64);
+                let least = size.and_then(|size| mark("usable", &Finding::measured(size, "")));
+                Marks { footprint: usable, least, stride: None }
+            }
+            _ => Marks { footprint: usable, ..Marks::default() },
+        }
+    }
+
+    /// Those for a group: a mark of one split of the memory says nothing of another.
+    fn on(&self, kind: &Kind) -> Marks {
+        let other = matches!(kind.carveout, Some(1..));
+        Marks { footprint: if other { self.least.clone() } else { self.footprint.clone() }, ..self.clone() }
+    }
+
+    fn over(&self, over: Over) -> Vec<Mark> {
+        let mark = match over {
+            Over::Footprint => &self.footprint,
+            Over::Stride => &self.stride,
+            Over::Else => &None,
+        };
+        mark.iter().cloned().collect()
+    }
+
+    fn key(&self) -> Vec<String> {
+        [&self.footprint, &self.least, &self.stride].map(|m| format!("{m:?}")).into()
+    }
+}
+
+/// The mark of a finding in bytes, or of its lower bound.
+fn mark(what: &str, finding: &Finding) -> Option<Mark> {
+    let (at, label) = match (finding.number(), finding.low) {
+        (Some(at), _) => (at, format!("{what} {}", Bytes(at as u64))),
+        (None, Some(low)) => (low, format!("more than {}", Bytes(low as u64))),
+        (None, None) => return None,
+    };
+    let (low, high) = (finding.low.unwrap_or(at), finding.high.unwrap_or(at));
+    Some(Mark { at: Number(at), label, low: Number(low), high: Number(high) })
+}
+
+/// Median, least and greatest; `None` without numbers.
+fn spread(numbers: &[f64]) -> Option<[f64; 3]> {
+    let median = robust::median(numbers)?;
+    Some([median, numbers.iter().copied().fold(f64::MAX, f64::min), numbers.iter().copied().fold(f64::MIN, f64::max)])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The report as one HTML page.
+
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::diagram;
+use super::evidence::Exhibits;
+use super::page::{self, Beginning};
+use super::plots::{self, PICTURED};
+use super::words::{self, COLUMNS, Detail, NO_PICTURE, printable};
+use strata_model::evidence::Evidence;
+use strata_model::topology::{Element, ElementName, Finding, Topology};
+
+/// The whole report. Findings show what they rest on as far as `evidence` has it.
+///
+/// # Errors
+///
+/// If the template cannot be filled in, which would be a fault of the template and not of the topology.
+pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinja::Error> {
+    let columns = COLUMNS.iter().map(|c| context! { title => c.title, unit => c.unit, numeric => c.numeric });
+    let mut exhibits = Exhibits::new(evidence);
+    let chapters: Vec<Value> =
+        topology.elements.iter().map(|(name, element)| chapter(*name, element, &mut exhibits)).collect();
+    let findings = topology.elements.iter().flat_map(|(name, element)| {
+        element.findings().into_iter().map(|(attribute, finding)| listed(*name, attribute, finding))
+    });
+    let beginning = Beginning {
+        title: format!("Memory hierarchy of {}", topology.device.name),
+        device: &topology.device,
+        run: &topology.run,
+        replayed_from: topology.replayed_from.as_deref(),
+    };
+    let content = context! {
+        columns => columns.collect::<Value>(),
+        rows => topology.elements.iter().map(|(name, element)| row(*name, element)).collect::<Value>(),
+        legend => words::LEGEND,
+        diagram => Value::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
+        chapters => chapters,
+        findings => findings.collect::<Value>(),
+    };
+    page::render("report.html", &beginning, &exhibits.store, content)
+}
+
+/// A row of the summary: cells with what they are sorted by, and intervals.
+fn row(name: ElementName, element: &Element) -> Value {
+    let cells = words::row(name, element);
+    let behind = words::behind(element);
+    let cell = |(text, finding): (&String, &Option<&Finding>)| {
+        context! {
+            text => printable(text),
+            interval => finding.and_then(interval),
+            order => finding.and_then(|f| order(f, &f.value)),
+        }
+    };
+    context! {
+        key => name.key(),
+        name => cells[0].as_str(),
+        cells => cells[1..].iter().zip(&behind).map(cell).collect::<Value>(),
+    }
+}
+
+/// An interval that is more than its value, in few words.
+fn interval(finding: &Finding) -> Option<String> {
+    match (finding.low, finding.high) {
+        (Some(low), Some(high)) if low < high && finding.is_known() => {
+            // A table has room for tenths.
+            let short = |x: f64| words::amount(finding, (x * 10.0).round() / 10.0);
+            Some(format!("{} to {}", short(low), short(high)))
+        }
+        _ => None,
+    }
+}
+
+/// What a value is sorted by: a number as itself, in base units, everything else as text; unknown is not sorted.
+fn order(finding: &Finding, value: &serde_json::Value) -> Option<String> {
+    match value {
+        serde_json::Value::Null => None,
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        _ => Some(printable(&words::alone(finding))),
+    }
+}
+
+/// A finding as a row of the table of all of them.
+fn listed(name: ElementName, attribute: &str, finding: &Finding) -> Value {
+    let detail = Detail::of(finding);
+    let value = match finding.is_known() {
+        false => "?".to_owned(),
+        true if PICTURED.contains(&attribute) => "in its figure".to_owned(),
+        true => words::alone(finding),
+    };
+    let why = match finding.is_known() {
+        true => page::how(&Detail { source: None, ..detail.clone() }),
+        false => words::reason(finding),
+    };
+    let bound = |x: Option<f64>| context! { text => x.map(|x| words::amount(finding, x)), order => x };
+    context! {
+        key => name.key(),
+        element => name.title(),
+        attribute => attribute,
+        value => printable(&value),
+        order => if PICTURED.contains(&attribute) { None } else { order(finding, &finding.value) },
+        low => bound(finding.low),
+        high => bound(finding.high),
+        level => finding.level.map(|level| format!("{:.0} %", level * 100.0)),
+        level_order => finding.level,
+        source => detail.source,
+        why => printable(&why),
+    }
+}
+
+/// The section of an element.
+fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) -> Value {
+    let plots = plots::of(name, element);
+    let mut attributes = Vec::new();
+    let mut figures = Vec::new();
+    for (attribute, finding) in words::attributes(element) {
+        let shown = exhibits.of(attribute, finding, element);
+        match plots.iter().find(|p| p.attribute == attribute && finding.is_known()) {
+            Some(plot) => {
+                let how = page::how(&Detail::of(finding));
+                let words = [plot.picture.description(), &how];
+                let data = plot.data.as_ref().and_then(|data| exhibits.store.keep(data));
+                let drawn = (Some(&plot.picture), data);
+                figures.push(page::figure(drawn, attribute, words, &plot.numbers, shown.as_ref()));
+            }
+            None => {
+                let instead = PICTURED.contains(&attribute).then_some(NO_PICTURE);
+                attributes.push(page::attribute(attribute, finding, instead, shown.as_ref()));
+            }
+        }
+    }
+    context! { key => name.key(), title => name.title(), attributes => attributes, figures => figures }
+}

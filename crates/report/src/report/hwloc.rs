@@ -1,0 +1,373 @@
+//! A discovery as XML of hwloc, which `lstopo -i FILE` draws.
+//!
+//! The GPU is a machine of one package. Its processing units are SMs, or where an SM has several first-level caches, the
+//! parts of an SM that use one of them each; its memory is a NUMA node beside the L2. hwloc knows no texture path, constant
+//! cache or shared memory: these, and all latencies, intervals and sources, are attributes (`info`) of what they belong to.
+
+use std::fmt::Write;
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
+use serde_json::Value;
+
+use strata_model::topology::{Element, ElementName, Finding, Provenance, Topology};
+
+/// Version of the XML format.
+const VERSION: &str = "2.0";
+/// hwloc's number for caches of data and instructions, and for those of data.
+const UNIFIED: &str = "0";
+const DATA: &str = "1";
+/// Most processing units that are drawn: a recording may claim any number.
+const MOST_UNITS: usize = 1 << 14;
+/// Attributes of an element that a page of boxes can say.
+const SAID: [&str; 20] = [
+    "size",
+    "nominal_size",
+    "line_size",
+    "fetch_granularity",
+    "latency.cycles",
+    "latency.ns",
+    "miss_penalty",
+    "shared_with",
+    "instances_per_sm",
+    "sets",
+    "ways",
+    "replacement",
+    "reach",
+    "entries",
+    "page_size",
+    "partitions",
+    "near_latency",
+    "far_latency",
+    "banks",
+    "bank_width",
+];
+
+/// The XML.
+///
+/// # Errors
+///
+/// If it cannot be written, which writing into memory cannot fail to be.
+pub fn hwloc(topology: &Topology) -> std::io::Result<String> {
+    let mut page = Page { writer: Writer::new_with_indent(Vec::new(), b' ', 2), next_index: 1, topology };
+    page.document()?;
+    let mut text = String::from_utf8_lossy(&page.writer.into_inner()).into_owned();
+    text.push('\n');
+    Ok(text)
+}
+
+/// A set of processing units, as hwloc writes it: words of 32 bits, the highest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Set(Vec<u32>);
+
+impl Set {
+    fn of(units: impl IntoIterator<Item = usize>) -> Self {
+        let mut words = Vec::new();
+        for unit in units {
+            if words.len() <= unit / 32 {
+                words.resize(unit / 32 + 1, 0);
+            }
+            words[unit / 32] |= 1 << (unit % 32);
+        }
+        Set(words)
+    }
+
+    fn text(&self) -> String {
+        if self.0.is_empty() {
+            return "0x0".into();
+        }
+        let words: Vec<String> = self.0.iter().rev().map(|word| format!("0x{word:08x}")).collect();
+        words.join(",")
+    }
+}
+
+/// SMs of one part of the L2.
+struct Partition {
+    /// Its number, if the L2 has several.
+    number: Option<u64>,
+    sms: Vec<usize>,
+}
+
+struct Page<'t> {
+    writer: Writer<Vec<u8>>,
+    next_index: u64,
+    topology: &'t Topology,
+}
+
+impl<'t> Page<'t> {
+    fn element(&self, name: ElementName) -> Option<&'t Element> {
+        self.topology.elements.get(&name)
+    }
+
+    fn number(&self, name: ElementName, attribute: &str) -> Option<u64> {
+        let found = self.element(name)?.findings().into_iter().find(|(a, _)| *a == attribute)?.1.number()?;
+        (found >= 0.0).then_some(found as u64)
+    }
+
+    fn document(&mut self) -> std::io::Result<()> {
+        self.writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+        self.writer.write_event(Event::DocType(BytesText::from_escaped("topology SYSTEM \"hwloc2.dtd\"")))?;
+        self.writer.write_event(Event::Start(BytesStart::new("topology").with_attributes([("version", VERSION)])))?;
+        self.machine()?;
+        self.writer.write_event(Event::End(BytesEnd::new("topology")))
+    }
+
+    fn machine(&mut self) -> std::io::Result<()> {
+        let sms = self.topology.device.multiprocessors.max(1) as usize;
+        // Units of one SM: one for each of its first-level caches.
+        let (cache, instances) = self.first_level().map_or((None, 1), |name| {
+            (Some(name), self.number(name, "instances_per_sm").unwrap_or(1).clamp(1, 16) as usize)
+        });
+        let sms = sms.min(MOST_UNITS / instances);
+        let all = Set::of(0..sms * instances);
+        let nodes = [("nodeset", "0x00000001".to_owned()), ("complete_nodeset", "0x00000001".to_owned())];
+        self.open(
+            "Machine",
+            &all,
+            &[("os_index", "0".into()), ("allowed_cpuset", all.text()), ("allowed_nodeset", nodes[0].1.clone())],
+        )?;
+        self.info("Backend", "strata")?;
+        self.info("StrataVersion", env!("CARGO_PKG_VERSION"))?;
+        self.info("Measured", &self.topology.run.started.clone())?;
+        if self.topology.run.simulated {
+            self.info("Simulated", "no hardware was measured")?;
+        }
+        if let Some(recording) = &self.topology.replayed_from {
+            self.info("ReplayedFrom", recording)?;
+        }
+        self.open("Package", &all, &[("os_index", "0".into()), ("subtype", "GPU".into())])?;
+        let facts = &self.topology.device;
+        self.info("GPUVendor", "NVIDIA Corporation")?;
+        self.info("GPUModel", &facts.name)?;
+        let (major, minor) = facts.compute_capability;
+        self.info("CUDAComputeCapability", &format!("{major}.{minor}"))?;
+        for name in [ElementName::Host, ElementName::TlbL1, ElementName::TlbL2, ElementName::TlbL3] {
+            self.infos(name)?;
+        }
+        self.memory(&all)?;
+        self.l2(&all, sms, cache, instances)?;
+        self.close()?;
+        self.close()
+    }
+
+    fn memory(&mut self, all: &Set) -> std::io::Result<()> {
+        let bytes = self.topology.device.total_memory.to_string();
+        self.open(
+            "NUMANode",
+            all,
+            &[("os_index", "0".into()), ("subtype", "GPUMemory".into()), ("local_memory", bytes)],
+        )?;
+        self.infos(ElementName::Dram)?;
+        self.close()
+    }
+
+    fn l2(&mut self, all: &Set, sms: usize, cache: Option<ElementName>, instances: usize) -> std::io::Result<()> {
+        let size = self.number(ElementName::L2, "size").unwrap_or(self.topology.device.l2_size);
+        let attributes = self.cache(ElementName::L2, size, 2, UNIFIED);
+        self.open("L2Cache", all, &attributes)?;
+        self.infos(ElementName::L2)?;
+        for Partition { number, sms } in self.partitions(sms) {
+            if let Some(number) = number {
+                let units = Set::of(sms.iter().flat_map(|sm| sm * instances..(sm + 1) * instances));
+                self.open(
+                    "Group",
+                    &units,
+                    &[("subtype", "L2 partition".into()), ("kind", "1001".into()), ("subkind", number.to_string())],
+                )?;
+            }
+            for sm in sms {
+                self.sm(sm, cache, instances)?;
+            }
+            if number.is_some() {
+                self.close()?;
+            }
+        }
+        self.close()
+    }
+
+    fn sm(&mut self, sm: usize, cache: Option<ElementName>, instances: usize) -> std::io::Result<()> {
+        let units = sm * instances..(sm + 1) * instances;
+        let several = instances > 1;
+        if several {
+            self.open(
+                "Group",
+                &Set::of(units.clone()),
+                &[("subtype", "SM".into()), ("kind", "1001".into()), ("subkind", sm.to_string())],
+            )?;
+            self.memories_of_sm()?;
+        }
+        for unit in units {
+            let set = Set::of([unit]);
+            if let Some(name) = cache {
+                let size = self.number(name, "size").unwrap_or(0);
+                let mut attributes = self.cache(name, size, 1, DATA);
+                attributes.push(("subtype", name.title().into()));
+                self.open("L1Cache", &set, &attributes)?;
+                self.infos(name)?;
+            }
+            self.open(
+                "Core",
+                &set,
+                &[("os_index", unit.to_string()), ("subtype", if several { "part of an SM" } else { "SM" }.into())],
+            )?;
+            if !several {
+                self.memories_of_sm()?;
+            }
+            self.open("PU", &set, &[("os_index", unit.to_string())])?;
+            self.close()?;
+            self.close()?;
+            if cache.is_some() {
+                self.close()?;
+            }
+        }
+        if several {
+            self.close()?;
+        }
+        Ok(())
+    }
+
+    /// What an SM has besides the cache that is drawn.
+    fn memories_of_sm(&mut self) -> std::io::Result<()> {
+        let drawn = self.first_level();
+        let all = [
+            ElementName::L1,
+            ElementName::Texture,
+            ElementName::ReadOnly,
+            ElementName::ConstantL1,
+            ElementName::ConstantL15,
+            ElementName::Shared,
+            ElementName::Local,
+        ];
+        for name in all.into_iter().filter(|name| Some(*name) != drawn) {
+            self.infos(name)?;
+        }
+        Ok(())
+    }
+
+    /// The first-level cache that is drawn: the first of which the size is known, since hwloc has no word for an unknown one.
+    fn first_level(&self) -> Option<ElementName> {
+        let of_data = [ElementName::L1, ElementName::ReadOnly, ElementName::Texture];
+        of_data.into_iter().find(|name| self.number(*name, "size").is_some())
+    }
+
+    /// SMs by partition of the L2, as far as that is known of all of them.
+    fn partitions(&self, sms: usize) -> Vec<Partition> {
+        let whole = || vec![Partition { number: None, sms: (0..sms).collect() }];
+        let map = self.element(ElementName::L2).and_then(|l2| l2.sm_map.as_ref()).and_then(|map| map.value.as_array());
+        let numbers: Option<Vec<u64>> = map.and_then(|all| all.iter().map(|sm| sm["partition"].as_u64()).collect());
+        let Some(numbers) = numbers.filter(|numbers| numbers.len() == sms) else { return whole() };
+        let mut parts: Vec<u64> = numbers.clone();
+        parts.sort_unstable();
+        parts.dedup();
+        if parts.len() < 2 {
+            return whole();
+        }
+        let of = |part: u64| (0..sms).filter(|sm| numbers[*sm] == part).collect();
+        parts.into_iter().map(|part| Partition { number: Some(part), sms: of(part) }).collect()
+    }
+
+    fn cache(&self, name: ElementName, size: u64, depth: u32, kind: &str) -> Vec<(&'static str, String)> {
+        // 0 is hwloc's word for ways that are not known.
+        let ways = self.number(name, "ways").unwrap_or(0);
+        vec![
+            ("cache_size", size.to_string()),
+            ("depth", depth.to_string()),
+            ("cache_linesize", self.number(name, "line_size").unwrap_or(0).to_string()),
+            ("cache_associativity", ways.to_string()),
+            ("cache_type", kind.into()),
+        ]
+    }
+
+    /// Opens an object; all objects are near the one NUMA node.
+    fn open(&mut self, kind: &str, units: &Set, attributes: &[(&str, String)]) -> std::io::Result<()> {
+        let (cpuset, index) = (units.text(), self.next_index);
+        self.next_index += 1;
+        let mut start = BytesStart::new("object");
+        start.push_attribute(("type", kind));
+        for key in ["cpuset", "complete_cpuset"] {
+            start.push_attribute((key, cpuset.as_str()));
+        }
+        for key in ["nodeset", "complete_nodeset"] {
+            start.push_attribute((key, "0x00000001"));
+        }
+        for (key, value) in attributes {
+            start.push_attribute((*key, value.as_str()));
+        }
+        start.push_attribute(("gp_index", index.to_string().as_str()));
+        self.writer.write_event(Event::Start(start))
+    }
+
+    fn close(&mut self) -> std::io::Result<()> {
+        self.writer.write_event(Event::End(BytesEnd::new("object")))
+    }
+
+    fn info(&mut self, name: &str, value: &str) -> std::io::Result<()> {
+        let mut info = BytesStart::new("info");
+        info.push_attribute(("name", printable(name).as_str()));
+        info.push_attribute(("value", printable(value).as_str()));
+        self.writer.write_event(Event::Empty(info))
+    }
+
+    /// The findings of an element, each with its interval and source.
+    fn infos(&mut self, name: ElementName) -> std::io::Result<()> {
+        let Some(element) = self.element(name) else { return Ok(()) };
+        for (attribute, finding) in element.findings() {
+            if SAID.contains(&attribute) && finding.is_known() {
+                self.info(&format!("{name}.{attribute}"), &said(finding))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value with its unit, interval and source.
+fn said(finding: &Finding) -> String {
+    let mut text = match &finding.value {
+        Value::String(word) => word.clone(),
+        Value::Array(all) => {
+            all.iter().map(|one| one.as_str().map_or(one.to_string(), str::to_owned)).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    };
+    if let Some(unit) = &finding.unit {
+        let _ = write!(text, " {unit}");
+    }
+    let mut about = Vec::new();
+    if let (Some(low), Some(high)) = (finding.low, finding.high) {
+        about.push(format!("{low} to {high}"));
+    }
+    about.extend(finding.level.map(|level| format!("level {level}")));
+    about.extend(finding.source.map(|source| {
+        match source {
+            Provenance::Measured => "measured",
+            Provenance::Driver => "driver",
+            Provenance::Derived => "derived",
+        }
+        .to_owned()
+    }));
+    let _ = write!(text, " ({})", about.join(", "));
+    text
+}
+
+/// XML has no way to write most control characters.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_words_with_the_highest_first() {
+        assert_eq!(Set::of([]).text(), "0x0");
+        assert_eq!(Set::of([0]).text(), "0x00000001");
+        assert_eq!(Set::of(0..40).text(), "0x000000ff,0xffffffff");
+        assert_eq!(Set::of([33]).text(), "0x00000002,0x00000000");
+    }
+
+    #[test]
+    fn what_xml_cannot_say_is_left_out() {
+        assert_eq!(printable("a\u{1}\n<\"b"), "a  <\"b");
+    }
+}

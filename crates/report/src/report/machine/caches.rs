@@ -1,0 +1,392 @@
+//! Caches: those that an SM asks first, the second constant cache, and the L2.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use toml::Value;
+
+use super::found::{Found, Sourced, assumed};
+use super::table::{IntoToml, Table, inline};
+use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15, L1, L2, Local, ReadOnly, Texture};
+
+/// Elements that may be the first cache on a path, in the order in which a cache is named.
+const FIRST: [ElementName; 4] = [L1, Texture, ReadOnly, ConstantL1];
+/// Line of a cache of data, and of a first constant cache, in bytes: the most common ones.
+const LINE: u64 = 128;
+const CONSTANT_LINE: u64 = 64;
+/// Capacity of a cache of data of which only the latency is known, and of a first constant cache, in bytes: of the order of
+/// the least that were ever measured.
+const CAPACITY: u64 = 16 << 10;
+const CONSTANT_CAPACITY: u64 = 2 << 10;
+/// Sets of a cache of data of an SM, ways of a constant cache, and most ways of an L2, where structure does not show.
+const SETS: u64 = 4;
+const CONSTANT_WAYS: u64 = 4;
+const L2_WAYS: u64 = 16;
+/// Most partitions of an L2 that a machine may have.
+const MOST_PARTITIONS: u64 = 8;
+/// Size of the pieces in which lines go to the partitions of an L2.
+const GRANULE: u64 = 4096;
+/// Finest part into which odds of a victim are divided.
+const ODDS: f64 = 1000.0;
+/// Share of the L2 that one SM's loads must leave unused before its partitions are taken to keep copies.
+const UNUSED: f64 = 0.75;
+
+/// The caches of a machine, and which of them each element is.
+pub(super) struct Caches {
+    names: BTreeMap<ElementName, &'static str>,
+    text: String,
+}
+
+impl Caches {
+    /// What the findings say.
+    pub fn of(found: &Found) -> Self {
+        let mut caches = Caches { names: BTreeMap::new(), text: String::new() };
+        for group in groups(found) {
+            let name = group[0].0.key();
+            caches.names.extend(group.iter().map(|(element, _)| (*element, name)));
+            caches.text.push_str(&first(found, name, &group).render());
+        }
+        if found.known(Local, "cached").is_some_and(|finding| finding.value == Json::Bool(true)) {
+            let name = match caches.names.get(&L1) {
+                Some(name) => name,
+                None => {
+                    let why = "local memory is cached, by what is not known: a cache of its own";
+                    caches.text.push_str(&first(found, "local", &[(Local, why)]).render());
+                    "local"
+                }
+            };
+            caches.names.insert(Local, name);
+        }
+        if found.known(ConstantL15, "latency.cycles").is_some() {
+            caches.names.insert(ConstantL15, ConstantL15.key());
+            let why = "who shares it is not asked: modelled as the SM's own";
+            caches.text.push_str(&first(found, ConstantL15.key(), &[(ConstantL15, why)]).render());
+        }
+        caches.text.push_str(&l2(found).render());
+        caches
+    }
+
+    /// The cache of the SM that is asked first for this element.
+    pub fn name(&self, element: ElementName) -> Option<&'static str> {
+        self.names.get(&element).copied()
+    }
+
+    /// The tables.
+    pub fn render(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Elements that are one cache, each with the word of why it is among them.
+type Group = Vec<(ElementName, &'static str)>;
+
+/// What is one cache and what is another, as far as disturbance told.
+fn groups(found: &Found) -> Vec<Group> {
+    let cached = |element: &ElementName| match element {
+        L1 => found.known(L1, "cached").is_some_and(|finding| finding.value == Json::Bool(true)),
+        other => ["size", "instances_per_sm"].iter().any(|attribute| found.known(*other, attribute).is_some()),
+    };
+    let names = |element: ElementName, other: ElementName| {
+        let list = found.known(element, "shared_with").and_then(|finding| finding.value.as_array());
+        list.is_some_and(|all| all.iter().any(|name| name == other.key()))
+    };
+    let mut groups: Vec<Group> = Vec::new();
+    let (told, untold): (Vec<_>, Vec<_>) = FIRST
+        .into_iter()
+        .filter(cached)
+        .partition(|element| found.known(*element, "shared_with").is_some() || found.known(*element, "size").is_some());
+    for element in told {
+        let shares = |group: &&mut Group| group.iter().any(|(one, _)| names(*one, element) || names(element, *one));
+        match groups.iter_mut().find(shares) {
+            Some(group) => group.push((element, "")),
+            None => groups.push(vec![(element, "")]),
+        }
+    }
+    for element in untold {
+        let of_data = |group: &&mut Group| element != ConstantL1 && group.iter().any(|(one, _)| *one != ConstantL1);
+        match groups.iter_mut().find(of_data) {
+            Some(group) => {
+                group.push((element, "neither its size nor what it shares was found: taken to be the same cache"))
+            }
+            None => groups.push(vec![(element, "what it shares was not found: a cache of its own")]),
+        }
+    }
+    for group in &mut groups {
+        group.sort();
+    }
+    groups
+}
+
+/// Sets, ways, index and replacement.
+struct Structure {
+    sets: u64,
+    /// Of every set, or of each where they differ.
+    ways: Vec<u64>,
+    index: Value,
+    replacement: Value,
+    source: String,
+    replacement_source: String,
+}
+
+impl Structure {
+    fn lines(&self) -> u64 {
+        if self.ways.len() == 1 { self.sets * self.ways[0] } else { self.ways.iter().sum() }
+    }
+
+    /// As it was found, if it makes up the size.
+    fn found(found: &Found, element: ElementName, lines: u64) -> Option<Self> {
+        let sets = found.whole(element, "sets")?.value;
+        let ways = found.known(element, "ways")?;
+        let index = match found.known(element, "index") {
+            Some(index) => index_value(&index.value)?,
+            None if sets == 1 => "modulo".into_toml(),
+            None => return None,
+        };
+        let (replacement, replacement_source) = replacement(found, element);
+        let structure = Structure {
+            sets,
+            ways: numbers(&ways.value)?,
+            index,
+            replacement,
+            source: found.source(element, "sets, ways, index", ways),
+            replacement_source,
+        };
+        (structure.lines() == lines).then_some(structure)
+    }
+
+    /// Where it does not show.
+    fn assumed(found: &Found, element: ElementName, lines: u64) -> Self {
+        let constant = [ConstantL1, ConstantL15].contains(&element);
+        let ways =
+            if constant && lines.is_multiple_of(CONSTANT_WAYS) { CONSTANT_WAYS } else { lines / few_sets(lines, SETS) };
+        let (replacement, replacement_source) = replacement(found, element);
+        let source = assumed(&format!("the structure of {element} was not found"));
+        Structure {
+            sets: lines / ways,
+            ways: vec![ways],
+            index: "modulo".into_toml(),
+            replacement,
+            source,
+            replacement_source,
+        }
+    }
+
+    fn put(self, table: &mut Table) {
+        match self.ways[..] {
+            [ways] => {
+                table.put("sets", Sourced::new(self.sets, self.source.clone()));
+                table.put("ways", Sourced::new(ways, self.source.clone()));
+            }
+            _ => table.put("set_ways", Sourced::new(self.ways.clone(), self.source.clone())),
+        }
+        table.put("index", Sourced::new(self.index, self.source));
+        table.put("replacement", Sourced::new(self.replacement, self.replacement_source));
+    }
+}
+
+/// The largest power of two up to `most` that divides the lines.
+fn few_sets(lines: u64, most: u64) -> u64 {
+    (0..=most.max(1).ilog2()).rev().map(|bits| 1 << bits).find(|sets| lines.is_multiple_of(*sets)).unwrap_or(1)
+}
+
+/// A number, or a list of them.
+fn numbers(value: &Json) -> Option<Vec<u64>> {
+    let number = |value: &Json| value.as_f64().filter(|n| *n >= 1.0).map(|n| n.round() as u64);
+    match value {
+        Json::Array(all) => all.iter().map(number).collect(),
+        one => Some(vec![number(one)?]),
+    }
+}
+
+fn index_value(index: &Json) -> Option<Value> {
+    let list = |key: &str| numbers_from_zero(&index[key]).map(IntoToml::into_toml);
+    Some(match index["kind"].as_str()? {
+        "bits" => inline([("bits", list("bits")?)]),
+        "parity" => inline([("parity", list("masks")?)]),
+        "modulo" => "modulo".into_toml(),
+        _ => return None,
+    })
+}
+
+fn numbers_from_zero(value: &Json) -> Option<Vec<u64>> {
+    value.as_array()?.iter().map(Json::as_u64).collect()
+}
+
+/// The policy, as a machine file can say it.
+fn replacement(found: &Found, element: ElementName) -> (Value, String) {
+    let Some(finding) = found.known(element, "replacement") else {
+        return ("lru".into_toml(), assumed(&format!("{element}.replacement was not found")));
+    };
+    let source = found.source(element, "replacement", finding);
+    match policy(&finding.value) {
+        Some(policy) => (policy, source),
+        None => ("lru".into_toml(), assumed(&format!("found was {}, which a machine cannot have", finding.value))),
+    }
+}
+
+fn policy(value: &Json) -> Option<Value> {
+    if let Some(probabilities) = value["probabilities"].as_array() {
+        let odds = probabilities.iter().map(|p| Some((p.as_f64()? * ODDS).round() as u64));
+        return Some(inline([("weighted", odds.collect::<Option<Vec<u64>>>()?.into_toml())]));
+    }
+    let name = value.as_str()?;
+    ["lru", "fifo", "plru", "random"].contains(&name).then(|| name.into_toml())
+}
+
+/// The cache that these elements are.
+fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
+    let names: Vec<&str> = group.iter().map(|(element, _)| element.title()).collect();
+    let mut table = Table::new(&format!("cache.{name}"), &names.join(", "));
+    // Whichever member is known best speaks for all.
+    let best = |attribute: &str| group.iter().map(|(e, _)| *e).find(|e| found.known(*e, attribute).is_some());
+    let element = best("sets").or_else(|| best("size")).unwrap_or(group[0].0);
+    let constant = [ConstantL1, ConstantL15].contains(&element);
+    let whys: Vec<&str> = group.iter().map(|(_, why)| *why).filter(|why| !why.is_empty()).collect();
+    let scope = match (whys.is_empty(), found.known(element, "shared_with")) {
+        (true, Some(finding)) => found.source(element, "shared_with, instances_per_sm", finding),
+        (true, None) => assumed("what it shares was not found"),
+        _ => assumed(&whys.join("; ")),
+    };
+    table.put("scope", Sourced::new("sm", scope));
+    let one = || Sourced::new(1, assumed(&format!("{element}.instances_per_sm was not found")));
+    table.put("instances", found.whole(element, "instances_per_sm").filter(|n| n.value > 0).unwrap_or_else(one));
+    let sector = found.whole(element, "fetch_granularity");
+    let line = found.whole(element, "line_size").filter(|line| line.value.is_power_of_two()).unwrap_or_else(|| {
+        let line = sector.as_ref().map_or(0, |s| s.value).max(if constant { CONSTANT_LINE } else { LINE });
+        Sourced::new(line, assumed(&format!("{element}.line_size was not found")))
+    });
+    let size = size(found, element, line.value);
+    let lines = (size.value / line.value).max(1);
+    let structure =
+        Structure::found(found, element, lines).unwrap_or_else(|| Structure::assumed(found, element, lines));
+    table.put("size", size);
+    let is_l1 = group.iter().any(|(element, _)| *element == L1);
+    let configurations = is_l1.then(|| configurations(found, &structure, line.value)).flatten();
+    sectors(&mut table, line, sector);
+    structure.put(&mut table);
+    if let Some(configurations) = configurations {
+        table.put("configuration", configurations);
+    }
+    table
+}
+
+/// Line and sector; a sector that does not fit its line is the line.
+fn sectors(table: &mut Table, line: Sourced<u64>, sector: Option<Sourced<u64>>) {
+    let fits = sector.filter(|sector| sector.value.is_power_of_two() && sector.value <= line.value);
+    table.put("line", line);
+    if let Some(sector) = fits {
+        table.put("sector", sector);
+    }
+}
+
+/// Usable capacity in whole lines, at least one.
+fn size(found: &Found, element: ElementName, line: u64) -> Sourced<u64> {
+    let whole = |size: u64| (size / line).max(1) * line;
+    if let Some(size) = found.whole(element, "size") {
+        return Sourced::new(whole(size.value), size.source);
+    }
+    let bound = found.topology.elements.get(&element).and_then(|e| e.size.as_ref()).and_then(|size| size.low);
+    match bound {
+        Some(low) => Sourced::new(
+            whole((2.0 * low) as u64),
+            assumed(&format!("{element}.size is more than {low} B: twice that")),
+        ),
+        None => {
+            let size = if element == ConstantL1 { CONSTANT_CAPACITY } else { CAPACITY };
+            Sourced::new(whole(size), assumed(&format!("{element}.size was not found")))
+        }
+    }
+}
+
+/// A cache that is smaller where all shared memory is asked for: the first shape and that one.
+fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced<Value>> {
+    let least = found.known(L1, "least_configuration")?;
+    let (size, most) = (least.value["size"].as_u64()?, found.topology.device.shared_per_multiprocessor);
+    let (lines, all) = (size / line, first.lines());
+    let [ways] = first.ways[..] else { return None };
+    if lines == 0 || lines >= all {
+        return None;
+    }
+    let one = |shared: u64, sets: u64, ways: u64| {
+        inline([("shared", shared.into_toml()), ("sets", sets.into_toml()), ("ways", ways.into_toml())])
+    };
+    // One memory: what the cache has more, shared memory has less.
+    let shared = most.saturating_add(size).saturating_sub(all.saturating_mul(line));
+    let shape =
+        least.value["sets"].as_u64().zip(least.value["ways"].as_u64()).filter(|(sets, ways)| sets * ways == lines);
+    let (sets, ways_left) = shape.unwrap_or_else(|| {
+        let sets = few_sets(lines, first.sets);
+        (sets, lines / sets)
+    });
+    let mut second = one(most, sets, ways_left);
+    if let Some(rows) = second.as_table_mut() {
+        // Sets of another number cannot go by the same bits.
+        let index =
+            index_value(&least.value["index"]).filter(|_| shape.is_some()).unwrap_or_else(|| "modulo".into_toml());
+        rows.insert("index".into(), index);
+        if let Some(policy) = policy(&least.value["replacement"]).filter(|_| shape.is_some()) {
+            rows.insert("replacement".into(), policy);
+        }
+    }
+    let all = Value::Array(vec![one(shared.min(most.saturating_sub(1)), first.sets, ways), second]);
+    let how = "l1.size and l1.least_configuration; that they are one memory with shared memory, and that there is no \
+               configuration between, is assumed";
+    Some(Sourced::new(all, found.derived(how)))
+}
+
+/// The L2: what one SM can use of it, as often as there are partitions.
+fn l2(found: &Found) -> Table {
+    let facts = &found.topology.device;
+    let mut table = Table::new("cache.l2", "L2: of the size that one SM's loads can use, in each of its partitions");
+    table.put("scope", Sourced::new("device", assumed("all SMs share the L2")));
+    let line = found.whole(L2, "line_size").filter(|line| line.value.is_power_of_two());
+    let line = line.unwrap_or_else(|| Sourced::new(LINE, assumed("l2.line_size was not found")));
+    let parts = found.whole(L2, "partitions").map_or(1, |parts| parts.value).clamp(1, MOST_PARTITIONS);
+    let usable = found.whole(L2, "size");
+    // Where one SM's loads use more than their own partition, the others are not copied into it.
+    let copies = usable.as_ref().is_none_or(|size| (size.value as f64) < UNUSED * facts.l2_size as f64);
+    let (each, source) = match usable {
+        Some(size) if parts > 1 && copies => {
+            (size.value, found.derived(&format!("l2.size in each of {parts} partitions")))
+        }
+        Some(size) => (size.value / parts, size.source),
+        None => (facts.l2_size / parts, found.driver("L2 size; the usable one was not found")),
+    };
+    let lines = (each / line.value).max(1);
+    let ways = (1..=L2_WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
+    table.put("size", Sourced::new(lines * line.value * parts, source));
+    sectors(&mut table, line, found.whole(L2, "fetch_granularity"));
+    let why = assumed("the structure of the L2 does not show");
+    table.put("sets", Sourced::new(lines / ways * parts, why.clone()));
+    table.put("ways", Sourced::new(ways, why.clone()));
+    table.put("index", Sourced::new("modulo", why.clone()));
+    table.put("replacement", Sourced::new("lru", why));
+    if let Some(partitions) = partitions(found, parts, copies) {
+        table.put("partitions", partitions);
+    }
+    table
+}
+
+fn partitions(found: &Found, count: u64, copies: bool) -> Option<Sourced<Value>> {
+    let map = found.known(L2, "sm_map").filter(|_| count > 1)?;
+    let digit = |sm: &Json| sm["partition"].as_u64().filter(|p| *p < count).map(|p| p.to_string());
+    let sms = map.value.as_array()?.iter().map(digit).collect::<Option<String>>()?;
+    let far = far_cycles(found);
+    let value = inline([
+        ("count", count.into_toml()),
+        ("sms", sms.into_toml()),
+        ("granule", GRANULE.into_toml()),
+        ("copies", copies.into_toml()),
+        ("far_hit", far.into_toml()),
+        ("far_memory", far.into_toml()),
+    ]);
+    let how = "l2.partitions, l2.sm_map; far_hit: l2.far_latency less l2.near_latency; copies: whether l2.size is far below the \
+               driver's; far_memory assumed to be far_hit, granule assumed";
+    Some(Sourced::new(value, found.derived(how)))
+}
+
+/// Cycles that another partition is farther away than the SM's own.
+pub(super) fn far_cycles(found: &Found) -> u64 {
+    let far = found.number(L2, "far_latency").zip(found.number(L2, "near_latency"));
+    far.map_or(0, |(far, near)| (far - near).max(0.0).round() as u64)
+}

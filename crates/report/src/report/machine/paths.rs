@@ -1,0 +1,118 @@
+//! Which way loads go, and how long they take.
+
+use super::caches::{Caches, far_cycles};
+use super::found::{Found, Sourced, assumed};
+use super::table::Table;
+use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15, Dram, L1, L2, Local, ReadOnly, Texture};
+
+/// Cycles of a hit in a first cache, in the L2 and in memory, where nothing was found: the orders of all GPUs measured so far.
+const FIRST_CYCLES: u64 = 30;
+const L2_CYCLES: u64 = 250;
+const DRAM_CYCLES: u64 = 500;
+
+/// The tables of all paths.
+pub(super) fn render(found: &Found, caches: &Caches) -> String {
+    let l2 = found.cycles(L2, "latency.cycles", L2_CYCLES);
+    let memory = memory(found);
+    let mut text = String::new();
+    for (name, element) in [("global_ca", L1), ("global_nc", ReadOnly), ("texture", Texture), ("local", Local)] {
+        let first = caches.name(element).map(|cache| level(found, element, cache));
+        // A path of which nothing is known is not there; these two are on every GPU.
+        if first.is_some() || [L1, Local].contains(&element) {
+            text.push_str(&one(found, name, first.into_iter().collect(), element, &l2, &memory).render());
+        }
+    }
+    text.push_str(&one(found, "global_cg", Vec::new(), L2, &l2, &memory).render());
+    let constant: Vec<Level> =
+        [ConstantL1, ConstantL15].into_iter().filter_map(|e| Some(level(found, e, caches.name(e)?))).collect();
+    let last = if caches.name(ConstantL15).is_some() { ConstantL15 } else { ConstantL1 };
+    text + &one(found, "constant", constant, last, &l2, &memory).render()
+}
+
+/// A cache on a path, with the latency of a hit in it.
+struct Level {
+    cache: &'static str,
+    cycles: Sourced<u64>,
+}
+
+fn level(found: &Found, element: ElementName, cache: &'static str) -> Level {
+    Level { cache, cycles: found.cycles(element, "latency.cycles", FIRST_CYCLES) }
+}
+
+/// Latency of memory behind the SM's own partition of the L2, past the L1.
+fn memory(found: &Found) -> Sourced<u64> {
+    let parts = found.number(L2, "partitions").unwrap_or(1.0).max(1.0);
+    let far = far_cycles(found) as f64 * (parts - 1.0) / parts;
+    match found.number(Dram, "latency.cycles") {
+        Some(cycles) if far > 0.0 => {
+            let how = "dram.latency less what lines of the other partitions add to its mean";
+            Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(how))
+        }
+        _ => found.cycles(Dram, "latency.cycles", DRAM_CYCLES),
+    }
+}
+
+/// One path. `last` is the element whose miss shows how far the L2 is on it.
+fn one(
+    found: &Found,
+    name: &str,
+    first: Vec<Level>,
+    last: ElementName,
+    l2: &Sourced<u64>,
+    memory: &Sourced<u64>,
+) -> Table {
+    let mut table = Table::new(&format!("path.{name}"), "");
+    let mut levels: Vec<&str> = first.iter().map(|level| level.cache).collect();
+    levels.push("l2");
+    let how = if first.is_empty() { "no cache of the SM answers it" } else { "a cache of the SM and the L2 behind it" };
+    table.put("levels", Sourced::new(levels.iter().map(|l| (*l).to_owned()).collect::<Vec<_>>(), found.derived(how)));
+    let behind = behind(found, first.last(), last, l2);
+    let mut cycles: Vec<Sourced<u64>> = first.into_iter().map(|level| level.cycles).collect();
+    // By a path on which the L2 is farther away, memory is so, too.
+    let beyond = memory.value.saturating_sub(l2.value).max(1);
+    let far = match behind.value.cmp(&l2.value) {
+        std::cmp::Ordering::Equal => memory.clone(),
+        _ => Sourced::new(0, found.derived("the L2 by this path, and what memory takes more than the L2 past the L1")),
+    };
+    cycles.push(behind);
+    rising(&mut cycles);
+    let at_l2 = cycles.last().map_or(1, |l2| l2.value);
+    let sources: Vec<&str> = cycles.iter().map(|c| c.source.as_str()).collect();
+    let source = sources.join("; ");
+    table.put("cycles", Sourced::new(cycles.iter().map(|c| c.value).collect::<Vec<_>>(), source));
+    // Through the L1 it was measured, too.
+    let through = found.spectrum("ca", "memory", "hit").filter(|cycles| last == L1 && *cycles > at_l2 as f64);
+    let memory = match through {
+        Some(cycles) => Sourced::new(cycles.round() as u64, found.derived("tlb_l1.spectrum, memory through the L1")),
+        None => Sourced::new((at_l2 + beyond).max(far.value), far.source),
+    };
+    table.put("memory", memory);
+    let why = "caches of an SM are asked by virtual address, so that their hits need no translation";
+    table.put("translated", Sourced::new("l2", assumed(why)));
+    table
+}
+
+/// Latency of a hit in the L2 by a path: that of the last cache before it, and what its miss adds.
+fn behind(found: &Found, before: Option<&Level>, last: ElementName, l2: &Sourced<u64>) -> Sourced<u64> {
+    let Some(before) = before else { return l2.clone() };
+    let penalty = found.number(last, "miss_penalty").filter(|penalty| *penalty >= 1.0);
+    // Past the L1 the L2 is measured over all of its lines; a miss of the L1 meets those of one footprint.
+    match penalty {
+        Some(penalty) => {
+            let how = format!("{last}.latency and {last}.miss_penalty");
+            Sourced::new(before.cycles.value + penalty.round() as u64, found.derived(&how))
+        }
+        None => Sourced::new(l2.value, assumed(&format!("as past the L1: {last}.miss_penalty was not found"))),
+    }
+}
+
+/// Latencies must rise from level to level.
+fn rising(cycles: &mut [Sourced<u64>]) {
+    for i in 1..cycles.len() {
+        if cycles[i].value <= cycles[i - 1].value {
+            let found = cycles[i].value;
+            cycles[i].value = cycles[i - 1].value + 1;
+            cycles[i].source = format!("assumed: one more than the level before; {found} by {}", cycles[i].source);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Levels of address translation.
+
+use serde_json::Value as Json;
+
+use super::found::{Found, Sourced, assumed};
+use super::table::Table;
+use strata_model::topology::ElementName::{self, TlbL1, TlbL2, TlbL3};
+
+/// The levels, with the names that they get.
+const LEVELS: [(ElementName, &str); 3] = [(TlbL1, "l1"), (TlbL2, "l2"), (TlbL3, "l3")];
+/// Smallest page of a machine file.
+const SMALLEST_PAGE: u64 = 4096;
+
+/// The tables of all levels that were found.
+pub(super) fn render(found: &Found) -> String {
+    let mut text = String::new();
+    let (mut penalties, mut uncached) = (0.0, 0.0);
+    for (element, name) in LEVELS {
+        let (Some(penalty), Some(pages)) = (found.number(element, "miss_penalty"), pages(found, element)) else {
+            break;
+        };
+        let mut table = Table::list("tlb");
+        let Pages { page, sets, ways, source } = pages;
+        table.put("name", Sourced::new(name, assumed("its place among the levels")));
+        let scope = if element == TlbL1 { "sm" } else { "device" };
+        table.put("scope", Sourced::new(scope, assumed("who shares it is not asked")));
+        table.put("page", Sourced::new(page, source.clone()));
+        match sets {
+            Some(sets) => {
+                table.put("sets", Sourced::new(sets, source.clone()));
+                table.put("ways", Sourced::new(ways.first().copied().unwrap_or(1), source));
+            }
+            None => table.put("set_ways", Sourced::new(ways, source)),
+        }
+        table.put("replacement", Sourced::new("lru", assumed("replacement in a TLB is not asked")));
+        table.put("penalty", found.cycles(element, "miss_penalty", 1));
+        penalties += penalty;
+        if let Some(more) = more_if_uncached(found, name, penalties + uncached).filter(|more| *more >= 1.0) {
+            let how =
+                "tlb_l1.spectrum: misses of this level where the data is in memory, less those where it is in the L2";
+            table.put("uncached", Sourced::new(more.round() as u64, found.derived(how)));
+            uncached += more;
+        }
+        text.push_str(&table.render());
+    }
+    text
+}
+
+/// Entries of a level. Without `sets`, each set has ways of its own.
+struct Pages {
+    page: u64,
+    sets: Option<u64>,
+    ways: Vec<u64>,
+    source: String,
+}
+
+fn pages(found: &Found, element: ElementName) -> Option<Pages> {
+    let page =
+        found.whole(element, "page_size").filter(|page| page.value.is_power_of_two() && page.value >= SMALLEST_PAGE);
+    let entries = found.whole(element, "entries").filter(|entries| entries.value > 0);
+    let (Some(page), Some(entries)) = (page, entries) else {
+        // What it translates is known, in which pieces is not.
+        let reach = found.whole(element, "reach").filter(|reach| reach.value >= SMALLEST_PAGE)?;
+        let why = format!("{element}.page_size was not found; {element}.reach as one entry of the next power of two");
+        let page = reach.value.checked_next_power_of_two()?;
+        return Some(Pages { page, sets: Some(1), ways: vec![1], source: assumed(&why) });
+    };
+    let ways = found.known(element, "ways").map(|finding| &finding.value);
+    let of_each: Option<Vec<u64>> =
+        ways.and_then(Json::as_array).and_then(|all| all.iter().map(Json::as_u64).collect());
+    if let Some(ways) = of_each.filter(|ways| ways.iter().sum::<u64>() == entries.value && !ways.contains(&0)) {
+        return Some(Pages { page: page.value, sets: None, ways, source: page.source });
+    }
+    let found_ways = ways.and_then(Json::as_u64).filter(|ways| *ways > 0 && entries.value.is_multiple_of(*ways));
+    let found_sets = found.whole(element, "sets").map(|sets| sets.value);
+    let (sets, source) = match (found_sets, found_ways) {
+        (Some(sets), Some(ways)) if sets * ways == entries.value => (sets, page.source),
+        (_, Some(ways)) => {
+            (entries.value / ways, format!("{}; sets assumed: as many as make up the entries", page.source))
+        }
+        _ => (1, format!("{}; sets assumed: one, they were not found", page.source)),
+    };
+    Some(Pages { page: page.value, sets: Some(sets), ways: vec![entries.value / sets], source })
+}
+
+/// Cycles that a miss of this level takes more where the data is not in the L2, above `known` of it and the levels before.
+fn more_if_uncached(found: &Found, level: &str, known: f64) -> Option<f64> {
+    let cycles = |translation: &str| found.spectrum("cg", "memory", translation);
+    Some(cycles(&format!("{level} miss"))? - cycles("hit")? - known)
+}

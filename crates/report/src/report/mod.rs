@@ -1,0 +1,141 @@
+//! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
+//! around them. For other programs there are MT4G's keys, hwloc's XML and machine files of the simulator.
+//!
+//! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
+//! report of the run. Only the page for a browser shows the samples, too ([`Evidence`](strata_model::evidence::Evidence)).
+
+mod album;
+mod base64;
+pub mod comparison;
+pub mod costs;
+mod diagram;
+mod evidence;
+mod html;
+mod hwloc;
+mod machine;
+mod markdown;
+mod mt4g;
+mod page;
+mod plot;
+mod plots;
+mod small;
+mod svg;
+mod terminal;
+mod text;
+mod words;
+
+pub use album::{Markdown, PictureFile, Pictures};
+pub use html::html;
+pub use hwloc::hwloc;
+pub use machine::machine;
+pub use markdown::markdown;
+pub use mt4g::{Mt4g, mt4g};
+pub use small::{devices, sample_line, timings, utc_now};
+pub use terminal::Terminal;
+pub use text::text;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use strata_infer::asking::ClockSeen;
+use strata_infer::characterize::Characterized;
+use strata_infer::discover::Discovery;
+use strata_model::characterization::{self, Characterization, Suite};
+use strata_model::facts::DeviceFacts;
+use strata_model::topology::{self, RunInfo, Topology};
+
+/// Puts the answer together. `replayed_from` names the recording of a replay.
+pub fn assemble(device: DeviceFacts, run: RunInfo, found: Discovery, replayed_from: Option<&str>) -> Topology {
+    Topology {
+        schema: topology::SCHEMA.into(),
+        device,
+        run: with_warnings(run, found.clock),
+        elements: found.elements,
+        replayed_from: replayed_from.map(str::to_owned),
+    }
+}
+
+/// Puts the answer of a characterization together, as [`assemble`].
+pub fn assemble_characterization(
+    device: DeviceFacts,
+    run: RunInfo,
+    asked: Suite,
+    found: Characterized,
+    replayed_from: Option<&str>,
+) -> Characterization {
+    Characterization {
+        schema: characterization::SCHEMA.into(),
+        device,
+        run: with_warnings(run, found.clock),
+        asked,
+        parts: found.parts,
+        replayed_from: replayed_from.map(str::to_owned),
+    }
+}
+
+/// A replay finds the warnings anew that the run found and recorded.
+fn with_warnings(mut run: RunInfo, clock: ClockSeen) -> RunInfo {
+    for warning in clock.warnings {
+        if !run.warnings.contains(&warning) {
+            run.warnings.push(warning);
+        }
+    }
+    run
+}
+
+/// The whole result as JSON, with a newline at the end.
+///
+/// # Errors
+///
+/// If a value cannot be written as JSON, which no finding holds.
+pub fn json(answer: &impl Serialize) -> serde_json::Result<String> {
+    Ok(with_number_lists_on_one_line(&serde_json::to_string_pretty(answer)?) + "\n")
+}
+
+/// Indented JSON has a line for each number of a list, and a finding may rest on a thousand experiments. Only line breaks
+/// go; they cannot stand in a JSON string, so no text is touched.
+fn with_number_lists_on_one_line(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find("[\n") {
+        let (before, list) = rest.split_at(at);
+        out.push_str(before);
+        let end = list.find(']').map_or(list.len(), |end| end + 1);
+        let numbers = list[..end].chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "[],.-+eE".contains(c));
+        if numbers && !list[1..end].contains('[') {
+            let compact: Vec<&str> = list[..end].split_whitespace().collect();
+            out.push_str(&compact.join(" ").replace("[ ", "[").replace(" ]", "]"));
+            rest = &list[end..];
+        } else {
+            out.push_str(&list[..2]);
+            rest = &list[2..];
+        }
+    }
+    out + rest
+}
+
+/// The JSON schema of a result, with a newline at the end.
+///
+/// # Errors
+///
+/// If the schema cannot be written as JSON.
+pub fn schema<T: JsonSchema>() -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(&schemars::schema_for!(T))? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_numbers_take_one_line_and_nothing_else_changes() {
+        let value = serde_json::json!({
+            "a": [1, 2.5, -3], "b": [[1, 2], [3, 4]], "c": ["x [\n1]", "y"], "d": [], "e": [{"f": [7]}], "g": [1e300]
+        });
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        let compact = with_number_lists_on_one_line(&pretty);
+        assert!(compact.contains("\"a\": [1, 2.5, -3]"), "{compact}");
+        assert!(compact.contains("    [1, 2],\n"), "{compact}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&compact).unwrap(), value);
+    }
+}

@@ -1,0 +1,357 @@
+//! A discovery under the keys of MT4G's result, for tools that read that: sys-sage, for one.
+//!
+//! What is not known is left out, as MT4G does it, and so is what means something else there: its `confidence` is 1 - p of a
+//! test for any change along a curve, which an interval is not. What sys-sage reads without asking whether it is there comes
+//! whole or not at all; what has no place for that reason stands under `strata`, a key of ours that other readers pass over.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use strata_model::topology::{Element, ElementName, Finding, Topology};
+
+/// What MT4G calls the way in which all of this is measured: a chain of loads, each of which gives the next one's address.
+const METHOD: &str = "p-chase";
+
+/// A number with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Quantity {
+    unit: &'static str,
+    value: f64,
+}
+
+/// A number of something from the driver.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Count {
+    unit: &'static str,
+    value: u64,
+}
+
+/// A measured size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Size {
+    /// 0 where no change was seen up to the largest footprint; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
+    method: &'static str,
+    size: u64,
+    unit: &'static str,
+}
+
+/// A measured latency.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Latency {
+    mean: f64,
+    method: &'static str,
+    unit: &'static str,
+}
+
+/// A cache.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cache {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount_per_multiprocessor: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetch_granularity: Option<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<Latency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_size: Option<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    miss_penalty: Option<Quantity>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shared_with: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Size>,
+}
+
+impl Cache {
+    /// Whether all is there that readers take to be there.
+    fn is_whole(&self) -> bool {
+        self.size.is_some() && self.fetch_granularity.is_some() && self.latency.is_some()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct L1 {
+    #[serde(flatten)]
+    cache: Cache,
+    #[serde(rename = "globalL1CacheSupported", skip_serializing_if = "Option::is_none")]
+    global: Option<bool>,
+    #[serde(rename = "localL1CacheSupported", skip_serializing_if = "Option::is_none")]
+    local: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct L2 {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetch_granularity: Option<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_size: Option<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    miss_penalty: Option<Quantity>,
+    /// What one SM's loads can use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segment_size: Option<Size>,
+    /// What the driver states.
+    size: Count,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Constant {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    l1: Option<Cache>,
+    #[serde(rename = "l1.5", skip_serializing_if = "Option::is_none")]
+    l15: Option<Cache>,
+    total_const_mem: Count,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Main {
+    memory_bus_width: Count,
+    memory_clock_rate: Count,
+    total_global_mem: Count,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shared {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<Latency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reserved_shared_mem_per_block: Option<Count>,
+    shared_mem_per_block: Count,
+    shared_mem_per_multi_processor: Count,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Memory {
+    constant: Constant,
+    l1: L1,
+    l2: L2,
+    main: Main,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_only: Option<Cache>,
+    shared: Shared,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texture: Option<Cache>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Compute {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_blocks_per_multi_processor: Option<u32>,
+    max_threads_per_block: u32,
+    max_threads_per_multi_processor: u32,
+    multi_processor_count: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number_of_cores_per_multi_processor: Option<u32>,
+    regs_per_block: u32,
+    regs_per_multi_processor: u32,
+    warp_size: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Capability {
+    major: u32,
+    minor: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct General {
+    clock_rate: Count,
+    compute_capability: Capability,
+    name: String,
+    vendor: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Meta {
+    /// As CUDA numbers it: 13.0 is 13000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver: Option<u32>,
+    timestamp: String,
+}
+
+/// What has no place elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ours {
+    /// Who wrote this.
+    version: &'static str,
+    simulated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replayed_from: Option<String>,
+    /// Latencies of the L2 and of memory, which readers take only together with bandwidths.
+    latency: BTreeMap<&'static str, Latency>,
+    /// What was found and left out, or not found, and why.
+    left_out: BTreeMap<&'static str, String>,
+}
+
+/// The whole document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mt4g {
+    compute: Compute,
+    general: General,
+    memory: Memory,
+    meta: Meta,
+    strata: Ours,
+}
+
+/// The result under the keys of MT4G.
+pub fn mt4g(topology: &Topology) -> Mt4g {
+    let facts = &topology.device;
+    let element = |name: ElementName| topology.elements.get(&name);
+    let mut left_out = BTreeMap::new();
+    let mut whole = |key: &'static str, name: ElementName| {
+        let found = element(name).map(cache).unwrap_or_default();
+        if found.is_whole() {
+            return Some(found);
+        }
+        left_out.insert(key, missing(element(name)));
+        None
+    };
+    let (texture, read_only) =
+        (whole("memory.texture", ElementName::Texture), whole("memory.readOnly", ElementName::ReadOnly));
+    // Readers take both constant caches or none.
+    let both = whole("memory.constant.l1", ElementName::ConstantL1)
+        .and_then(|l1| Some((l1, whole("memory.constant.l1.5", ElementName::ConstantL15)?)));
+    let (constant_l1, constant_l15) = both.unzip();
+    let l1 = element(ElementName::L1).map(cache).unwrap_or_default();
+    let l2 = element(ElementName::L2).map(cache).unwrap_or_default();
+    let latency: BTreeMap<_, _> = [("l2", ElementName::L2), ("main", ElementName::Dram)]
+        .into_iter()
+        .filter_map(|(key, name)| Some((key, latency_of(element(name)?)?)))
+        .collect();
+    if !latency.is_empty() {
+        let why = "bandwidth is not measured, and readers take a latency here only beside one: see strata.latency";
+        left_out.insert("memory.l2.latency, memory.main.latency", why.into());
+    }
+    Mt4g {
+        compute: Compute {
+            max_blocks_per_multi_processor: facts.max_blocks_per_multiprocessor,
+            max_threads_per_block: facts.max_threads_per_block,
+            max_threads_per_multi_processor: facts.max_threads_per_multiprocessor,
+            multi_processor_count: facts.multiprocessors,
+            number_of_cores_per_multi_processor: facts.cores_per_multiprocessor,
+            regs_per_block: facts.registers_per_block,
+            regs_per_multi_processor: facts.registers_per_multiprocessor,
+            warp_size: facts.warp_size,
+        },
+        general: General {
+            clock_rate: Count { unit: "kHz", value: facts.clock_khz.into() },
+            compute_capability: Capability { major: facts.compute_capability.0, minor: facts.compute_capability.1 },
+            name: facts.name.clone(),
+            vendor: "NVIDIA",
+        },
+        memory: Memory {
+            constant: Constant { l1: constant_l1, l15: constant_l15, total_const_mem: bytes(facts.constant_memory) },
+            l1: L1 { cache: l1, global: facts.global_l1_cache, local: facts.local_l1_cache },
+            l2: L2 {
+                fetch_granularity: l2.fetch_granularity,
+                line_size: l2.line_size,
+                miss_penalty: l2.miss_penalty,
+                segment_size: l2.size,
+                size: bytes(facts.l2_size),
+            },
+            main: Main {
+                memory_bus_width: Count { unit: "bit", value: facts.memory_bus_bits.into() },
+                memory_clock_rate: Count { unit: "kHz", value: facts.memory_clock_khz.into() },
+                total_global_mem: bytes(facts.total_memory),
+            },
+            read_only,
+            shared: Shared {
+                latency: element(ElementName::Shared).and_then(latency_of),
+                reserved_shared_mem_per_block: facts.shared_reserved_per_block.map(bytes),
+                shared_mem_per_block: bytes(facts.shared_per_block),
+                shared_mem_per_multi_processor: bytes(facts.shared_per_multiprocessor),
+            },
+            texture,
+        },
+        meta: Meta { driver: driver(&facts.driver_api), timestamp: topology.run.started.clone() },
+        strata: Ours {
+            version: env!("CARGO_PKG_VERSION"),
+            simulated: topology.run.simulated,
+            replayed_from: topology.replayed_from.clone(),
+            latency,
+            left_out,
+        },
+    }
+}
+
+fn bytes(value: u64) -> Count {
+    Count { unit: "bytes", value }
+}
+
+/// CUDA's number of a version such as `13.0`.
+fn driver(version: &str) -> Option<u32> {
+    let (major, minor) = version.split_once('.')?;
+    major.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(minor.parse::<u32>().ok()?.checked_mul(10)?)
+}
+
+fn number(finding: &Option<Finding>) -> Option<f64> {
+    finding.as_ref().and_then(Finding::number)
+}
+
+fn size(finding: &Option<Finding>) -> Option<Size> {
+    let of = |size: f64, confidence| Size { confidence, method: METHOD, size: size as u64, unit: "bytes" };
+    if let Some(size) = number(finding) {
+        return Some(of(size, None));
+    }
+    // One byte more than the largest that was tried, and no confidence: MT4G's word for "more than that".
+    Some(of(finding.as_ref()?.low? + 1.0, Some(0.0)))
+}
+
+fn latency_of(element: &Element) -> Option<Latency> {
+    let mean = element.latency.as_ref()?.cycles.number()?;
+    Some(Latency { mean, method: METHOD, unit: "cycles" })
+}
+
+fn cache(element: &Element) -> Cache {
+    let others = element.shared_with.as_ref().and_then(|finding| finding.value.as_array());
+    Cache {
+        amount_per_multiprocessor: number(&element.instances_per_sm).map(|count| count as u64),
+        fetch_granularity: size(&element.fetch_granularity),
+        latency: latency_of(element),
+        line_size: size(&element.line_size),
+        miss_penalty: number(&element.miss_penalty).map(|value| Quantity { unit: "cycles", value }),
+        shared_with: others.into_iter().flatten().filter_map(Value::as_str).filter_map(name).collect(),
+        size: size(&element.size),
+    }
+}
+
+/// MT4G's name of a cache.
+fn name(key: &str) -> Option<&'static str> {
+    Some(match key.parse().ok()? {
+        ElementName::L1 => "L1",
+        ElementName::Texture => "Texture",
+        ElementName::ReadOnly => "Read Only",
+        ElementName::ConstantL1 => "Constant L1",
+        _ => return None,
+    })
+}
+
+/// Why an element is not there: the reason of the first attribute that readers need and that has none.
+fn missing(element: Option<&Element>) -> String {
+    let Some(element) = element else { return "not asked for".into() };
+    let latency = element.latency.as_ref().map(|latency| &latency.cycles);
+    let needed = [
+        ("size", element.size.as_ref()),
+        ("fetch granularity", element.fetch_granularity.as_ref()),
+        ("latency", latency),
+    ];
+    let unknown = needed.into_iter().find(|(_, finding)| finding.is_none_or(|f| !f.is_known()));
+    let (what, finding) = unknown.unwrap_or(("it", None));
+    let reason = finding.and_then(|finding| finding.reason.as_deref()).unwrap_or("not asked for");
+    format!("{what} is not known: {reason}")
+}

@@ -1,0 +1,186 @@
+//! What the pages for a browser have in common: one file, nothing from elsewhere, light or dark as the reader's system is.
+//!
+//! What a page says is put together in Rust; how it looks stands in `templates/`. A template escapes every text that it is not
+//! told to be markup, and only pictures, style and scripts are. Scripts draw plots to look closer and sort tables; without them,
+//! and on paper, the page shows the same findings with static pictures. Its policy lets no script run but its own two, which
+//! it knows by their sha256, and asks for nothing from anywhere.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{Environment, UndefinedBehavior, context};
+
+use sha2::{Digest, Sha256};
+
+use super::base64::base64;
+use super::evidence::Shown;
+use super::plot::Store;
+use super::svg::{self, Numbers, Picture};
+use super::words::{self, Detail, SIMULATED, printable};
+use strata_model::facts::DeviceFacts;
+use strata_model::topology::{Finding, RunInfo};
+
+/// The templates; by the ending of its name, what stands in each is escaped as HTML.
+const TEMPLATES: [(&str, &str); 7] = [
+    ("page.html", include_str!("templates/page.html")),
+    ("device.html", include_str!("templates/device.html")),
+    ("attributes.html", include_str!("templates/attributes.html")),
+    ("evidence.html", include_str!("templates/evidence.html")),
+    ("figures.html", include_str!("templates/figures.html")),
+    ("report.html", include_str!("templates/report.html")),
+    ("costs.html", include_str!("templates/costs.html")),
+];
+
+/// uPlot, which draws: the version, its origin and its licence are in `templates/vendor/README.md`.
+const UPLOT: &str = include_str!("templates/vendor/uPlot.iife.min.js");
+const UPLOT_STYLE: &str = include_str!("templates/vendor/uPlot.min.css");
+const UPLOT_LICENCE: &str = include_str!("templates/vendor/uPlot-LICENSE");
+/// What is ours: plots, then the page.
+const OURS: &str = concat!(include_str!("templates/plots.js"), "\n", include_str!("templates/report.js"));
+
+/// What a page begins with.
+pub(super) struct Beginning<'a> {
+    /// Its title.
+    pub title: String,
+    /// The device.
+    pub device: &'a DeviceFacts,
+    /// The run.
+    pub run: &'a RunInfo,
+    /// The recording, of a replay.
+    pub replayed_from: Option<&'a str>,
+}
+
+fn style() -> String {
+    [UPLOT_STYLE, &svg::colours(), include_str!("templates/report.css"), svg::style()].concat()
+}
+
+/// The scripts of a page as their elements hold them.
+fn scripts() -> [String; 2] {
+    [format!("/*!\nuPlot:\n{UPLOT_LICENCE}*/\n{UPLOT}"), OURS.to_owned()]
+}
+
+/// What the browser lets the page do: run its own scripts, look as its style says, and nothing else.
+fn policy() -> String {
+    let hashes = scripts().map(|script| format!("'sha256-{}'", base64(&Sha256::digest(script))));
+    format!(
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+        hashes.join(" ")
+    )
+}
+
+/// The page of a template, whose own part is `content`.
+///
+/// # Errors
+///
+/// If the template cannot be filled in, which would be a fault of the template and not of the answer.
+pub(super) fn render(
+    template: &str,
+    beginning: &Beginning<'_>,
+    plots: &Store,
+    content: Value,
+) -> Result<String, minijinja::Error> {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    // Lines that only steer the template leave no line behind.
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?);
+    for (name, text) in TEMPLATES {
+        env.add_template(name, text)?;
+    }
+    let Beginning { title, device, run, replayed_from } = beginning;
+    let head = words::head(device, run, *replayed_from);
+    let head: Vec<String> = head.into_iter().filter(|line| line != SIMULATED).collect();
+    env.get_template(template)?.render(context! {
+        style => Value::from_safe_string(style()),
+        policy => policy(),
+        scripts => scripts().map(Value::from_safe_string).to_vec(),
+        plots => Value::from_safe_string(plots.json()),
+        simulated => if run.simulated { SIMULATED } else { "" },
+        title => printable(title),
+        head => texts(&head),
+        warnings => texts(&run.warnings),
+        facts => texts(&words::device(device)),
+        ..content
+    })
+}
+
+/// A finding in a list; `instead` stands in the place of a value that no text can show.
+pub(super) fn attribute(name: &str, finding: &Finding, instead: Option<&str>, rests_on: Option<&Shown>) -> Value {
+    let name = printable(name);
+    let evidence = evidence(rests_on);
+    if !finding.is_known() {
+        let reason = printable(&words::reason(finding));
+        return context! { name => name, value => "unknown", how => reason, known => false, evidence => evidence };
+    }
+    let detail = Detail::of(finding);
+    let value = printable(instead.unwrap_or(&detail.value));
+    context! { name => name, value => value, how => how(&detail), known => true, evidence => evidence }
+}
+
+/// Source, method and note.
+pub(super) fn how(detail: &Detail) -> String {
+    let whole = Detail { value: String::new(), ..detail.clone() }.to_string();
+    printable(whole.trim_start_matches([',', ':', ' ']))
+}
+
+/// What a finding rests on, for its template; nothing where there is nothing to draw.
+fn evidence(rests_on: Option<&Shown>) -> Option<Value> {
+    let shown = rests_on.filter(|shown| !shown.panels.is_empty())?;
+    let panel = |panel: &super::evidence::Panel| {
+        let numbers: Vec<String> = panel.plots.iter().map(usize::to_string).collect();
+        context! {
+            plots => numbers.join(" "),
+            // Marks hold numbers and our own words, so this cannot fail.
+            marks => serde_json::to_string(&panel.marks).unwrap_or_default(),
+        }
+    };
+    Some(
+        context! { experiments => shown.experiments.as_str(), panels => shown.panels.iter().map(panel).collect::<Value>() },
+    )
+}
+
+/// A figure with its numbers: a picture and the number of its plot, where there are any, under this name, with these words.
+pub(super) fn figure(
+    (picture, plot): (Option<&Picture>, Option<usize>),
+    name: &str,
+    words: [&str; 2],
+    numbers: &Numbers,
+    rests_on: Option<&Shown>,
+) -> Value {
+    let rows = numbers.rows.iter().map(|row| texts(row));
+    context! {
+        svg => Value::from_safe_string(picture.map(Picture::inline).unwrap_or_default()),
+        plot => plot,
+        attribute => printable(name),
+        description => printable(words[0]),
+        how => printable(words[1]),
+        head => texts(&numbers.head),
+        rows => rows.collect::<Value>(),
+        evidence => evidence(rests_on),
+    }
+}
+
+/// Texts without what cannot be seen.
+pub(super) fn texts(lines: &[String]) -> Value {
+    lines.iter().map(|line| printable(line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_of_others_is_what_its_readme_says() {
+        let readme = include_str!("templates/vendor/README.md");
+        for (name, text) in [("uPlot.iife.min.js", UPLOT), ("uPlot.min.css", UPLOT_STYLE)] {
+            let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+            assert!(readme.contains(&format!("{digest}  {name}\n")), "{name} is {digest}");
+        }
+        assert!(readme.contains("1.6.32") && UPLOT.contains("(v1.6.32)"));
+    }
+
+    #[test]
+    fn no_script_ends_its_element() {
+        for script in scripts() {
+            assert!(!script.contains("</") && !script.contains("<!--"));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Small texts: the list of devices, one line for a sample, where the time went.
+
+use std::fmt::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use comfy_table::{Table, presets};
+
+use strata_bench::Timings;
+use strata_infer::analysis::cluster;
+use strata_infer::asking::Stage;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
+use strata_model::facts::Listed;
+use strata_model::pattern::Pattern;
+use strata_model::samples::{Failure, Samples};
+use strata_model::units::Bytes;
+
+/// The devices as a table.
+pub fn devices(listed: &[Listed]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["device", "name", "capability", "memory", "PCI", "UUID"]);
+    for device in listed {
+        let (major, minor) = device.compute_capability;
+        table.add_row([
+            format!("cuda:{}", device.ordinal),
+            device.name.clone(),
+            format!("{major}.{minor}"),
+            Bytes(device.total_memory).to_string(),
+            device.pci.clone().unwrap_or_else(|| "unknown".into()),
+            device.uuid.clone().unwrap_or_else(|| "unknown".into()),
+        ]);
+    }
+    trimmed(&table)
+}
+
+/// A table without the padding at the beginnings and ends of its lines.
+pub(super) fn trimmed(table: &Table) -> String {
+    let lines: Vec<String> =
+        table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect();
+    lines.join("\n") + "\n"
+}
+
+/// What came back from one experiment, on one line.
+pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples, Failure>) -> String {
+    let what = match &experiment.order {
+        Order::Pattern(pattern) => format!("{number:>5} {}:", in_words(pattern, experiment.path)),
+        Order::Imported(series) => {
+            let (footprint, stride) = (experiment.footprint, experiment.stride.0);
+            let over = if footprint.0 == 0 { String::new() } else { format!(", {footprint}") };
+            let at = if stride == 0 { String::new() } else { format!(", every {stride} B") };
+            format!("{number:>5} imported {}, {}{over}{at}:", series.level.name(), series.question.name())
+        }
+        _ => format!(
+            "{number:>5} {:<13} {:<6} {:>10} / {:<5}",
+            experiment.kernel.name(),
+            experiment.path.name(),
+            experiment.footprint.to_string(),
+            experiment.stride.0
+        ),
+    };
+    let result = match answer {
+        Err(failure) => format!("failed: {failure}"),
+        Ok(samples) if !samples.clocks.is_empty() => {
+            let span = samples.clocks[0];
+            format!("{:.1} MHz", span.cycles as f64 / span.nanoseconds as f64 * 1e3)
+        }
+        Ok(samples) if experiment.kernel == Kernel::Pattern && !samples.laps.is_empty() => rounds(samples),
+        Ok(samples) if !samples.laps.is_empty() => {
+            let loads: u64 = samples.laps.iter().map(|l| u64::from(l.loads)).sum();
+            let cycles: u64 = samples.laps.iter().map(|l| l.cycles).sum();
+            format!("{:.2} cycles a load", cycles as f64 / loads as f64)
+        }
+        Ok(samples) => {
+            let levels = cluster::levels(&samples.latencies);
+            let shown: Vec<String> = levels.iter().map(|l| format!("{:.0} ({})", l.centre, l.count)).collect();
+            format!("{} loads, cycles (how many): {}", samples.latencies.len(), shown.join(", "))
+        }
+    };
+    format!("{what} {result}\n")
+}
+
+/// A pattern on one line: its name, its path, its parameters.
+fn in_words(pattern: &Pattern, path: LoadPath) -> String {
+    // A pattern is its name with its parameters; whatever else it came to be, its JSON says it, too.
+    let value = serde_json::to_value(pattern).unwrap_or_default();
+    let Some((name, serde_json::Value::Object(parameters))) = value.as_object().and_then(|o| o.iter().next()) else {
+        return format!("pattern {} {value}", path.name());
+    };
+    let word = |value: &serde_json::Value| value.as_str().map_or(value.to_string(), str::to_owned);
+    let parameters: Vec<String> = parameters.iter().map(|(key, value)| format!("{key} {}", word(value))).collect();
+    format!("{name:<13} {:<6} {}", path.name(), parameters.join(", "))
+}
+
+/// What threads at work took: a round of many has found the caches as the one before it left them.
+fn rounds(samples: &Samples) -> String {
+    let mut cycles: Vec<f64> = samples.laps.iter().map(|lap| lap.cycles as f64 / f64::from(lap.loads.max(1))).collect();
+    let first = cycles[0];
+    cycles.sort_unstable_by(f64::total_cmp);
+    let median = cycles[cycles.len() / 2];
+    let program = samples.program.map_or(String::new(), |program| {
+        format!("; {} registers, {} of local memory", program.registers, Bytes(program.local_bytes.into()))
+    });
+    format!("{median:.2} cycles an operation, the first of {} rounds {first:.2}{program}", cycles.len())
+}
+
+/// Where the time of a run went.
+pub fn timings(opened: Duration, bench: &Timings, stages: &[Stage], total: Duration) -> String {
+    let ms = |d: Duration| format!("{:>9.1} ms", d.as_secs_f64() * 1e3);
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{}  driver opened", ms(opened));
+    let _ = writeln!(out, "{}  kernels compiled", ms(bench.compile));
+    for stage in stages {
+        let _ = writeln!(
+            out,
+            "{}  {} ({} experiments in {} batches; inference {:.1} ms)",
+            ms(stage.measuring),
+            stage.name,
+            stage.experiments,
+            stage.batches,
+            stage.inferring.as_secs_f64() * 1e3
+        );
+    }
+    let _ = writeln!(out, "of which on the device, by kernel:");
+    for (kernel, (launches, spent)) in &bench.kernels {
+        let _ = writeln!(out, "{}  {kernel} ({launches} launches)", ms(*spent));
+    }
+    let _ = writeln!(out, "{}  chains and copies", ms(bench.transfer));
+    let _ = writeln!(out, "{}  in all", ms(total));
+    out
+}
+
+/// Now, as RFC 3339 in UTC, to the second.
+pub fn utc_now() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    rfc3339(seconds)
+}
+
+/// A Unix time as RFC 3339 in UTC. Civil date from days as in Howard Hinnant's `civil_from_days`.
+fn rfc3339(seconds: u64) -> String {
+    let (days, in_day) = ((seconds / 86_400) as i64, seconds % 86_400);
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (in_day / 3600, in_day / 60 % 60, in_day % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::pattern::Scope;
+    use strata_model::samples::{Lap, ProgramFacts};
+
+    #[test]
+    fn dates_are_civil() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(951_827_696), "2000-02-29T12:34:56Z");
+        assert_eq!(rfc3339(1_795_305_599), "2026-11-21T23:59:59Z");
+    }
+    #[test]
+    fn a_pattern_has_a_line_of_its_own() {
+        let barriers = Pattern::Barriers { threads: 32, blocks: 1, writes: 8, between: 4, scope: Scope::Block };
+        let experiment = Experiment::pattern(barriers, LoadPath::GlobalCa, 3);
+        let lap = |cycles| Lap { loads: 8, cycles };
+        let mut samples = Samples { laps: vec![lap(800), lap(80), lap(96)], ..Samples::default() };
+        let what = "    7 barriers      ca     threads 32, blocks 1, writes 8, between 4, scope block:";
+        let line = |samples: &Samples| sample_line(7, &experiment, &Ok(samples.clone()));
+        assert_eq!(line(&samples), format!("{what} 12.00 cycles an operation, the first of 3 rounds 100.00\n"));
+        samples.program = Some(ProgramFacts { registers: 40, local_bytes: 1024, ..ProgramFacts::default() });
+        assert!(line(&samples).ends_with("; 40 registers, 1 KiB of local memory\n"), "{}", line(&samples));
+        let failed = sample_line(7, &experiment, &Err(Failure::failed("no grid")));
+        assert_eq!(failed, format!("{what} failed: no grid\n"));
+    }
+}

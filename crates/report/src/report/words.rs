@@ -1,0 +1,350 @@
+//! What every report for people says, in whichever format: the lines of the head, the cells of the table, a finding in words.
+
+use std::fmt;
+
+use strata_model::facts::DeviceFacts;
+use strata_model::imported;
+use strata_model::topology::{Element, ElementName, Finding, Latency, Provenance, RunInfo, Topology};
+use strata_model::units::Bytes;
+
+/// Said first of all where a model was measured.
+pub(super) const SIMULATED: &str = "SIMULATED: no hardware was measured.";
+/// Marks a value that the driver gave.
+pub(super) const FROM_DRIVER: &str = "†";
+/// Stands where an attribute does not apply.
+const NOT_APPLICABLE: &str = "-";
+/// Stands where a value is unknown; its reason follows below the table.
+pub(super) const UNKNOWN: &str = "?";
+
+/// A column of the table: its heading, the second line of that, and whether it holds numbers.
+pub(super) struct Column {
+    /// The heading.
+    pub title: &'static str,
+    /// The unit, or the rest of the heading.
+    pub unit: &'static str,
+    /// It holds numbers, which stand at the right.
+    pub numeric: bool,
+}
+
+const fn column(title: &'static str, unit: &'static str, numeric: bool) -> Column {
+    Column { title, unit, numeric }
+}
+
+/// The columns of the table, in the order of the cells of a [`row`].
+pub(super) const COLUMNS: [Column; 8] = [
+    column("", "", false),
+    column("Size", "", true),
+    column("Line", "B", true),
+    column("Fetch", "B", true),
+    column("Latency", "cycles", true),
+    column("Latency", "ns", true),
+    column("Shared", "with", false),
+    column("#/SM", "", false),
+];
+
+/// Said of a curve or map that no picture could be made of.
+pub(super) const NO_PICTURE: &str = "cannot be drawn; the JSON format has it";
+/// What the signs in the table mean.
+pub(super) const LEGEND: &str = "? is unknown, > a lower bound, - does not apply, † the driver's word; everything else is measured. The size of a TLB is \
+     what it translates.";
+
+/// The lines of the head; the first says whether a model was measured.
+pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&str>) -> Vec<String> {
+    let (major, minor) = device.compute_capability;
+    let clock = run.measured_clock_mhz.map_or("SM clock not measured".to_owned(), |(low, high)| {
+        if (high - low).round() < 1.0 {
+            format!("SM clock {low:.0} MHz, measured")
+        } else {
+            format!("SM clock {low:.0} to {high:.0} MHz, measured")
+        }
+    });
+    let mut lines = Vec::new();
+    if run.simulated {
+        lines.push(SIMULATED.to_owned());
+    }
+    let capability =
+        if (major, minor) == (0, 0) { String::new() } else { format!(", compute capability {major}.{minor}") };
+    lines.push(format!("{}{capability}; {clock}", device.name));
+    if let Some(tool) = imported::tool(&run.backend) {
+        let when = if run.started.is_empty() { "at a time that is not known" } else { &run.started };
+        lines.push(format!("Timings by {tool}, {when}; imported and analysed by strata {}", run.tool_version));
+        lines.push(format!("Scope: {}", run.scope));
+        lines.extend(replayed_from.map(|file| format!("Replayed from {file}")));
+        return lines;
+    }
+    let driver = device.driver_version.as_deref().map_or(String::new(), |v| format!("driver {v}, "));
+    lines.push(format!(
+        "strata {}, {} effort, seed {}, {}, {:.1} s; {driver}CUDA {}",
+        run.tool_version, run.effort, run.seed, run.started, run.duration_s, device.driver_api
+    ));
+    lines.push(format!("Scope: {}", run.scope));
+    if let Some(file) = replayed_from {
+        lines.push(format!("Replayed from {file}"));
+    }
+    lines
+}
+
+/// What the driver says of the device (Größler, section 4.1).
+pub(super) fn device(device: &DeviceFacts) -> Vec<String> {
+    let or_unknown = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
+    let mhz = |khz: u32| if khz == 0 { "unknown".to_owned() } else { format!("{:.0} MHz", f64::from(khz) / 1e3) };
+    let cores = or_unknown(device.cores_per_multiprocessor.map(|c| c.to_string()));
+    let blocks = or_unknown(device.max_blocks_per_multiprocessor.map(|b| b.to_string()));
+    let optin = device.shared_per_block_optin.map_or(String::new(), |b| format!(" ({} on request)", Bytes(b)));
+    let ecc = match device.ecc {
+        Some(true) => "on",
+        Some(false) => "off",
+        None => "unknown",
+    };
+    // A device that was not asked, as of imported timings, leaves zeros.
+    let known = |count: u32| if count == 0 { "unknown".to_owned() } else { count.to_string() };
+    let bytes = |bytes: u64| if bytes == 0 { "unknown".to_owned() } else { Bytes(bytes).to_string() };
+    vec![
+        format!("{} SMs of {cores} cores (cores by a table of compute capabilities)", known(device.multiprocessors)),
+        format!(
+            "threads: {} a warp, {} a block, {} a SM; blocks: {blocks} a SM, {} a grid",
+            known(device.warp_size),
+            known(device.max_threads_per_block),
+            known(device.max_threads_per_multiprocessor),
+            known(device.max_grid_blocks)
+        ),
+        format!(
+            "registers: {} a block, {} a SM; shared memory: {} a block{optin}, {} a SM",
+            known(device.registers_per_block),
+            known(device.registers_per_multiprocessor),
+            bytes(device.shared_per_block),
+            bytes(device.shared_per_multiprocessor)
+        ),
+        format!(
+            "constant memory {}, L2 {}, device memory {}, ECC {ecc}",
+            bytes(device.constant_memory),
+            bytes(device.l2_size),
+            bytes(device.total_memory)
+        ),
+        format!(
+            "peak clocks: SM {}, memory {}; memory bus {} bits",
+            mhz(device.clock_khz),
+            mhz(device.memory_clock_khz),
+            known(device.memory_bus_bits)
+        ),
+    ]
+}
+
+/// A finding in short, as `show` has its value: with the driver's mark, or as what is unknown is written.
+pub(super) fn cell(finding: &Finding, show: &dyn Fn(&Finding) -> String) -> String {
+    match finding {
+        f if !f.is_known() => f.low.map_or(UNKNOWN.to_owned(), |low| format!(">{}", Bytes(low as u64))),
+        f if f.source == Some(Provenance::Driver) => format!("{}{FROM_DRIVER}", show(f)),
+        f => show(f),
+    }
+}
+
+/// The cells of an element, by [`COLUMNS`].
+pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
+    let plain = |finding: &Option<Finding>, show: &dyn Fn(&Finding) -> String| {
+        finding.as_ref().map_or(NOT_APPLICABLE.to_owned(), |finding| cell(finding, show))
+    };
+    let bytes = |f: &Finding| Bytes(f.number().unwrap_or(0.0) as u64).to_string();
+    let number = |f: &Finding| format!("{}", f.number().unwrap_or(0.0));
+    let tenths = |f: &Finding| format!("{}{:.1}", at_most(f), f.number().unwrap_or(0.0));
+    let list = |f: &Finding| {
+        let names: Vec<&str> = f.value.as_array().into_iter().flatten().filter_map(|v| v.as_str()).collect();
+        let short = |name: &&str| match *name {
+            "texture" => "tex".to_owned(),
+            "read_only" => "ro".to_owned(),
+            other => other.to_owned(),
+        };
+        if names.is_empty() { "none".into() } else { names.iter().map(short).collect::<Vec<_>>().join(", ") }
+    };
+    let latency = |pick: fn(&Latency) -> &Finding| plain(&element.latency.as_ref().map(|l| pick(l).clone()), &tenths);
+    [
+        name.title().to_owned(),
+        // What a TLB reaches stands where others have their size.
+        plain(if element.size.is_some() { &element.size } else { &element.reach }, &bytes),
+        plain(&element.line_size, &number),
+        plain(&element.fetch_granularity, &number),
+        latency(|l| &l.cycles),
+        latency(|l| &l.ns),
+        plain(&element.shared_with, &list),
+        plain(&element.instances_per_sm, &number),
+    ]
+}
+
+/// Stands before a value of which only an upper bound is known.
+fn at_most(finding: &Finding) -> &'static str {
+    if finding.low.is_none() && finding.high.is_some() { "≤" } else { "" }
+}
+
+/// The findings behind the cells of a [`row`], but for its name.
+pub(super) fn behind(element: &Element) -> [Option<&Finding>; 7] {
+    let latency = element.latency.as_ref();
+    [
+        element.size.as_ref().or(element.reach.as_ref()),
+        element.line_size.as_ref(),
+        element.fetch_granularity.as_ref(),
+        latency.map(|l| &l.cycles),
+        latency.map(|l| &l.ns),
+        element.shared_with.as_ref(),
+        element.instances_per_sm.as_ref(),
+    ]
+}
+
+/// Whether some cell bears [`FROM_DRIVER`].
+pub(super) fn has_driver_mark(topology: &Topology) -> bool {
+    topology.elements.values().any(|e| e.size.as_ref().is_some_and(|s| s.source == Some(Provenance::Driver)))
+}
+
+/// A finding in words.
+#[derive(Clone)]
+pub(super) struct Detail {
+    /// Value and interval, with the unit.
+    pub value: String,
+    /// Where it is from.
+    pub source: Option<&'static str>,
+    /// How it was found.
+    pub method: Option<String>,
+    /// What the reader should know besides.
+    pub note: Option<String>,
+}
+
+/// One item of a list in words; an object as its keys and values, a pattern of a spectrum by what it meets.
+fn item(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Object(fields) => pattern(value).unwrap_or_else(|| parts(fields)),
+        serde_json::Value::Null => "unknown".to_owned(),
+        serde_json::Value::Array(list) if list.first().is_some_and(serde_json::Value::is_array) => {
+            format!("{} points", list.len())
+        }
+        other => other.to_string(),
+    }
+}
+
+fn parts(fields: &serde_json::Map<String, serde_json::Value>) -> String {
+    fields.iter().map(|(key, value)| format!("{key} {}", item(value))).collect::<Vec<_>>().join(", ")
+}
+
+fn pattern(value: &serde_json::Value) -> Option<String> {
+    let cycles = value.get("cycles")?.as_f64()?;
+    Some(format!("{} {cycles:.0}", met(value)?))
+}
+
+/// What the loads of a pattern of a spectrum meet.
+pub(super) fn met(row: &serde_json::Value) -> Option<String> {
+    let word = |key: &str| row.get(key)?.as_str();
+    Some(format!("{}: {}, TLB {}", word("path")?, word("data")?, word("translation")?))
+}
+
+impl Detail {
+    /// Of a finding that has a value, which a picture shows or cannot show.
+    pub fn without_value(finding: &Finding, instead: &str) -> Self {
+        Detail { value: instead.to_owned(), ..Detail::of(finding) }
+    }
+
+    /// Of a finding that has a value.
+    pub fn of(finding: &Finding) -> Self {
+        let source = finding.source.map(|source| match source {
+            Provenance::Measured => "measured",
+            Provenance::Driver => "driver",
+            Provenance::Derived => "derived",
+        });
+        Detail { value: value(finding), source, method: finding.method.clone(), note: finding.note.clone() }
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.value)?;
+        if let Some(source) = self.source {
+            write!(f, ", {source}")?;
+        }
+        if let Some(method) = &self.method {
+            write!(f, ": {method}")?;
+        }
+        if let Some(note) = &self.note {
+            write!(f, " ({note})")?;
+        }
+        Ok(())
+    }
+}
+
+/// What an element's own section says, attribute by attribute. Nanoseconds are left to the table: they repeat cycles.
+pub(super) fn attributes(element: &Element) -> impl Iterator<Item = (&'static str, &Finding)> {
+    element.findings().into_iter().filter(|(attribute, _)| *attribute != "latency.ns")
+}
+
+/// A number in the unit of a finding; only bytes have theirs beside it.
+pub(super) fn amount(finding: &Finding, x: f64) -> String {
+    if finding.unit.as_deref() == Some("B") { Bytes(x as u64).to_string() } else { format!("{x}") }
+}
+
+/// Value and interval.
+fn value(finding: &Finding) -> String {
+    let value = alone(finding);
+    match (finding.low, finding.high) {
+        (Some(low), Some(high)) if low < high => {
+            let level = finding.level.map_or(String::new(), |l| format!(" at {:.0} %", l * 100.0));
+            format!("{value} [{} to {}{level}]", amount(finding, low), amount(finding, high))
+        }
+        (None, Some(high)) => format!("{value} [at most {}]", amount(finding, high)),
+        _ => value,
+    }
+}
+
+/// The value without its interval.
+pub(super) fn alone(finding: &Finding) -> String {
+    let unit = match finding.unit.as_deref() {
+        Some("B") | None => String::new(),
+        Some(unit) => format!(" {unit}"),
+    };
+    match (&finding.value, finding.number()) {
+        (_, Some(x)) => format!("{}{unit}", amount(finding, x)),
+        (serde_json::Value::Bool(b), _) => if *b { "yes" } else { "no" }.to_owned(),
+        (serde_json::Value::Array(list), _) if list.is_empty() => "none".to_owned(),
+        (serde_json::Value::Array(list), _) => {
+            let objects = list.iter().any(serde_json::Value::is_object);
+            list.iter().map(item).collect::<Vec<_>>().join(if objects { "; " } else { ", " })
+        }
+        (serde_json::Value::Object(fields), _) => parts(fields),
+        (serde_json::Value::String(text), _) => text.clone(),
+        (other, _) => other.to_string(),
+    }
+}
+
+/// Why a finding has no value.
+pub(super) fn reason(finding: &Finding) -> String {
+    let mark = if finding.failed { "failed: " } else { "" };
+    format!("{mark}{}", finding.reason.as_deref().unwrap_or("no reason was given"))
+}
+
+/// Text from outside (the names of devices and files, whatever a recording holds) as one line without invisible characters:
+/// some are no XML, and some reverse what is read.
+pub(super) fn printable(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        // Marks of direction, and the two code points that XML leaves out.
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
+            char::REPLACEMENT_CHARACTER
+        }
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_replaced() {
+        assert_eq!(printable("a\nb\tc\0d\u{202e}e\u{ffff}é"), "a b c\u{fffd}d\u{fffd}e\u{fffd}é");
+    }
+
+    #[test]
+    fn a_finding_in_words_has_all_that_is_known() {
+        let finding = Finding::measured(2048, "by hand").unit("B").interval(1024.0, 4096.0, 0.95).note("twice");
+        assert_eq!(Detail::of(&finding).to_string(), "2 KiB [1 KiB to 4 KiB at 95 %], measured: by hand (twice)");
+        assert_eq!(reason(&Finding::failed("no load came back")), "failed: no load came back");
+    }
+}

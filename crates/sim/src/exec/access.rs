@@ -1,0 +1,281 @@
+//! An access of a warp: what its lanes want, and how long they wait for it and for each other.
+
+use super::alu;
+use super::issue::{extended, illegal};
+use super::launch::{Fault, Grid, State};
+use super::warp::{LANES, Warp, lanes};
+use crate::model::hierarchy::{Requester, Way};
+use crate::ptx::{Inst, NONE, Op, Space};
+
+/// Granularity in which accesses of a warp are united, in bytes: the smallest sector of any GPU.
+const COALESCED: u64 = 32;
+/// Granularity in which constants are handed out, in bytes: a word.
+const CONSTANT: u64 = 4;
+/// Where the local memory of all threads lies.
+pub(super) const LOCAL_BASE: u64 = 1 << 46;
+
+/// What an access costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// Cycles until its value can be used.
+    pub cycles: u64,
+    /// Cycles for which the warp issues nothing else: atomics whose lanes wait for each other hold it, whether or not
+    /// somebody wants their value.
+    pub held: u64,
+}
+
+/// What the lanes of one access want.
+struct Access {
+    addresses: [u64; LANES as usize],
+    /// Bytes of an element, which textures choose lane by lane.
+    bytes: [u8; LANES as usize],
+    count: usize,
+}
+
+impl Access {
+    fn of(warp: &Warp, inst: &Inst, mask: u32) -> Self {
+        let mut access = Access { addresses: [0; LANES as usize], bytes: [inst.kind.bytes; LANES as usize], count: 0 };
+        for lane in lanes(mask) {
+            access.addresses[access.count] = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
+            access.count += 1;
+        }
+        access
+    }
+
+    fn all(&self) -> &[u64] {
+        &self.addresses[..self.count]
+    }
+
+    /// One address of each piece of memory that is asked for, in order.
+    fn pieces(&self, bytes: u64) -> Vec<u64> {
+        let mut pieces: Vec<u64> = self.all().to_vec();
+        pieces.sort_unstable();
+        pieces.dedup_by_key(|address| *address / bytes);
+        pieces
+    }
+
+    /// What the caches are asked for, in order: an address, and how many cycles after the first. Constants by their own way are
+    /// given word by word. Else a request is a number of transactions, each with some sectors: aligned windows of memory, of
+    /// the machine's size where a cache of the SM is asked, of one sector where the request goes straight to the device.
+    fn requests(&self, way: Way, state: &State, grid: &Grid) -> Vec<(u64, u64)> {
+        let costs = &grid.lanes;
+        if way == Way::Constant {
+            let words = self.pieces(CONSTANT).into_iter();
+            return words.zip(0..).map(|(address, i)| (address, i * costs.constant_word)).collect();
+        }
+        let window = if state.hierarchy.begins_in_sm(way) { costs.coalescing } else { COALESCED };
+        let (mut number, mut last) = (0, None);
+        let pieces = self.pieces(COALESCED).into_iter();
+        let request = |address: u64| {
+            number += u64::from(last.is_some_and(|last| last != address / window));
+            last = Some(address / window);
+            (address, number * costs.transaction)
+        };
+        pieces.map(request).collect()
+    }
+
+    /// Most lanes that want one and the same word.
+    fn most_alike(&self) -> u64 {
+        let mut sorted = self.addresses;
+        let sorted = &mut sorted[..self.count];
+        sorted.sort_unstable();
+        sorted.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(1) as u64
+    }
+}
+
+impl State {
+    /// Whether `bytes` at an address lie in one allocation and are aligned.
+    fn check(&self, grid: &Grid, inst: &Inst, address: u64, bytes: u64) -> Result<(), Fault> {
+        if !address.is_multiple_of(bytes) {
+            return Err(illegal(grid, inst, format!("{bytes}-byte access to {address:#x}, which is not aligned")));
+        }
+        let after = self.allocations.partition_point(|&(start, _)| start <= address);
+        let inside = after.checked_sub(1).is_some_and(|i| {
+            let (start, size) = self.allocations[i];
+            address.checked_add(bytes).is_some_and(|end| end <= start + size)
+        });
+        if inside {
+            Ok(())
+        } else {
+            Err(illegal(grid, inst, format!("access to {address:#x}, which is not allocated")))
+        }
+    }
+}
+
+/// An access to shared memory.
+pub(super) fn shared(warp: &mut Warp, inst: &Inst, mask: u32, shared: &mut [u8], grid: &Grid) -> Result<Cost, Fault> {
+    let access = Access::of(warp, inst, mask);
+    let bytes = inst.kind.bytes as usize;
+    let whole = bytes * inst.elements();
+    for (lane, &address) in lanes(mask).zip(access.all()) {
+        let at = usize::try_from(address).unwrap_or(usize::MAX);
+        let aligned = at.is_multiple_of(whole);
+        let Some(place) = shared.get_mut(at..at.saturating_add(whole)).filter(|_| aligned) else {
+            return Err(illegal(
+                grid,
+                inst,
+                format!("{whole}-byte access to {address:#x} of {} B of shared memory", grid.shared),
+            ));
+        };
+        let element = |number: usize| {
+            let mut raw = [0; 8];
+            raw[..bytes].copy_from_slice(&place[number * bytes..(number + 1) * bytes]);
+            u64::from_le_bytes(raw)
+        };
+        match inst.op {
+            Op::Load(_) => {
+                for (number, slot) in inst.results().enumerate() {
+                    warp.set(slot, lane, extended(inst.kind, element(number)));
+                }
+            }
+            Op::Atomic(op, _) => {
+                let old = element(0);
+                let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
+                place.copy_from_slice(&alu::atomic(op, inst.kind, old, b, c).to_le_bytes()[..bytes]);
+                warp.set(inst.to, lane, old);
+            }
+            _ => place.copy_from_slice(&warp.get(inst.from[1], lane).to_le_bytes()[..bytes]),
+        }
+    }
+    let [latency, conflict] = grid.shared_cycles;
+    if access.count == 1 {
+        return Ok(Cost { cycles: latency, held: 0 });
+    }
+    let conflicts = (u64::from(grid.banks.passes(access.all(), whole as u64)) - 1) * conflict;
+    if !matches!(inst.op, Op::Atomic(..)) {
+        return Ok(Cost { cycles: latency + conflicts, held: 0 });
+    }
+    // What a load hands to all lanes at once, atomics do one lane after the other.
+    let held = conflicts + (access.most_alike() - 1) * grid.lanes.shared_atomic;
+    Ok(Cost { cycles: latency + held, held })
+}
+
+/// The way of an access to memory behind caches.
+fn way_of(op: Op) -> Way {
+    match op {
+        Op::Texture(_) => Way::Texture,
+        Op::Load(Space::GlobalNc) => Way::GlobalNc,
+        Op::Load(Space::Constant) => Way::Constant,
+        Op::Load(Space::ConstantUniform) => Way::ConstantUniform,
+        Op::Load(Space::Local) | Op::Store(Space::Local) => Way::Local,
+        Op::Load(Space::GlobalCg | Space::Volatile) | Op::Atomic(..) => Way::GlobalCg,
+        _ => Way::GlobalCa,
+    }
+}
+
+/// From an address that the kernel sees to that of the device, and the bytes of an element there. Beyond the ends of a texture
+/// it is 0, where nothing is.
+fn on_device(
+    warp: &Warp,
+    inst: &Inst,
+    lane: u32,
+    address: u64,
+    thread: u64,
+    state: &State,
+    grid: &Grid,
+) -> Result<(u64, u8), Fault> {
+    let bytes = inst.kind.bytes;
+    let (address, bytes) = match way_of(inst.op) {
+        Way::Constant | Way::ConstantUniform => (grid.constants.wrapping_add(address), bytes),
+        Way::Local => {
+            let local = grid.entry.local;
+            if address.checked_add(u64::from(bytes)).is_none_or(|end| end > local) {
+                return Err(illegal(grid, inst, format!("access to {address:#x} of {local} B of local memory")));
+            }
+            // All of it has been checked with this.
+            return Ok((LOCAL_BASE + thread * local.next_multiple_of(256) + address, bytes));
+        }
+        Way::Texture => {
+            let handle = warp.get(inst.from[0], lane);
+            let texture = state.textures.get(&handle);
+            let Some(texels) = texture.filter(|texels| inst.op == Op::Texture(texels.dimensions())) else {
+                return Err(illegal(grid, inst, format!("{handle:#x} is no texture of so many dimensions")));
+            };
+            match texels.at(warp.get(inst.from[1], lane), warp.get(inst.from[2], lane)) {
+                Some(texel) => texel,
+                None => return Ok((0, bytes)),
+            }
+        }
+        _ => (address, bytes),
+    };
+    state.check(grid, inst, address, u64::from(bytes) * inst.elements() as u64)?;
+    Ok((address, bytes))
+}
+
+/// An access to memory behind caches; `None` if it must wait for its turn.
+#[expect(clippy::too_many_arguments, reason = "each is one coordinate of the access")]
+pub(super) fn memory(
+    warp: &mut Warp,
+    inst: &Inst,
+    mask: u32,
+    by: Requester,
+    block: u32,
+    state: &mut State,
+    grid: &Grid,
+    now: u64,
+    horizon: u64,
+) -> Result<Option<Cost>, Fault> {
+    let mut access = Access::of(warp, inst, mask);
+    let way = way_of(inst.op);
+    if !state.hierarchy.has(way) {
+        return Err(illegal(grid, inst, "this machine has no such load".into()));
+    }
+    let first = u64::from(block) * u64::from(grid.threads) + u64::from(by.warp * LANES);
+    for (i, lane) in lanes(mask).enumerate() {
+        let thread = first + u64::from(lane);
+        (access.addresses[i], access.bytes[i]) = on_device(warp, inst, lane, access.addresses[i], thread, state, grid)?;
+    }
+    let is_load = matches!(inst.op, Op::Load(_) | Op::Texture(_));
+    if now > horizon && !(is_load && state.hierarchy.is_private(way, by, access.all())) {
+        return Ok(None);
+    }
+    let kind = inst.kind;
+    for (i, lane) in lanes(mask).enumerate() {
+        let (address, bytes) = (access.addresses[i], access.bytes[i]);
+        match inst.op {
+            Op::Store(_) => {
+                let value = warp.get(inst.from[1], lane);
+                state.memory.store(address, bytes, kind.wrap(value)).map_err(|_| Fault::Memory)?;
+            }
+            Op::Atomic(op, _) => {
+                let old = state.memory.load(address, bytes);
+                let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
+                let new = alu::atomic(op, kind, old, b, c);
+                state.memory.store(address, bytes, new).map_err(|_| Fault::Memory)?;
+                warp.set(inst.to, lane, old);
+            }
+            _ => {
+                for (number, slot) in inst.results().enumerate() {
+                    let at = address + number as u64 * u64::from(bytes);
+                    let value = if address == 0 { 0 } else { state.memory.load(at, bytes) };
+                    warp.set(slot, lane, extended(kind, value));
+                }
+            }
+        }
+    }
+    let one = |state: &mut State, address: u64, after: u64| match inst.op {
+        _ if address >= grid.host.1 && address < LOCAL_BASE => grid.host.0,
+        Op::Store(_) => {
+            state.hierarchy.store(way, by, address, now + after);
+            1
+        }
+        Op::Atomic(..) => after + state.hierarchy.atomic(by, address, now + after),
+        _ => after + state.hierarchy.load(way, by, address, now + after),
+    };
+    if access.count == 1 {
+        return Ok(Some(Cost { cycles: one(state, access.addresses[0], 0), held: 0 }));
+    }
+    let (mut cycles, mut held) = (0, 0);
+    for (address, after) in access.requests(way, state, grid) {
+        cycles = cycles.max(one(state, address, after));
+        held = after;
+    }
+    if matches!(inst.op, Op::Atomic(..)) {
+        let alike = (access.most_alike() - 1) * grid.lanes.atomic;
+        cycles += alike;
+        held += alike;
+    } else {
+        held = 0;
+    }
+    Ok(Some(Cost { cycles: if inst.to == NONE { 1 } else { cycles }, held }))
+}

@@ -1,0 +1,181 @@
+//! The issue of one instruction.
+
+use super::access::{self, Cost};
+use super::alu;
+use super::launch::{Block, Fault, Grid, State};
+use super::warp::{Group, LANES, Warp, lanes};
+use crate::model::hierarchy::Requester;
+use crate::ptx::{Fault as TextFault, Inst, Op, Shuffle, Space, Special, Type};
+
+/// Cycles until the value of the global timer can be used; it lies outside of the SM.
+const TIMER_CYCLES: u64 = 64;
+
+/// What became of an issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Done; the warp goes on.
+    Issued,
+    /// Nothing was done: the SM must wait for its turn at this cycle.
+    Wait(u64),
+    /// Some lanes wait at a barrier.
+    Barrier,
+    /// Some lanes have ended.
+    Ended,
+}
+
+pub(super) fn illegal(grid: &Grid, inst: &Inst, what: String) -> Fault {
+    Fault::Illegal(TextFault { line: inst.line, what: format!("kernel `{}`: {what}", grid.entry.name) })
+}
+
+impl Block {
+    /// Issues the next instruction of a warp, unless it would touch what SMs share after `horizon`.
+    pub fn issue(&mut self, warp: usize, sm: u32, state: &mut State, grid: &Grid, horizon: u64) -> Result<Step, Fault> {
+        let warps = self.warps.len() as u32;
+        let Block { number, shared, warps: all, live, arrived } = self;
+        let warp = &mut all[warp];
+        let index = warp.next_group();
+        let group = warp.groups[index];
+        let inst = &grid.entry.code[group.at as usize];
+
+        let mut now = warp.time.max(warp.ready(inst.guard));
+        for slot in inst.from.into_iter().chain(inst.results()) {
+            now = now.max(warp.ready(slot));
+        }
+        let mask = warp.passing(group, inst.guard, inst.negated);
+        let by = Requester { sm, warp: warp.number, warps };
+        let mut done = now + grid.pipeline[0];
+        let mut held = 0;
+        if mask != 0 {
+            match inst.op {
+                Op::Branch(to) => {
+                    warp.time = now + grid.pipeline[1];
+                    branch(warp, index, group, mask, to);
+                    return Ok(Step::Issued);
+                }
+                Op::Return => {
+                    warp.time = now + grid.pipeline[1];
+                    *live -= mask.count_ones();
+                    advance(warp, index, group.lanes & !mask);
+                    return Ok(Step::Ended);
+                }
+                Op::Barrier => {
+                    warp.time = now + grid.pipeline[1];
+                    *arrived = (arrived.0 + mask.count_ones(), arrived.1.max(now));
+                    warp.waiting.push(Group { at: group.at + 1, lanes: mask });
+                    advance(warp, index, group.lanes & !mask);
+                    return Ok(Step::Barrier);
+                }
+                Op::WarpBarrier | Op::Fence => {}
+                Op::Special(special) => {
+                    for lane in lanes(mask) {
+                        let value = value_of(special, state, grid, *number, sm, warp.number, lane, now);
+                        warp.set(inst.to, lane, inst.kind.wrap(value));
+                    }
+                    if special == Special::Timer {
+                        done = now + TIMER_CYCLES;
+                    }
+                }
+                Op::Shuffle(how) => shuffle(warp, inst, mask, how),
+                Op::Load(Space::Parameter) => {
+                    for lane in lanes(mask) {
+                        let at = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
+                        warp.set(inst.to, lane, parameter(grid, inst, at)?);
+                    }
+                }
+                Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true) => {
+                    let cost = access::shared(warp, inst, mask, shared, grid)?;
+                    (done, held) = (now + cost.cycles, cost.held);
+                }
+                Op::Load(_) | Op::Store(_) | Op::Atomic(_, false) | Op::Texture(_) => {
+                    match access::memory(warp, inst, mask, by, *number, state, grid, now, horizon)? {
+                        Some(Cost { cycles, held: holds }) => (done, held) = (now + cycles, holds),
+                        None => return Ok(Step::Wait(now)),
+                    }
+                }
+                op => {
+                    for lane in lanes(mask) {
+                        let [a, b, c] = inst.from.map(|slot| warp.get(slot, lane));
+                        warp.set(inst.to, lane, alu::compute(op, inst.kind, a, b, c));
+                    }
+                }
+            }
+        }
+        for slot in inst.results() {
+            warp.set_ready(slot, done);
+        }
+        warp.time = now + grid.pipeline[1] + held;
+        advance(warp, index, group.lanes);
+        Ok(Step::Issued)
+    }
+}
+
+/// Moves what is left of a group to the next instruction.
+fn advance(warp: &mut Warp, index: usize, left: u32) {
+    if left == 0 {
+        warp.groups.swap_remove(index);
+    } else {
+        warp.groups[index].at += 1;
+        warp.groups[index].lanes = left;
+    }
+    warp.unite();
+}
+
+fn branch(warp: &mut Warp, index: usize, group: Group, taken: u32, to: u32) {
+    let stay = group.lanes & !taken;
+    warp.groups[index] = Group { at: to, lanes: taken };
+    if stay != 0 {
+        warp.groups.push(Group { at: group.at + 1, lanes: stay });
+    }
+    warp.unite();
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is one coordinate of the reading thread")]
+fn value_of(special: Special, state: &State, grid: &Grid, block: u32, sm: u32, warp: u32, lane: u32, now: u64) -> u64 {
+    // Grids and blocks have one dimension.
+    let first = |axis: u8, value: u32, other: u64| if axis == 0 { u64::from(value) } else { other };
+    match special {
+        Special::Thread(axis) => first(axis, warp * LANES + lane, 0),
+        Special::Threads(axis) => first(axis, grid.threads, 1),
+        Special::Block(axis) => first(axis, block, 0),
+        Special::Blocks(axis) => first(axis, grid.blocks, 1),
+        Special::Lane => u64::from(lane),
+        Special::Warp => u64::from(warp),
+        Special::Sm => u64::from(sm),
+        Special::Sms => u64::from(grid.sms),
+        Special::Clock | Special::Clock64 => now,
+        Special::Timer => state.clock.timer(now),
+    }
+}
+
+fn parameter(grid: &Grid, inst: &Inst, at: u64) -> Result<u64, Fault> {
+    let mut offset = 0u64;
+    for (&bytes, &value) in grid.entry.parameters.iter().zip(grid.parameters) {
+        offset = offset.next_multiple_of(bytes.max(1));
+        if (offset..offset + bytes).contains(&at) {
+            return Ok(inst.kind.wrap(value >> (8 * (at - offset))));
+        }
+        offset += bytes;
+    }
+    Err(illegal(grid, inst, format!("no parameter at offset {at}")))
+}
+
+fn shuffle(warp: &mut Warp, inst: &Inst, mask: u32, how: Shuffle) {
+    let before: Vec<u64> = (0..warp.width).map(|lane| warp.get(inst.from[0], lane)).collect();
+    for lane in lanes(mask) {
+        let by = warp.get(inst.from[1], lane) as u32 & 31;
+        let source = match how {
+            Shuffle::Index => by,
+            Shuffle::Up => lane.wrapping_sub(by),
+            Shuffle::Down => lane + by,
+            Shuffle::Butterfly => lane ^ by,
+        };
+        // A lane that is not there, or does not take part, leaves the lane its own value.
+        let there = source < warp.width && mask >> source & 1 == 1;
+        warp.set(inst.to, lane, before[if there { source } else { lane } as usize]);
+    }
+}
+
+/// A register of 32 bits holds a loaded byte: signs are extended into it, and nothing above it is set.
+pub(super) fn extended(kind: Type, value: u64) -> u64 {
+    if kind.signed && kind.bytes < 4 { kind.signed(value) as u32 as u64 } else { value }
+}

@@ -1,0 +1,243 @@
+//! One launch: blocks on SMs, and whose turn it is.
+//!
+//! SMs run ahead of each other as long as they touch nothing that they share. What they share is touched in the order of
+//! time: before such an access an SM that is ahead waits for its turn. So a launch gives the same result each time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use super::issue::Step;
+use super::warp::{LANES, Warp};
+use crate::model::banks::Banks;
+use crate::model::clock::Clock;
+use crate::model::hierarchy::Hierarchy;
+use crate::model::memory::Memory;
+use crate::model::texture::Texels;
+use crate::ptx::{Entry, Fault as TextFault};
+
+/// Between two launches, in cycles: about what a driver takes.
+const BETWEEN: u64 = 5000;
+
+/// What a machine has and kernels change.
+pub(crate) struct State {
+    /// Device memory.
+    pub memory: Memory,
+    /// Caches.
+    pub hierarchy: Hierarchy,
+    /// Clock.
+    pub clock: Clock,
+    /// Allocations: first address and bytes, ascending.
+    pub allocations: Vec<(u64, u64)>,
+    /// Textures, by handle.
+    pub textures: HashMap<u64, Texels>,
+    /// Cycles since the machine was switched on.
+    pub now: u64,
+}
+
+/// What lanes of a warp cost each other that do not want the same, or that want it for themselves. In cycles, but for the first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneCosts {
+    /// Bytes of a transaction of a request to a cache of the SM.
+    pub coalescing: u64,
+    /// For each further transaction.
+    pub transaction: u64,
+    /// For each further word of constant memory.
+    pub constant_word: u64,
+    /// For each further lane whose atomic is on a word of global memory that another lane's is on.
+    pub atomic: u64,
+    /// The same of shared memory.
+    pub shared_atomic: u64,
+}
+
+/// What a launch is made of.
+pub(crate) struct Grid<'a> {
+    /// The kernel.
+    pub entry: &'a Entry,
+    /// Slots that hold addresses of module variables.
+    pub symbols: Vec<(u16, u64)>,
+    /// Device address of the module's constants.
+    pub constants: u64,
+    /// Parameters, one word each.
+    pub parameters: &'a [u64],
+    /// Blocks.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Shared memory of a block, in bytes.
+    pub shared: u64,
+    /// SMs, and blocks that one may hold at a time.
+    pub sms: u32,
+    /// Blocks that an SM may hold at a time.
+    pub resident: u32,
+    /// Cycles of the pipeline: result of arithmetic, distance of issues, barrier.
+    pub pipeline: [u64; 3],
+    /// Latency of shared memory, and cycles for each further row of a bank.
+    pub shared_cycles: [u64; 2],
+    /// Banks of shared memory.
+    pub banks: Banks,
+    /// What lanes cost each other.
+    pub lanes: LaneCosts,
+    /// Latency of pinned host memory, and where it begins.
+    pub host: (u64, u64),
+    /// Instructions after which the kernel is stopped.
+    pub budget: u64,
+}
+
+/// Why a launch failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The kernel did something that cannot be done, at a line of its text.
+    Illegal(TextFault),
+    /// The kernel did not end.
+    Endless(u64),
+    /// The simulation would need too much memory.
+    Memory,
+}
+
+/// A block on an SM.
+pub(super) struct Block {
+    pub number: u32,
+    pub shared: Vec<u8>,
+    pub warps: Vec<Warp>,
+    /// Threads that have not ended.
+    pub live: u32,
+    /// Threads that wait at the barrier, and the latest arrival.
+    pub arrived: (u32, u64),
+}
+
+/// An SM with its blocks.
+pub(super) struct Sm {
+    pub number: u32,
+    pub blocks: Vec<Block>,
+}
+
+/// How far an SM got.
+enum Turn {
+    /// It must wait for its turn at this cycle.
+    Wait(u64),
+    /// A block ended, at this cycle.
+    BlockEnded(u64),
+}
+
+/// Runs a launch to its end.
+pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
+    let begin = state.now + BETWEEN;
+    let mut pending: VecDeque<u32> = (0..grid.blocks).collect();
+    let mut sms: Vec<Sm> = (0..grid.sms).map(|number| Sm { number, blocks: Vec::new() }).collect();
+    for _ in 0..grid.resident {
+        for sm in &mut sms {
+            if let Some(number) = pending.pop_front() {
+                sm.blocks.push(Block::new(grid, number, begin));
+            }
+        }
+    }
+    let mut queue: BinaryHeap<Reverse<(u64, u32)>> =
+        sms.iter().filter(|sm| !sm.blocks.is_empty()).map(|sm| Reverse((begin, sm.number))).collect();
+    let mut end = begin;
+    let mut left = grid.budget;
+    while let Some(Reverse((_, number))) = queue.pop() {
+        let horizon = queue.peek().map_or(u64::MAX, |Reverse((time, _))| *time);
+        let sm = &mut sms[number as usize];
+        match sm.run(state, grid, horizon, &mut left)? {
+            Turn::Wait(time) => queue.push(Reverse((time, number))),
+            Turn::BlockEnded(time) => {
+                end = end.max(time);
+                if let Some(next) = pending.pop_front() {
+                    sm.blocks.push(Block::new(grid, next, time));
+                }
+                if !sm.blocks.is_empty() {
+                    queue.push(Reverse((sm.next_time(), number)));
+                }
+            }
+        }
+    }
+    state.now = end;
+    Ok(())
+}
+
+impl Block {
+    fn new(grid: &Grid, number: u32, time: u64) -> Self {
+        let warps = (0..grid.threads.div_ceil(LANES))
+            .map(|w| Warp::new(grid.entry, &grid.symbols, w, LANES.min(grid.threads - w * LANES), time))
+            .collect();
+        Block { number, shared: vec![0; grid.shared as usize], warps, live: grid.threads, arrived: (0, 0) }
+    }
+
+    /// Lets everybody go on if everybody has arrived.
+    pub fn release(&mut self, barrier: u64) {
+        let (count, latest) = self.arrived;
+        if count == 0 || count < self.live {
+            return;
+        }
+        self.arrived = (0, 0);
+        for warp in &mut self.warps {
+            if !warp.waiting.is_empty() {
+                warp.time = warp.time.max(latest + barrier);
+                let waiting = std::mem::take(&mut warp.waiting);
+                warp.groups.extend(waiting);
+                warp.unite();
+            }
+        }
+    }
+}
+
+impl Sm {
+    /// The cycle of the next issue.
+    fn next_time(&self) -> u64 {
+        let warps = self.blocks.iter().flat_map(|b| &b.warps);
+        warps.filter(|w| !w.groups.is_empty()).map(|w| w.time).min().unwrap_or(u64::MAX)
+    }
+
+    /// The block and warp that issue next.
+    fn next_warp(&self) -> Option<(usize, usize)> {
+        let mut best = None;
+        let mut earliest = u64::MAX;
+        for (b, block) in self.blocks.iter().enumerate() {
+            for (w, warp) in block.warps.iter().enumerate() {
+                if warp.time < earliest && !warp.groups.is_empty() {
+                    earliest = warp.time;
+                    best = Some((b, w));
+                }
+            }
+        }
+        best
+    }
+
+    /// Runs until it must wait for its turn or a block ends.
+    fn run(&mut self, state: &mut State, grid: &Grid, horizon: u64, left: &mut u64) -> Result<Turn, Fault> {
+        loop {
+            let Some((b, w)) = self.next_warp() else {
+                // Threads of one block wait at a barrier for others that wait elsewhere.
+                let line = grid.entry.code.first().map_or(0, |i| i.line);
+                let what = format!("kernel `{}` waits at a barrier that not all threads can reach", grid.entry.name);
+                return Err(Fault::Illegal(TextFault { line, what }));
+            };
+            let alone = self.blocks.len() == 1 && self.blocks[0].warps.len() == 1;
+            let block = &mut self.blocks[b];
+            let step = loop {
+                if *left == 0 {
+                    return Err(Fault::Endless(grid.budget));
+                }
+                let step = block.issue(w, self.number, state, grid, horizon)?;
+                *left -= 1;
+                // With one warp there is nobody else to choose.
+                if !(alone && step == Step::Issued) {
+                    break step;
+                }
+            };
+            match step {
+                Step::Wait(time) => {
+                    *left += 1;
+                    return Ok(Turn::Wait(time));
+                }
+                Step::Ended if block.live == 0 => {
+                    let time = block.warps.iter().map(|warp| warp.time).max().unwrap_or(0);
+                    self.blocks.swap_remove(b);
+                    return Ok(Turn::BlockEnded(time));
+                }
+                Step::Ended | Step::Barrier => block.release(grid.pipeline[2]),
+                Step::Issued => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A launch on a simulated GPU: what its blocks need, and how many an SM holds.
+
+use std::sync::Arc;
+
+use super::exec::{self, Fault, Grid, LaneCosts};
+use super::machine::Spec;
+use super::model::banks::Banks;
+use super::modules::Callable;
+use super::{HOST_BASE, Sim};
+use strata_gpu::{Error, Function, Launch, Module, Result};
+use strata_model::units::Bytes;
+
+/// What lanes of a warp cost each other on a machine.
+fn lane_costs(spec: &Spec) -> LaneCosts {
+    LaneCosts {
+        coalescing: spec.pipeline.coalescing.get(),
+        transaction: spec.pipeline.transaction.get(),
+        constant_word: spec.pipeline.constant_word.get(),
+        atomic: spec.pipeline.atomic.get(),
+        shared_atomic: spec.shared.atomic.unwrap_or(spec.shared.conflict).get(),
+    }
+}
+
+impl Sim {
+    /// The banks as a function sees them.
+    fn banks(&self, function: &Callable) -> Banks {
+        let shared = &self.machine.spec.shared;
+        let own = shared.modes.first().copied().unwrap_or(shared.bank_width).get();
+        Banks { count: shared.banks.get(), width: shared.bank_width.get(), word: function.bank_width.unwrap_or(own) }
+    }
+
+    /// Shared memory that each SM sets aside for a launch.
+    fn set_aside(&self, function: &Callable, shared: u64) -> u64 {
+        let spec = &self.machine.spec.shared;
+        let hint = u64::from(function.carveout.unwrap_or(0)) * spec.per_multiprocessor.0 / 100;
+        hint.max(shared + spec.reserved_per_block.0)
+    }
+
+    /// Blocks of so many threads, with so much shared memory, that an SM holds at a time; at least 1.
+    fn resident(&self, threads: u32, shared: u64) -> u64 {
+        let spec = &self.machine.spec;
+        let by_shared = spec.shared.per_multiprocessor.0 / (shared + spec.shared.reserved_per_block.0).max(1);
+        let by_threads = u64::from(self.facts.max_threads_per_multiprocessor / threads.next_multiple_of(32));
+        spec.device.max_blocks_per_multiprocessor.get().min(by_shared).min(by_threads).max(1)
+    }
+
+    /// Runs a kernel; `together` if all its blocks must be on the device at the same time.
+    pub(super) fn run(&mut self, function: Function, launch: Launch, parameters: &[u64], together: bool) -> Result<()> {
+        self.usable()?;
+        let invalid = |what: String| Self::failed("launch", 1, "CUDA_ERROR_INVALID_VALUE", what, false);
+        let function = self.callable(function)?.clone();
+        let loaded = self.loaded(Module(function.module))?;
+        let module = Arc::clone(&loaded.module);
+        let entry = &module.entries[&function.name];
+        let shared = entry.shared + launch.shared.0;
+        if launch.threads == 0 || launch.threads > self.facts.max_threads_per_block || launch.blocks == 0 {
+            return Err(invalid(format!("{} blocks of {} threads cannot be launched", launch.blocks, launch.threads)));
+        }
+        if shared > function.dynamic.max(self.facts.shared_per_block) {
+            return Err(invalid(format!("{} of shared memory were not asked for", Bytes(shared))));
+        }
+        if parameters.len() != entry.parameters.len() {
+            return Err(invalid(format!(
+                "`{}` has {} parameters, not {}",
+                entry.name,
+                entry.parameters.len(),
+                parameters.len()
+            )));
+        }
+        let resident = self.resident(launch.threads, shared);
+        let most = resident * u64::from(self.facts.multiprocessors);
+        if together && u64::from(launch.blocks) > most {
+            return Err(Error::Unsupported {
+                reason: format!(
+                    "{} blocks of {} threads are more than the {most} that the simulated {} holds at the same time",
+                    launch.blocks, launch.threads, self.facts.name
+                ),
+            });
+        }
+        let spec = &self.machine.spec;
+        let address = |name: &str| loaded.variables.get(name).map(|variable| variable.0);
+        // In the constant space addresses count from the first variable on.
+        let constants = module.variables.first().and_then(|(name, _)| address(name)).unwrap_or(0);
+        let symbols = entry
+            .symbols
+            .iter()
+            .filter_map(|(slot, name)| Some((*slot, address(name)?.wrapping_sub(constants))))
+            .collect();
+        let grid = Grid {
+            entry,
+            symbols,
+            constants,
+            parameters,
+            blocks: launch.blocks,
+            threads: launch.threads,
+            shared,
+            sms: self.facts.multiprocessors,
+            resident: resident as u32,
+            pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get(), spec.pipeline.barrier.get()],
+            shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
+            banks: self.banks(&function),
+            lanes: lane_costs(spec),
+            host: (spec.memory.host_cycles.get(), HOST_BASE),
+            budget: self.budget,
+        };
+        let set_aside = self.set_aside(&function, shared);
+        self.state.hierarchy.begin(set_aside);
+        exec::run(&mut self.state, &grid).map_err(|fault| {
+            let error = match fault {
+                Fault::Illegal(what) => {
+                    Self::failed("launch", 700, "CUDA_ERROR_ILLEGAL_ADDRESS", what.to_string(), true)
+                }
+                Fault::Endless(budget) => {
+                    let meaning = format!("kernel `{}` did not end after {budget} instructions", function.name);
+                    Self::failed("launch", 702, "CUDA_ERROR_LAUNCH_TIMEOUT", meaning, true)
+                }
+                Fault::Memory => Self::full(),
+            };
+            if error.is_lost() {
+                self.lost = Some(error.clone());
+            }
+            error
+        })
+    }
+}

@@ -1,0 +1,375 @@
+//! A simulated GPU: it interprets the very PTX text that the driver gets, over a modelled memory hierarchy.
+//!
+//! Reading order: [`machine`] (what a machine file says), `model` (caches, translation, memory, clock, noise), `ptx` (text to
+//! instructions), `exec` (instructions to cycles), `launch` and `modules` (what a driver does besides), this file (the [`Gpu`]
+//! made of them). Since PTX is what is run, a compiler's faults cannot show here.
+
+mod exec;
+mod facts;
+mod launch;
+pub mod machine;
+pub mod model;
+mod modules;
+pub mod ptx;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use exec::State;
+use machine::Machine;
+use model::clock::Clock;
+use model::hierarchy::Hierarchy;
+use model::memory::Memory;
+use model::texture::{self, Texels};
+use modules::{Callable, Loaded};
+use strata_gpu::{
+    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Resources,
+    Result, Telemetry, Texture,
+};
+use strata_model::units::Bytes;
+
+/// Where device memory begins.
+const DEVICE_BASE: u64 = 1 << 33;
+/// Where pinned host memory begins.
+const HOST_BASE: u64 = 1 << 45;
+/// Allocations of at least this begin at a multiple of it, as the driver maps memory in such pages.
+const LARGE_PAGE: u64 = 2 << 20;
+/// Smaller allocations begin at multiples of this.
+const SMALL_STEP: u64 = 512;
+/// Instructions after which a kernel is stopped: many times what the longest kernel of this program executes.
+const BUDGET: u64 = 1 << 32;
+/// A simulated GPU.
+pub struct Sim {
+    machine: Machine,
+    facts: DeviceFacts,
+    state: State,
+    modules: Vec<Option<Loaded>>,
+    functions: Vec<Callable>,
+    next_device: u64,
+    next_host: u64,
+    next_texture: u64,
+    used: u64,
+    marked: Option<u64>,
+    budget: u64,
+    lost: Option<Error>,
+}
+
+impl Sim {
+    /// A GPU of this machine, switched on; `seed` is for noise and for policies that draw.
+    pub fn new(machine: Machine, seed: u64) -> Self {
+        let state = State {
+            memory: Memory::default(),
+            hierarchy: Hierarchy::new(&machine, seed),
+            clock: Clock::new(&machine.spec.clock),
+            allocations: Vec::new(),
+            textures: HashMap::new(),
+            now: 0,
+        };
+        Sim {
+            facts: facts::facts(&machine),
+            machine,
+            state,
+            modules: Vec::new(),
+            functions: Vec::new(),
+            next_device: DEVICE_BASE,
+            next_host: HOST_BASE,
+            next_texture: 1,
+            used: 0,
+            marked: None,
+            budget: BUDGET,
+            lost: None,
+        }
+    }
+
+    /// With another limit on the instructions of a launch.
+    pub fn with_budget(mut self, budget: u64) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn usable(&self) -> Result<()> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    fn failed(call: &'static str, code: i32, name: &str, meaning: impl Into<String>, lost: bool) -> Error {
+        Error::Call { call, code, name: name.into(), meaning: meaning.into(), lost }
+    }
+
+    fn place(next: &mut u64, bytes: u64) -> u64 {
+        let address = next.next_multiple_of(if bytes >= LARGE_PAGE / 2 { LARGE_PAGE } else { SMALL_STEP });
+        *next = address + bytes.max(1);
+        address
+    }
+
+    fn reserve(&mut self, bytes: u64) -> Result<u64> {
+        self.usable()?;
+        let total = self.machine.spec.device.memory.0;
+        if bytes == 0 {
+            return Err(Self::failed("allocate", 1, "CUDA_ERROR_INVALID_VALUE", "nothing was asked for", false));
+        }
+        if self.used + bytes > total {
+            let meaning = format!("out of memory: {} asked for, {} free", Bytes(bytes), Bytes(total - self.used));
+            return Err(Self::failed("allocate", 2, "CUDA_ERROR_OUT_OF_MEMORY", meaning, false));
+        }
+        self.used += bytes;
+        let address = Self::place(&mut self.next_device, bytes);
+        self.remember(address, bytes);
+        Ok(address)
+    }
+
+    fn remember(&mut self, address: u64, bytes: u64) {
+        let at = self.state.allocations.partition_point(|&(start, _)| start < address);
+        self.state.allocations.insert(at, (address, bytes));
+    }
+
+    fn inside(&self, call: &'static str, memory: DevicePtr, bytes: u64) -> Result<()> {
+        let after = self.state.allocations.partition_point(|&(start, _)| start <= memory.0);
+        let found = after.checked_sub(1).map(|i| self.state.allocations[i]);
+        match found {
+            Some((start, size)) if memory.0.checked_add(bytes).is_some_and(|end| end <= start + size) => Ok(()),
+            _ => {
+                let meaning = format!("{} at {:#x} is not allocated", Bytes(bytes), memory.0);
+                Err(Self::failed(call, 1, "CUDA_ERROR_INVALID_VALUE", meaning, false))
+            }
+        }
+    }
+
+    /// A handle of a texture.
+    fn bind(&mut self, texels: Texels) -> Texture {
+        let handle = self.next_texture;
+        self.next_texture += 1;
+        self.state.textures.insert(handle, texels);
+        Texture(handle)
+    }
+
+    fn full() -> Error {
+        let meaning = "more memory was written than a simulation may take; a smaller footprint does";
+        Self::failed("write", 2, "CUDA_ERROR_OUT_OF_MEMORY", meaning, false)
+    }
+}
+
+impl Gpu for Sim {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn telemetry(&mut self) -> Telemetry {
+        let mhz = self.state.clock.mhz() as u32;
+        Telemetry {
+            sm_clock_mhz: Some(mhz),
+            max_sm_clock_mhz: Some(mhz),
+            mig: Mig::Off,
+            processes: OtherProcesses::Visible(0),
+            ..Telemetry::default()
+        }
+    }
+
+    fn memory(&mut self) -> Result<(Bytes, Bytes)> {
+        self.usable()?;
+        let total = self.machine.spec.device.memory.0;
+        Ok((Bytes(total - self.used), Bytes(total)))
+    }
+
+    fn allocate(&mut self, bytes: Bytes) -> Result<DevicePtr> {
+        self.reserve(bytes.0).map(DevicePtr)
+    }
+
+    fn allocate_pinned(&mut self, bytes: Bytes) -> Result<DevicePtr> {
+        self.usable()?;
+        let address = Self::place(&mut self.next_host, bytes.0);
+        self.remember(address, bytes.0);
+        Ok(DevicePtr(address))
+    }
+
+    fn free(&mut self, memory: DevicePtr) -> Result<()> {
+        self.usable()?;
+        let Ok(at) = self.state.allocations.binary_search_by_key(&memory.0, |a| a.0) else {
+            let meaning = format!("{:#x} is no allocation", memory.0);
+            return Err(Self::failed("free", 1, "CUDA_ERROR_INVALID_VALUE", meaning, false));
+        };
+        let (start, bytes) = self.state.allocations.remove(at);
+        self.state.memory.clear(start, bytes);
+        if start < HOST_BASE {
+            self.used -= bytes;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, to: DevicePtr, data: &[u8]) -> Result<()> {
+        self.usable()?;
+        self.inside("write", to, data.len() as u64)?;
+        self.state.memory.write(to.0, data).map_err(|_| Self::full())
+    }
+
+    fn read(&mut self, from: DevicePtr, data: &mut [u8]) -> Result<()> {
+        self.usable()?;
+        self.inside("read", from, data.len() as u64)?;
+        self.state.memory.read(from.0, data);
+        Ok(())
+    }
+
+    fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()> {
+        self.usable()?;
+        self.inside("clear", memory, bytes.0)?;
+        self.state.memory.clear(memory.0, bytes.0);
+        self.state.hierarchy.overwrite(memory.0, bytes.0);
+        Ok(())
+    }
+
+    fn load(&mut self, text: &str) -> Result<Module> {
+        self.usable()?;
+        let module = self.compiled(text)?;
+        self.instance(Arc::new(module))
+    }
+
+    fn load_again(&mut self, module: Module) -> Result<Module> {
+        self.usable()?;
+        let module = Arc::clone(&self.loaded(module)?.module);
+        self.instance(module)
+    }
+
+    fn unload(&mut self, module: Module) -> Result<()> {
+        self.usable()?;
+        self.loaded(module)?;
+        let unloaded = self.modules[module.0].take();
+        unloaded.map_or(Ok(()), |loaded| self.give_back(&loaded.variables))
+    }
+
+    fn resources(&mut self, function: Function) -> Result<Resources> {
+        self.usable()?;
+        self.callable(function)?;
+        let reason = "a simulated machine runs PTX itself: no compiler gives it registers, and none spills";
+        Err(Error::Unsupported { reason: reason.into() })
+    }
+
+    fn machine_code(&self, _: Module) -> Option<&[u8]> {
+        None
+    }
+
+    fn function(&mut self, module: Module, name: &str) -> Result<Function> {
+        self.usable()?;
+        if !self.loaded(module)?.module.entries.contains_key(name) {
+            return Err(Self::failed("function", 500, "CUDA_ERROR_NOT_FOUND", format!("no entry `{name}`"), false));
+        }
+        self.functions.push(Callable {
+            module: module.0,
+            name: name.into(),
+            carveout: None,
+            dynamic: self.facts.shared_per_block,
+            bank_width: None,
+        });
+        Ok(Function(self.functions.len() - 1))
+    }
+
+    fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)> {
+        self.usable()?;
+        let found = self.loaded(module)?.variables.get(name);
+        found
+            .map(|&(address, bytes)| (DevicePtr(address), Bytes(bytes)))
+            .ok_or_else(|| Self::failed("symbol", 500, "CUDA_ERROR_NOT_FOUND", format!("no variable `{name}`"), false))
+    }
+
+    fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
+        self.usable()?;
+        self.callable(function)?;
+        match attribute {
+            FunctionAttribute::Carveout(percent) => {
+                if self.machine.spec.cache.values().all(|c| c.configuration.is_empty()) {
+                    return Err(Error::Unsupported {
+                        reason: format!(
+                            "the simulated {} has shared memory of its own, of a fixed size",
+                            self.facts.name
+                        ),
+                    });
+                }
+                self.functions[function.0].carveout = Some(percent);
+            }
+            FunctionAttribute::BankWidth(width) => {
+                let modes = &self.machine.spec.shared.modes;
+                if let Some(width) = width
+                    && !modes.iter().any(|mode| mode.get() == width.0)
+                {
+                    return Err(Error::Unsupported {
+                        reason: format!("the simulated {} has no choice of banks of {width}", self.facts.name),
+                    });
+                }
+                self.functions[function.0].bank_width = width.map(|width| width.0);
+            }
+            FunctionAttribute::MaxDynamicShared(bytes) => {
+                let most = self.facts.shared_per_block_optin.unwrap_or(self.facts.shared_per_block);
+                if bytes.0 > most {
+                    let meaning = format!("{bytes} of shared memory asked for, at most {} are there", Bytes(most));
+                    return Err(Self::failed("set_attribute", 1, "CUDA_ERROR_INVALID_VALUE", meaning, false));
+                }
+                self.functions[function.0].dynamic = bytes.0;
+            }
+        }
+        Ok(())
+    }
+
+    fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
+        self.usable()?;
+        let texel = match texel.0 {
+            1 => 1,
+            4 => 4,
+            _ => {
+                let reason = format!("textures are made of texels of 1 or 4 B, not of {texel}");
+                return Err(Error::Unsupported { reason });
+            }
+        };
+        self.inside("texture", memory, bytes.0)?;
+        Ok(self.bind(Texels::Linear { base: memory.0, bytes: bytes.0, texel }))
+    }
+
+    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture> {
+        self.usable()?;
+        let (columns, rows) = (u64::from(width), u64::from(height));
+        if width == 0 || height == 0 || texels.len() as u64 != columns * rows {
+            let reason = format!("{} texels are no array of {width} x {height}", texels.len());
+            return Err(Error::Unsupported { reason });
+        }
+        let base = self.reserve(texture::array_bytes(columns, rows))?;
+        for (number, texel) in (0..).zip(texels) {
+            let at = base + texture::place(number % columns, number / columns, columns);
+            if self.state.memory.write(at, &texel.to_le_bytes()).is_err() {
+                self.free(DevicePtr(base))?;
+                return Err(Self::full());
+            }
+        }
+        Ok(self.bind(Texels::Array { base, width: columns, height: rows }))
+    }
+
+    fn destroy_texture(&mut self, texture: Texture) -> Result<()> {
+        self.usable()?;
+        match self.state.textures.remove(&texture.0) {
+            Some(Texels::Linear { .. }) => Ok(()),
+            Some(Texels::Array { base, .. }) => self.free(DevicePtr(base)),
+            None => Err(Error::Unsupported { reason: format!("texture {:#x} is not of this device", texture.0) }),
+        }
+    }
+
+    fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
+        self.run(function, launch, parameters, false)
+    }
+
+    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
+        self.run(function, launch, parameters, true)
+    }
+
+    fn synchronize(&mut self) -> Result<()> {
+        self.usable()
+    }
+
+    fn mark(&mut self) -> Result<f64> {
+        self.usable()?;
+        let now = self.state.now;
+        let before = self.marked.replace(now);
+        let nanoseconds = |cycles| self.state.clock.nanoseconds(cycles);
+        Ok(before.map_or(0.0, |before| (nanoseconds(now) - nanoseconds(before)) / 1e3))
+    }
+}
