@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that needs a real GPU, in one go: discoveries with their recordings, the same again for repeatability, and the
-# experiments behind METHODOLOGY.md. Recordings and reports go to the folder given (default: target/on-gpu).
+# experiments behind docs/evidence/h200.md. Recordings and reports go to the folder given (default: target/on-gpu).
 # Needs a built target/release/strata (or STRATA=...) and an NVIDIA driver; changes no setting of the GPU.
 #
 # Before: cargo build --release && cargo xtask evidence >target/evidence.json

@@ -233,7 +233,7 @@ fn real() -> Option<PathBuf> {
 /// What the raw timings of a GPU show: element, size, line, granularity of fetching (0: unknown).
 type Shown = (&'static str, u64, u64, u64);
 
-/// As METHODOLOGY.md has it.
+/// As docs/evidence/imported.md has it.
 const REAL: [(&str, &[Shown]); 4] = [
     (
         "Quadro P6000",

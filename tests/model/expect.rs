@@ -81,7 +81,7 @@ pub fn compare<'r>(topology: &Topology, rows: &'r [Row]) -> (Vec<String>, Vec<(&
     (wrong, unknown)
 }
 
-/// Loads of the shorter whole-lap measurement and how many measurements the median is of, as METHODOLOGY.md gives them.
+/// Loads of the shorter whole-lap measurement and how many measurements the median is of, as docs/methods/latency.md gives them.
 const LAP_LOADS: f64 = 512.0;
 const LAP_ROUNDS: f64 = 5.0;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask evidence`: the experiments behind METHODOLOGY.md that are no part of a discovery, and what they say.
+//! `cargo xtask evidence`: the experiments behind docs/evidence/h200.md that are no part of a discovery, and what they say.
 //!
 //! Without a file it prints the experiments as JSON, for `strata measure`; with a recording of them it prints the tables.
 

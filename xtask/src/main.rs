@@ -1,4 +1,4 @@
-//! Developer tasks of gpu-strata: the check of the kernels' machine code, and the tables of METHODOLOGY.md.
+//! Developer tasks of gpu-strata: the check of the kernels' machine code, and the tables of docs/evidence.
 //!
 //! Reading order: [`check`] (what is checked), [`wheels`] and [`assemble`] (how machine code is made), `gpu_strata::kernels::cubin` and
 //! [`disassemble`] (how it is read), [`sass`] (instructions), [`opcodes`] and [`rules`] (what they must look like).
@@ -40,7 +40,7 @@ reads. Checks the machine code kept in recordings/*.strata likewise.
   --recording FILE  check the machine code in a recording instead
 
 evidence
-Prints the experiments behind METHODOLOGY.md as JSON, for `strata measure`; given a recording of them, the tables.
+Prints the experiments behind docs/evidence/h200.md as JSON, for `strata measure`; given a recording of them, the tables.
 
 repeatability
 Prints a table of what several results of one device agree on.

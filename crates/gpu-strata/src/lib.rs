@@ -31,14 +31,14 @@
 //! [`characterization`] (their answer).
 //!
 //! Two seams: [`gpu::Gpu`] below the bench and [`source::Source`] above it. Nothing above a seam asks what is below.
-//! `tests/flow.rs` fails when an import runs against the picture. The library never prints.
+//! Each box is a crate, so an import against the picture does not compile. The library never prints.
 
 pub use strata_bench as bench;
 pub use strata_bench::session;
 pub use strata_infer::{analysis, asking, characterize, discover, probe};
 pub use strata_kernels as kernels;
 pub use strata_model::{
-    characterization, evidence, experiment, imported, order, pattern, samples, source, topology, units,
+    characterization, effort, evidence, experiment, imported, order, pattern, samples, source, topology, units,
 };
 pub use strata_recording as recording;
 pub use strata_report::{compare, export, import, reference, report};

@@ -70,26 +70,26 @@ impl<'a> Asking<'a> {
         notebook: &mut Notebook,
         questions: impl FnOnce(&mut Self, &mut Notebook) -> T,
     ) -> (T, ClockSeen) {
-        let before = self.stage(notebook, "clock", "clock", clock::infer);
+        let before = self.stage(notebook, "clock", "clock", clock::infer).map_err(Gap::into_unknown);
         if let Ok(clock) = &before {
             notebook.set_clock(clock.rate);
         }
         let answers = questions(self, notebook);
-        let after = self.stage(notebook, "clock", "clock", clock::after);
+        let after = self.stage(notebook, "clock", "clock", clock::after).map_err(Gap::into_unknown);
         let mut seen = ClockSeen::default();
-        let reason = |gap: &Gap| gap.clone().finding().reason.unwrap_or_default();
         match (&before, &after) {
             (Ok(before), Ok(after)) => {
                 seen.mhz = Some((before.low.min(after.low) * 1e3, before.high.max(after.high) * 1e3));
                 seen.warnings.extend(clock::drift(before, after));
             }
-            (Ok(before), Err(gap)) => {
+            (Ok(before), Err(unknown)) => {
                 seen.mhz = Some((before.low * 1e3, before.high * 1e3));
-                seen.warnings.push(format!("the SM clock was not measured again at the end: {}", reason(gap)));
+                seen.warnings.push(format!("the SM clock was not measured again at the end: {}", unknown.reason()));
             }
-            (Err(gap), _) => seen
-                .warnings
-                .push(format!("the SM clock could not be measured ({}); latencies are in cycles only", reason(gap))),
+            (Err(unknown), _) => seen.warnings.push(format!(
+                "the SM clock could not be measured ({}); latencies are in cycles only",
+                unknown.reason()
+            )),
         }
         (answers, seen)
     }

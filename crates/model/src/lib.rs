@@ -4,6 +4,7 @@
 //! Everything here is plain data. Nothing knows how a device is driven, how a value is inferred, or how it is shown.
 
 pub mod characterization;
+pub mod effort;
 pub mod evidence;
 pub mod experiment;
 pub mod facts;

@@ -23,17 +23,14 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         ("padding", notebook.attribute(|| banks::padding(notebook))),
     ];
     let curve = notebook.attribute(|| banks::curve(notebook));
-    let curve =
-        curve.filter(Finding::is_known).ok_or_else(|| Gap::Unknown("the latencies by stride were not measured".into()));
     for (name, finding) in found {
         if let Some(finding) = finding {
             answer.finding(name, finding);
         }
     }
-    let curve = match (curve, answer.findings.get("banks").and_then(|f| f.reason.clone())) {
-        (Ok(curve), _) => curve,
-        (Err(_), Some(reason)) => return Gap::unknown(reason),
-        (Err(gap), None) => return Err(gap),
+    let Some(curve) = curve.filter(Finding::is_known) else {
+        let reason = answer.findings.get("banks").and_then(|banks| banks.reason.clone());
+        return Gap::unknown(reason.unwrap_or_else(|| "the latencies by stride were not measured".into()));
     };
     let lines = lines(&curve);
     if let (Some(banks), Some(each)) = (answer.number("banks"), answer.number("conflict_cycles")) {

@@ -9,7 +9,7 @@ use super::Answer;
 use super::points::{Plan, axis, figure, measure, rounded, said};
 use crate::analysis::ks::ks_test;
 use crate::analysis::robust;
-use crate::probe::{Effort, Gap, Notebook, Sheet, fetch_of};
+use crate::probe::{Effort, Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch_of};
 use strata_model::characterization::{Line, Suite};
 use strata_model::experiment::{Experiment, LoadPath, Prepare};
 use strata_model::pattern::Pattern;
@@ -67,25 +67,25 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     });
     let second = measure(notebook, &plans, median_of_second)?;
     let all = measure(notebook, &plans, mean_of_all)?;
-    // All that is compared is asked for at once.
-    let fetched =
-        PATHS.map(|(_, path)| if path == LoadPath::Shared { Err(Gap::Missing) } else { fetch_of(notebook, path) });
+    let fetched = ask_each(PATHS.map(|(_, path)| match path {
+        LoadPath::Shared => Ok(None),
+        _ => fetch_of(notebook, path).map(Some),
+    }))?;
     let mut answer = Answer::default();
     let mut cheap = Vec::new();
     for (((name, path), line), fetched) in PATHS.into_iter().zip(&second).zip(fetched) {
         let steps = match &line.reason {
-            Some(reason) if line.points.is_empty() => Err(Gap::Unknown(reason.clone())),
-            _ => steps(notebook, path, &jumps, line),
+            Some(reason) if line.points.is_empty() => Err(Unknown::because(reason.clone())),
+            _ => steps(notebook, path, &jumps, line).settled()?,
         };
         match steps {
             Ok(steps) => {
                 if let Some(first) = steps.steps.first() {
                     cheap.push(format!("{} by {}", first.size(), path.instruction()));
                 }
-                answer.finding(&format!("{name}_steps"), steps.finding(path, line, fetched.ok()));
+                answer.finding(&format!("{name}_steps"), steps.finding(path, line, fetched.ok().flatten()));
             }
-            Err(Gap::Missing) => return Err(Gap::Missing),
-            Err(gap) => answer.finding(&format!("{name}_steps"), gap.finding()),
+            Err(unknown) => answer.finding(&format!("{name}_steps"), unknown.finding()),
         }
     }
     if !cheap.is_empty() {

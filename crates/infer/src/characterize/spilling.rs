@@ -11,7 +11,7 @@ use super::Answer;
 use super::points::{
     Plan, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, rounded, said,
 };
-use crate::probe::{Effort, Gap, Notebook};
+use crate::probe::{Effort, Gap, Notebook, Settle, Unknown, ask_each};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::pattern::{MOST_THREADS, Pattern, STATEMENTS_A_PASS, block_bound};
@@ -50,7 +50,8 @@ fn variables(effort: Effort) -> Vec<u32> {
 /// What the compiler made of the program for blocks of so many threads.
 fn program(notebook: &Notebook, threads: u32, variables: u32) -> Result<ProgramFacts, Gap> {
     let sheets = notebook.read(&[experiment(threads, variables, 0)])?;
-    sheets[0].samples().program.ok_or_else(|| Gap::Failed("the samples do not say what the compiler made".into()))
+    let unsaid = || Unknown::Failed("the samples do not say what the compiler made".into());
+    Ok(sheets[0].samples().program.ok_or_else(unsaid)?)
 }
 
 /// Fewest variables with which the compiler spills, by bisection; none if the most are too few.
@@ -95,10 +96,8 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     cost(&lines, &mut answer);
     if let Some(spilled) = spilled {
         let most = *variables.last().unwrap_or(&spilled);
-        match control(notebook, suite, &lines, most, &mut answer) {
-            Ok(()) => {}
-            Err(Gap::Missing) => return Err(Gap::Missing),
-            Err(gap) => answer.finding("control", gap.finding()),
+        if let Err(unknown) = control(notebook, suite, &lines, most, &mut answer).settled()? {
+            answer.finding("control", unknown.finding());
         }
         cached(notebook, suite, most, &mut answer)?;
     }
@@ -128,7 +127,7 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
         let mut programs = Vec::new();
         for &x in variables {
             // What cannot be launched was compiled nevertheless, but its samples are not there.
-            if let Ok(facts) = program(notebook, threads, x) {
+            if let Ok(facts) = program(notebook, threads, x).settled()? {
                 let number = notebook.number_of(&experiment(threads, x, 0));
                 programs.push((x, facts, number));
                 slowest = slowest.max(Some((facts.compile_us, x, bound)));
@@ -183,7 +182,7 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
     let mut told = Vec::new();
     let threads = [1, MOST_THREADS.min(notebook.facts().max_threads_per_block)];
     // Both bisections go on at once.
-    let found = threads.map(|threads| first_spilled(notebook, threads));
+    let found = ask_each(threads.map(|threads| first_spilled(notebook, threads)))?;
     for (threads, found) in threads.into_iter().zip(found) {
         let name = format!("first_spilled_{}_threads", threads.max(FEW_THREADS));
         match found {
@@ -211,8 +210,7 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
             Ok(None) => {
                 answer.finding(&name, Finding::unknown("the compiler spills nothing, whatever the number of variables"))
             }
-            Err(Gap::Missing) => return Err(Gap::Missing),
-            Err(gap) => answer.finding(&name, gap.finding()),
+            Err(unknown) => answer.finding(&name, unknown.finding()),
         }
     }
     if !told.is_empty() {

@@ -7,7 +7,7 @@ use super::Answer;
 use super::points::{
     Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
 };
-use crate::probe::{Gap, Notebook};
+use crate::probe::{Gap, Notebook, Settle};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::pattern::{Pattern, Scope};
@@ -123,7 +123,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         by_threads,
     ));
     answer.figure(figure("warp", "Writes with barriers of each warp", x(), y(), warp));
-    match grid {
+    match grid.settled()? {
         Ok(lines) => {
             if let Some(all) = lines.last()
                 && let Some(loop_alone) = nobody.last()
@@ -141,8 +141,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
             }
             answer.figure(figure("grid", "Writes with barriers of the grid, blocks of one warp", x(), y(), lines));
         }
-        Err(Gap::Missing) => return Err(Gap::Missing),
-        Err(gap) => answer.finding("grid_barrier", gap.finding()),
+        Err(unknown) => answer.finding("grid_barrier", unknown.finding()),
     }
     if !costs.is_empty() {
         answer.means(format!("Cycles of a thread that writes: {}.", costs.join("; ")));

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::levels::HitMiss;
 use super::spikes::{self, Count, Knee, Spikes};
-use super::{Gap, Notebook, Sheet, line};
+use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_all, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
 use strata_model::experiment::{Experiment, Kernel, LoadPath};
@@ -40,7 +40,7 @@ const STAIRS: usize = 40;
 const ALPHA: f64 = 0.01;
 
 /// Which cache is searched, and how.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
     /// The path.
     pub path: LoadPath,
@@ -63,10 +63,6 @@ impl Search {
     /// Of a cache that begins at the smallest footprint.
     pub fn first_level(path: LoadPath, sector: Bytes, limit: Bytes, allocations: u32) -> Self {
         Search { path, sector, limit, start: START, carveout: 0, allocations, before: 0 }
-    }
-
-    fn key(&self) -> String {
-        format!("{self:?}")
     }
 
     fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Experiment {
@@ -99,7 +95,7 @@ pub struct Capacity {
     /// Hits and misses.
     pub levels: HitMiss,
     /// The cache's line, as far as it is known.
-    pub line: Result<Bytes, Gap>,
+    pub line: Result<Bytes, Unknown>,
     /// Where the thesis' pipeline puts the change.
     pub change_point: Bytes,
     /// Statistic and critical value of the test that confirmed it.
@@ -172,7 +168,7 @@ fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
 ///
 /// An unknown with a lower bound, if nothing changes up to the limit.
 pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
-    notebook.once(&format!("rough {}", search.key()), || {
+    notebook.once(&notebook.memo.rough, *search, || {
         let sizes = search::doubling(search.start.0, search.limit.0);
         let doubling: Vec<Experiment> = sizes
             .iter()
@@ -184,15 +180,13 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let sheets = notebook.read(&doubling)?;
         let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
         let larger: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
-        let levels = HitMiss::learn(first.latencies(), &larger).map_err(|gap| match gap {
-            Gap::Unknown(reason) => Gap::Beyond { bound: last.experiment.footprint, reason },
-            other => other,
-        })?;
+        let levels = HitMiss::learn(first.latencies(), &larger)
+            .map_err(|unknown| Unknown::Beyond { bound: last.experiment.footprint, reason: unknown.reason() })?;
         let changed: Vec<(u64, bool)> =
             sheets.iter().map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED)).collect();
         let Some(at) = changed.iter().position(|&(_, c)| c) else {
             let reason = "misses stay rare up to there".to_owned();
-            return Err(Gap::Beyond { bound: last.experiment.footprint, reason });
+            return Err(Unknown::Beyond { bound: last.experiment.footprint, reason }.into());
         };
         if at == 0 {
             return Gap::unknown(format!(
@@ -212,7 +206,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let mut sweep = notebook.read(&sections)?;
         let tested = match test(&sweep) {
             // With the change at the very end of the bracket, it is the second one that lacks.
-            Err(Gap::Unknown(_)) if bracket.high < search.limit.0 => {
+            Err(_) if bracket.high < search.limit.0 => {
                 let beyond = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 2).min(search.limit.0) };
                 let sections = search::sections(beyond, search.sector.0, SECTIONS / 2).into_iter();
                 let chases: Vec<Experiment> =
@@ -237,21 +231,21 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
 }
 
 /// The thesis' chapter 3.3: reduce, estimate, test. Gives the footprint before the change and the test's two numbers.
-pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Gap> {
+pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Unknown> {
     let vectors: Vec<&[u32]> = sweep.iter().map(Sheet::latencies).collect();
     let distances: Vec<f64> = reduction::reduce(&vectors).iter().map(|r| r.distance).collect();
     let Some(change) = change_point::change_point(&distances) else {
-        return Gap::unknown("the latency vectors of all footprints are alike");
+        return Err(Unknown::because("the latency vectors of all footprints are alike"));
     };
     let pooled = |sheets: &[Sheet]| -> Vec<f64> {
         sheets.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
     };
     let test = ks::ks_test(&pooled(&sweep[..change.index]), &pooled(&sweep[change.index..]), ALPHA);
     if !test.distinct {
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "the Kolmogorov-Smirnov test rejects the change point (D = {:.3}, critical {:.3})",
             test.statistic, test.critical
-        ));
+        )));
     }
     Ok((sweep[change.index - 1].experiment.footprint, (test.statistic, test.critical)))
 }
@@ -262,23 +256,18 @@ pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Gap> {
 ///
 /// An unknown, if [`rough`] finds none or no allocation's misses grow.
 pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
-    notebook.once(&format!("capacity {}", search.key()), || {
+    notebook.once(&notebook.memo.capacity, *search, || {
         let rough = rough(notebook, search)?;
-        let line = line::line_size(notebook, search, &rough);
-        if line == Err(Gap::Missing) {
-            return Err(Gap::Missing);
-        }
+        let line = line::line_size(notebook, search, &rough).settled()?;
         // Coarse steps are lines: every line that is visited shows whether it was kept. Behind another cache no sector is
         // left out, so that nothing is kept there.
         let step = match &line {
             Ok(line) if search.before == 0 => (*line).max(search.sector),
             _ => search.sector,
         };
-        let knees: Vec<Result<Edge, Gap>> =
-            (0..search.allocations).map(|a| one_allocation(notebook, search, &rough, step, a)).collect();
-        let stairs = staircase(notebook, search, &rough, step);
-        let knees: Vec<Edge> = knees.into_iter().collect::<Result<_, _>>()?;
-        let staircase = stairs?;
+        let knees = ask_all((0..search.allocations).map(|a| one_allocation(notebook, search, &rough, step, a)));
+        let staircase = staircase(notebook, search, &rough, step);
+        let (knees, staircase) = (knees?, staircase?);
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();
         let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
         let median = robust::median(&sizes).unwrap_or(0.0) as u64;

@@ -3,7 +3,7 @@
 //! Assumes that the global timer is right. It ticks coarsely (up to a microsecond), so both ends of a span are taken at a
 //! tick and the span is long. Fails to notice a clock that changes within a span and back.
 
-use super::{Gap, Notebook};
+use super::{Gap, Notebook, Unknown};
 use strata_model::experiment::Experiment;
 use strata_model::samples::ClockSpan;
 use strata_model::units::Gigahertz;
@@ -79,10 +79,10 @@ pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
     warnings
 }
 
-fn rate(spans: &[ClockSpan]) -> Result<f64, Gap> {
+fn rate(spans: &[ClockSpan]) -> Result<f64, Unknown> {
     match spans {
         [span, ..] if span.nanoseconds > 0 && span.cycles > 0 => Ok(span.cycles as f64 / span.nanoseconds as f64),
-        _ => Gap::unknown("the device's global timer does not advance"),
+        _ => Err(Unknown::because("the device's global timer does not advance")),
     }
 }
 

@@ -9,7 +9,7 @@
 //! Assumes that a warp stays with its instance while the block lives. Fails if a path bypasses its cache under load.
 
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Notebook, Sheet, ask_all};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner};
 use strata_model::units::Bytes;
 
@@ -87,9 +87,7 @@ pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<boo
     if gone > DISPLACED {
         Ok(true)
     } else if gone < UNTOUCHED {
-        // Both are asked before any gap ends the round.
-        let controls = [first, second].map(|seen| displaces_itself(notebook, seen));
-        controls.into_iter().collect::<Result<Vec<()>, _>>()?;
+        ask_all([first, second].map(|seen| displaces_itself(notebook, seen)))?;
         Ok(false)
     } else {
         Gap::unknown(format!(

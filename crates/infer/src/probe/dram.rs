@@ -34,7 +34,7 @@ pub struct Dram {
 ///
 /// An unknown, if there is not memory enough or nothing misses.
 pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
-    notebook.once("dram", || {
+    notebook.once(&notebook.memo.dram, (), || {
         let facts = notebook.facts();
         let wanted = Bytes(facts.l2_size.max(MIB) * DRAM_FACTOR).round_up(PAGE);
         if wanted.0 > facts.free_memory / 2 {

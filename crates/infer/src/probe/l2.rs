@@ -11,7 +11,7 @@ use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
 use super::spikes::{self, Count, Spikes};
-use super::{Gap, Notebook, fetch, l2_exact, line};
+use super::{Gap, Notebook, Settle, Unknown, ask_all, fetch, l2_exact, line};
 use crate::analysis::growth::Growth;
 use crate::analysis::robust;
 use crate::analysis::search::{self, Bracket};
@@ -70,10 +70,10 @@ fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Experi
 ///
 /// An unknown, if the two do not separate.
 pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
-    notebook.once("l2 levels", || {
+    notebook.once(&notebook.memo.l2_levels, (), || {
         let hits = sample(small(notebook), STRIDE, 0, notebook.seed(10));
         let sheets = notebook.read(&[hits.clone(), cold(&hits)])?;
-        HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])
+        Ok(HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])?)
     })
 }
 
@@ -112,17 +112,16 @@ fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Experiment]) ->
 ///
 /// An unknown with a lower bound, if no footprint that was tried misses.
 pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
-    let found = capacity_by(notebook, STRIDE);
+    let found = capacity_by(notebook, STRIDE).settled()?;
     let reached = match &found {
         Ok(found) => found.usable,
-        Err(Gap::Beyond { bound, .. }) => *bound,
-        Err(_) => return found,
+        Err(Unknown::Beyond { bound, .. }) => *bound,
+        Err(_) => return Ok(found?),
     };
-    match shorter_lines(notebook, reached) {
+    match shorter_lines(notebook, reached).settled()? {
         Ok(Some(sector)) => capacity_by(notebook, sector),
-        Err(Gap::Missing) => Err(Gap::Missing),
         // A recording may not hold the check.
-        Ok(None) | Err(_) => found,
+        Ok(None) | Err(_) => Ok(found?),
     }
 }
 
@@ -140,7 +139,7 @@ fn shorter_lines(notebook: &Notebook, reached: Bytes) -> Result<Option<Bytes>, G
 }
 
 fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
-    notebook.once(&format!("l2 capacity by {stride}"), || {
+    notebook.once(&notebook.memo.l2_capacity, stride, || {
         let levels = levels(notebook)?;
         settles(notebook, &levels)?;
         let limit = limit(notebook);
@@ -149,7 +148,8 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
         let shares = dram_shares(notebook, &levels, &doubling)?;
         let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
-            return Err(Gap::Beyond { bound: limit, reason: "no footprint up to there misses".into() });
+            let reason = "no footprint up to there misses".into();
+            return Err(Unknown::Beyond { bound: limit, reason }.into());
         };
         if at == 0 {
             return Gap::unknown(format!("less than {START}: the smallest footprint misses already"));
@@ -160,10 +160,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         let calm = &shares[..(at - 1).max(1)];
         let spikes = Spikes::among(&calm.iter().map(|&share| count(0, share)).collect::<Vec<_>>());
         let allocations = notebook.effort().choose(1, 3, 10);
-        let one = |a| one_allocation(notebook, bracket, &levels, spikes, stride, a);
-        // All allocations are asked before any gap ends the round, so that they share it.
-        let knees: Vec<_> = (0..allocations).map(one).collect();
-        let knees: Vec<Knee> = knees.into_iter().collect::<Result<_, _>>()?;
+        let knees = ask_all((0..allocations).map(|a| one_allocation(notebook, bracket, &levels, spikes, stride, a)))?;
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.growth.last_flat)).collect();
         let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
         let sampled = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
@@ -174,14 +171,11 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         );
         let mut exact = None;
         if sampled <= l2_exact::LARGEST {
-            match l2_exact::refine(notebook, &levels, &knees[0].growth, spikes, stride) {
-                Ok(growth) => {
-                    (lowest, highest) = (growth.last_flat.min(lowest), growth.last_flat.max(highest));
-                    exact = Some(Bytes(growth.last_flat));
-                }
-                Err(Gap::Missing) => return Err(Gap::Missing),
-                // The sample's answer stands; a recording may hold no more.
-                Err(_) => {}
+            // Where it is unknown, the sample's answer stands: a recording may hold no more.
+            let refined = l2_exact::refine(notebook, &levels, &knees[0].growth, spikes, stride).settled()?;
+            if let Ok(growth) = refined {
+                (lowest, highest) = (growth.last_flat.min(lowest), growth.last_flat.max(highest));
+                exact = Some(Bytes(growth.last_flat));
             }
         }
         Ok(Capacity {
@@ -193,7 +187,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             thrash: None,
             staircase: knees.into_iter().next().map(|k| k.points).unwrap_or_default(),
             levels,
-            line: Gap::unknown("not part of the search"),
+            line: Err(Unknown::because("not part of the search")),
             change_point: Bytes(bracket.low),
             ks: (0.0, 0.0),
         })
@@ -380,7 +374,7 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
         .into_iter()
         .map(|share| line::Share::sampled(share, SAMPLE))
         .collect();
-    line::decide(&chunks, &shares)
+    Ok(line::decide(&chunks, &shares)?)
 }
 
 /// Setting of the L2's latency: inside one large page, lines that no L1 keeps because `.cg` passes it by.

@@ -4,7 +4,7 @@
 //! loads is in it. The overhead of per-load timing is found the same way, from one and from two loads between the clock
 //! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
 
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Notebook, Sheet, Unknown};
 use crate::analysis::{bootstrap, robust};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use strata_model::topology::{Finding, Latency};
@@ -115,7 +115,7 @@ pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> 
     if values.is_empty() {
         return Err(match sheets.into_iter().find_map(Result::err) {
             Some(failure) => failure.into(),
-            None => Gap::Unknown("no lap was timed".into()),
+            None => Unknown::because("no lap was timed").into(),
         });
     }
     let interval = bootstrap::interval(&values, robust::mean, LEVEL, RESAMPLES, notebook.seed(1));

@@ -1,6 +1,6 @@
 //! Telling hits from misses without a fixed number of cycles: latencies of one level form a tight group.
 
-use super::Gap;
+use super::Unknown;
 use crate::analysis::{cluster, robust};
 
 /// Hits and misses of one cache on one path.
@@ -31,13 +31,13 @@ impl HitMiss {
     /// # Errors
     ///
     /// An unknown, if none of the larger shows a group beyond the reference's.
-    pub fn learn(reference: &[u32], larger: &[&[u32]]) -> Result<Self, Gap> {
+    pub fn learn(reference: &[u32], larger: &[&[u32]]) -> Result<Self, Unknown> {
         let (Some(hit), Some(bulk), Some(low)) = (
             robust::quantile_u32(reference, 0.5),
             robust::quantile_u32(reference, 1.0 - REFERENCE_SPIKES),
             robust::quantile_u32(reference, 0.25),
         ) else {
-            return Gap::unknown("no samples of a footprint that fits");
+            return Err(Unknown::because("no samples of a footprint that fits"));
         };
         // A clock read takes whole cycles, so the spread of the hits is at least one.
         let spread = (bulk - low).max(1.0);
@@ -51,12 +51,12 @@ impl HitMiss {
             })
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((near, miss)) = nearest else {
-            return Gap::unknown("no load of the largest footprint takes longer than a hit");
+            return Err(Unknown::because("no load of the largest footprint takes longer than a hit"));
         };
         if near - bulk < APART * spread && miss - hit < APART * spread {
-            return Gap::unknown(format!(
+            return Err(Unknown::because(format!(
                 "hits ({hit:.0} cycles) and misses ({miss:.0} cycles) do not separate on this device"
-            ));
+            )));
         }
         Ok(HitMiss { threshold: ((bulk + near) / 2.0).round() as u32, hit, miss, spread })
     }
@@ -97,6 +97,6 @@ mod tests {
         reference[3] = 900;
         let mut large = vec![40; 1000];
         large[7] = 800;
-        assert!(matches!(HitMiss::learn(&reference, &[&large]), Err(Gap::Unknown(_))));
+        assert!(matches!(HitMiss::learn(&reference, &[&large]), Err(Unknown::Because(_))));
     }
 }

@@ -10,7 +10,7 @@
 //! Fails for caches so unevenly filled that misses neither stay nor drop clearly; then the answer is unknown.
 
 use super::capacity::{Rough, Search};
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Notebook, Sheet, Unknown};
 use strata_model::experiment::{Experiment, Kernel, Order, Walk};
 use strata_model::units::Bytes;
 
@@ -59,7 +59,7 @@ const LOADS: u32 = 4096;
 ///
 /// An unknown, if the cache does not overflow or the misses never drop.
 pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<Bytes, Gap> {
-    let mut last = Gap::Unknown("no footprint beyond the capacity can be walked".into());
+    let mut last = Unknown::because("no footprint beyond the capacity can be walked");
     for (over, under) in FOOTPRINTS {
         let footprint = Bytes(rough.low.0 * over / under);
         if footprint > search.limit {
@@ -74,12 +74,14 @@ pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<
         let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
         match decide(&chunks, &shares) {
             Ok(line) if most >= CROWDED => return Ok(line),
-            Ok(_) => last = Gap::Unknown(format!("at {footprint} only {:.0} % of the loads miss", most * 100.0)),
-            Err(gap) if most >= CROWDED => return Err(gap),
-            Err(gap) => last = gap,
+            Ok(_) => {
+                last = Unknown::because(format!("at {footprint} only {:.0} % of the loads miss", most * 100.0));
+            }
+            Err(unknown) if most >= CROWDED => return Err(unknown.into()),
+            Err(unknown) => last = unknown,
         }
     }
-    Err(last)
+    Err(last.into())
 }
 
 /// Misses by chunk size at one footprint.
@@ -116,7 +118,8 @@ fn shares(
         .filter_map(|draw| draw.iter().cloned().collect::<Result<_, _>>().ok())
         .collect();
     if draws.is_empty() {
-        return Err(answers.into_iter().find_map(Result::err).map_or(Gap::Missing, Gap::from));
+        let failure = answers.into_iter().find_map(Result::err);
+        return Err(failure.map_or_else(|| Unknown::because("no chain was walked").into(), Gap::from));
     }
     let share = |s: &Sheet| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
     let shares = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
@@ -155,7 +158,7 @@ impl Share {
 
 /// The largest chunk before the misses drop and stay down. Each chunk size is held against the one before: how many misses
 /// small chunks have depends on the policy and on whether a line is fetched whole.
-pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
+pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Unknown> {
     let falls = |i: usize| shares.get(i + 1).is_some_and(|next| next.high() <= STEEP * shares[i].mean);
     let halves = |i: usize| {
         shares
@@ -167,21 +170,21 @@ pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Gap> {
     let drop = (0..shares.len()).find(|&i| falls(i) || one_way(i));
     let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
         let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "misses do not drop clearly up to chunks of {}: at most {:.0} % of the loads miss",
             chunks[chunks.len() - 1],
             most * 100.0
-        ));
+        )));
     };
     let faded = (0..last).find(|&i| shares[i + 1].low() < KEPT * shares[i].mean);
     let after = if one_way(last) { HALVED.1 } else { DROPPED };
     let returned = (last + 1..shares.len()).find(|&i| shares[i].mean > after * shares[last].mean);
     match faded.map(|i| i + 1).or(returned) {
-        Some(at) => Gap::unknown(format!(
+        Some(at) => Err(Unknown::because(format!(
             "misses neither stay nor drop for good at chunks of {}: {:.0} % of the loads miss",
             chunks[at],
             shares[at].mean * 100.0
-        )),
+        ))),
         None => Ok(chunks[last]),
     }
 }

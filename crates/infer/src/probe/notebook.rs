@@ -1,14 +1,17 @@
 //! What a probe sees: the samples so far, and a page on which to note what is missing.
 //!
 //! A probe is one function from samples to a finding. Where it needs a sample that is not there yet, [`Notebook::read`]
-//! notes the experiment and answers [`Gap::Missing`]; so the same function that infers also asks, and a recording that
-//! lacks what a newer probe wants gives a reasoned unknown instead of a question.
+//! notes the experiment and answers [`Missing`]; so the same function that infers also asks, and a recording that lacks
+//! what a newer probe wants gives a reasoned unknown instead of a question.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::rc::Rc;
 
+use super::gap::{Gap, Missing, Settle};
+use super::memo::{Cache, Inferred, Memo};
+use strata_model::effort::Effort;
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Experiment, Kernel, Order};
 use strata_model::facts::DeviceFacts;
@@ -16,90 +19,7 @@ use strata_model::imported::Series;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::Finding;
-use strata_model::units::{Bytes, Gigahertz};
-
-/// How much is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effort {
-    /// One allocation.
-    Quick,
-    /// Several allocations and SMs.
-    Standard,
-    /// More of both and finer steps.
-    Thorough,
-}
-
-impl Effort {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Effort::Quick => "quick",
-            Effort::Standard => "standard",
-            Effort::Thorough => "thorough",
-        }
-    }
-
-    /// The effort of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Effort::Quick, Effort::Standard, Effort::Thorough].into_iter().find(|e| e.name() == name)
-    }
-
-    /// One of three values.
-    pub fn choose<T>(self, quick: T, standard: T, thorough: T) -> T {
-        match self {
-            Effort::Quick => quick,
-            Effort::Standard => standard,
-            Effort::Thorough => thorough,
-        }
-    }
-}
-
-/// Why a probe cannot say something now.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Gap {
-    /// Samples are missing; they have been noted.
-    Missing,
-    /// It cannot be known, and why.
-    Unknown(String),
-    /// It is larger than could be tried.
-    Beyond {
-        /// It is more than this.
-        bound: Bytes,
-        /// Why no more could be tried.
-        reason: String,
-    },
-    /// Measuring failed, and how.
-    Failed(String),
-}
-
-impl Gap {
-    /// A reasoned unknown.
-    pub fn unknown<T>(reason: impl Into<String>) -> Result<T, Gap> {
-        Err(Gap::Unknown(reason.into()))
-    }
-
-    /// The finding that this is.
-    pub fn finding(self) -> Finding {
-        match self {
-            Gap::Missing => Finding::unknown("not measured"),
-            Gap::Unknown(reason) => Finding::unknown(reason),
-            Gap::Beyond { bound, reason } => {
-                let finding = Finding::unknown(format!("more than {bound}: {reason}")).unit("B");
-                Finding { low: Some(bound.0 as f64), ..finding }
-            }
-            Gap::Failed(reason) => Finding::failed(reason),
-        }
-    }
-}
-
-impl From<Failure> for Gap {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Failed { reason } => Gap::Failed(reason),
-            other => Gap::Unknown(other.to_string()),
-        }
-    }
-}
+use strata_model::units::Gigahertz;
 
 type Answer = Result<Samples, Failure>;
 
@@ -111,14 +31,9 @@ pub struct Notebook {
     answers: HashMap<Experiment, (u32, Rc<Answer>)>,
     missing: RefCell<Vec<Experiment>>,
     cited: RefCell<Vec<u32>>,
-    memo: RefCell<HashMap<String, Memo>>,
+    /// What was inferred, for [`Notebook::once`].
+    pub(super) memo: Memo,
     clock: Cell<Option<Gigahertz>>,
-}
-
-#[derive(Clone)]
-struct Memo {
-    value: Rc<dyn Any>,
-    cited: Vec<u32>,
 }
 
 impl Notebook {
@@ -131,7 +46,7 @@ impl Notebook {
             answers: HashMap::new(),
             missing: RefCell::default(),
             cited: RefCell::default(),
-            memo: RefCell::default(),
+            memo: Memo::default(),
             clock: Cell::new(None),
         }
     }
@@ -175,8 +90,8 @@ impl Notebook {
     ///
     /// # Errors
     ///
-    /// [`Gap::Missing`] if any is not there yet.
-    pub fn read_each(&self, experiments: &[Experiment]) -> Result<Vec<Result<Sheet, Failure>>, Gap> {
+    /// [`Missing`] if any is not there yet.
+    pub fn read_each(&self, experiments: &[Experiment]) -> Result<Vec<Result<Sheet, Failure>>, Missing> {
         let mut missing = self.missing.borrow_mut();
         let before = missing.len();
         for experiment in experiments {
@@ -185,7 +100,7 @@ impl Notebook {
             }
         }
         if missing.len() > before || experiments.iter().any(|e| !self.answers.contains_key(e)) {
-            return Err(Gap::Missing);
+            return Err(Missing);
         }
         let mut cited = self.cited.borrow_mut();
         Ok(experiments
@@ -258,28 +173,44 @@ impl Notebook {
 
     /// One attribute: what `infer` says, with the numbers of the experiments that it read, or why it says nothing.
     pub fn attribute(&self, infer: impl FnOnce() -> Result<Finding, Gap>) -> Option<Finding> {
-        let outer = std::mem::take(&mut *self.cited.borrow_mut());
-        let finding = infer().unwrap_or_else(Gap::finding);
-        let cited = std::mem::replace(&mut *self.cited.borrow_mut(), outer);
-        Some(finding.from_experiments(cited))
+        let (finding, cited) = self.citing(infer);
+        Some(finding.unwrap_or_else(Gap::finding).from_experiments(cited))
     }
 
-    /// Something that several attributes need, inferred once it can be.
-    pub fn once<T: Clone + 'static>(&self, key: &str, infer: impl FnOnce() -> Result<T, Gap>) -> Result<T, Gap> {
-        if let Some(memo) = self.memo.borrow().get(key)
-            && let Some(value) = memo.value.downcast_ref::<Result<T, Gap>>()
-        {
-            self.cited.borrow_mut().extend(&memo.cited);
-            return value.clone();
+    /// As [`Notebook::attribute`], of the size itself: where it is beyond what could be tried, that is its lower bound.
+    pub fn size(&self, infer: impl FnOnce() -> Result<Finding, Gap>) -> Option<Finding> {
+        let (finding, cited) = self.citing(infer);
+        Some(finding.unwrap_or_else(Gap::size).from_experiments(cited))
+    }
+
+    /// What `infer` says, with the numbers of the experiments that it read.
+    fn citing<T>(&self, infer: impl FnOnce() -> T) -> (T, Vec<u32>) {
+        let outer = self.cited.take();
+        let answer = infer();
+        (answer, self.cited.replace(outer))
+    }
+
+    /// Something that several attributes need, inferred once it can be and kept in `cache` under `key`. Each of them cites
+    /// the experiments that were read for it.
+    ///
+    /// # Errors
+    ///
+    /// As `infer`.
+    pub(super) fn once<K: Eq + Hash, V: Clone>(
+        &self,
+        cache: &Cache<K, V>,
+        key: K,
+        infer: impl FnOnce() -> Result<V, Gap>,
+    ) -> Result<V, Gap> {
+        if let Some(Inferred { answer, cited }) = cache.get(&key) {
+            self.cited.borrow_mut().extend(cited);
+            return Ok(answer?);
         }
-        let outer = std::mem::take(&mut *self.cited.borrow_mut());
-        let result = infer();
-        let cited = std::mem::replace(&mut *self.cited.borrow_mut(), outer);
+        let (answer, cited) = self.citing(infer);
         self.cited.borrow_mut().extend(&cited);
-        if !matches!(result, Err(Gap::Missing)) {
-            self.memo.borrow_mut().insert(key.to_owned(), Memo { value: Rc::new(result.clone()), cited });
-        }
-        result
+        let answer = answer.settled()?;
+        cache.keep(key, Inferred { answer: answer.clone(), cited });
+        Ok(answer?)
     }
 }
 
@@ -324,8 +255,11 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::gap::Unknown;
+    use super::super::levels::HitMiss;
     use super::*;
     use strata_model::experiment::LoadPath;
+    use strata_model::units::Bytes;
 
     fn chase(repeat: u32) -> Experiment {
         Experiment {
@@ -344,9 +278,9 @@ mod tests {
         notebook.add(7, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
         notebook.add(8, chase(1), Err(Failure::failed("broken")));
         notebook.add(9, chase(2), Ok(Samples::default()));
-        let short = Gap::Failed("the samples hold 0 latencies, not 1".into());
-        assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), short);
-        assert_eq!(notebook.read(&wanted).unwrap_err(), Gap::Failed("broken".into()));
+        let failed = |how: &str| Gap::from(Unknown::Failed(how.into()));
+        assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), failed("the samples hold 0 latencies, not 1"));
+        assert_eq!(notebook.read(&wanted).unwrap_err(), failed("broken"));
         let finding = notebook
             .attribute(|| {
                 let sheets = notebook.read(&[chase(0)])?;
@@ -357,14 +291,54 @@ mod tests {
         assert!(notebook.take_missing().is_empty());
     }
 
+    /// Hits and misses of nothing in particular.
+    const LEVELS: HitMiss = HitMiss { threshold: 50, hit: 40.0, miss: 60.0, spread: 1.0 };
+
     #[test]
     fn what_is_inferred_once_still_cites_its_experiments() {
         let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
-        notebook.add(3, chase(0), Ok(Samples::default()));
-        let infer = || notebook.once("x", || notebook.read(&[chase(0)]).map(|sheets| sheets.len()));
+        notebook.add(3, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
+        let times = Cell::new(0);
+        let levels = || {
+            notebook.once(&notebook.memo.l2_levels, (), || {
+                times.set(times.get() + 1);
+                notebook.read(&[chase(0)])?;
+                Ok(LEVELS)
+            })
+        };
         for _ in 0..2 {
-            let finding = notebook.attribute(|| infer().map(|n| Finding::measured(n, "count"))).unwrap();
-            assert_eq!(finding.experiments, [3]);
+            let finding = notebook.attribute(|| Ok(Finding::measured(levels()?.hit, "hit"))).unwrap();
+            assert_eq!((finding.number(), finding.experiments), (Some(40.0), vec![3]));
         }
+        assert_eq!(times.get(), 1);
+    }
+
+    #[test]
+    fn what_is_missing_is_inferred_again_and_what_is_unknown_is_not() {
+        let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
+        let times = Cell::new(0);
+        let ask = |notebook: &Notebook| {
+            notebook.once(&notebook.memo.l2_levels, (), || {
+                times.set(times.get() + 1);
+                notebook.read(&[chase(0)])?;
+                Gap::unknown("unclear")
+            })
+        };
+        assert_eq!(ask(&notebook), Err(Gap::Missing));
+        notebook.add(1, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
+        for _ in 0..2 {
+            assert_eq!(ask(&notebook), Err(Unknown::because("unclear").into()));
+        }
+        assert_eq!(times.get(), 2);
+    }
+
+    #[test]
+    fn answers_are_kept_by_question_and_key() {
+        let notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
+        let fetch = |bytes: u64| crate::probe::fetch::Fetch { granularity: Bytes(bytes), agreement: 1.0 };
+        let sector = |path, bytes| notebook.once(&notebook.memo.sector, path, || Ok(fetch(bytes)));
+        assert_eq!(sector(LoadPath::GlobalCa, 32), Ok(fetch(32)));
+        assert_eq!(sector(LoadPath::Texture, 64), Ok(fetch(64)));
+        assert_eq!(sector(LoadPath::GlobalCa, 128), Ok(fetch(32)));
     }
 }

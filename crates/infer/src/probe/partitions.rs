@@ -10,7 +10,7 @@
 
 use serde_json::json;
 
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Notebook, Sheet, Unknown};
 use crate::analysis::robust;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
 use strata_model::topology::Finding;
@@ -169,7 +169,7 @@ fn spread(values: &[f64]) -> (f64, f64, f64) {
 ///
 /// An unknown, if SMs differ by line and do not fall into groups.
 pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
-    notebook.once("partitions", || {
+    notebook.once(&notebook.memo.partitions, (), || {
         let sheets = notebook.read(&chases(notebook))?;
         let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = sheets.iter().map(typical).unzip();
         let centred = centred(&rows);
@@ -288,8 +288,8 @@ impl Partitions {
     /// # Errors
     ///
     /// An unknown where there is one partition.
-    pub fn far(&self) -> Result<Finding, Gap> {
-        self.far.map(cycles).ok_or_else(|| Gap::Unknown("all SMs take the same time to the same line".into()))
+    pub fn far(&self) -> Result<Finding, Unknown> {
+        self.far.map(cycles).ok_or_else(|| Unknown::because("all SMs take the same time to the same line"))
     }
 
     /// As the finding `sm_map`.

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, tlb};
+use super::{Gap, Notebook, Unknown, tlb};
 use crate::analysis::robust;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk, pages_span};
 use strata_model::order;
@@ -245,11 +245,10 @@ fn pattern((data, missed): Meets, levels: usize) -> Option<u32> {
 /// # Errors
 ///
 /// An unknown, if translation is not known, or a failure.
-pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Gap>) -> Result<Finding, Gap> {
+pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<Finding, Gap> {
     let (l1, unknown) = match l1 {
         Ok(l1) => (l1, None),
-        Err(Gap::Missing) => return Err(Gap::Missing),
-        Err(gap) => (None, gap.finding().reason),
+        Err(unknown) => (None, Some(unknown.reason())),
     };
     let mut trip = trip(notebook, l1.map(|l1| l1.lines))?;
     trip.lacks.extend(unknown.map(|reason| format!("all patterns through the L1, of which {reason}")));

@@ -124,7 +124,7 @@ fn turns(notebook: &Notebook, search: &Search, capacity: &Capacity, line: Bytes,
 ///
 /// An unknown, if the lines that miss beyond the capacity do not show them.
 pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> Result<Structure, Gap> {
-    notebook.once(&format!("structure {search:?}"), || {
+    notebook.once(&notebook.memo.structure, *search, || {
         let line = capacity.line.clone()?;
         let (mut footprints, mut base, mut varies) = overflow(notebook, search, capacity, line, LAPS, FIRST_STEPS)?;
         if !varies && Sets::reveal(&footprints).is_ok() {

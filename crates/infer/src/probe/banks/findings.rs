@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::latency::{LEVEL, RESAMPLES};
 use super::{Curve, Geometry, WORD, curve_of, geometry, scale, second_choice, strided};
 use crate::analysis::{bootstrap, robust};
-use crate::probe::{Gap, Notebook};
+use crate::probe::{Gap, Notebook, Settle, ask_all};
 use strata_model::experiment::{WARP, WARP_ACCESSES};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
@@ -99,7 +99,7 @@ pub fn broadcast(notebook: &Notebook) -> Result<Finding, Gap> {
 
 /// Cycles for each further way, and how well a straight line describes them.
 #[derive(Clone, Debug)]
-struct Fit {
+pub(in crate::probe) struct Fit {
     slope: f64,
     interval: (f64, f64),
     /// Largest distance of a stride from the line.
@@ -118,7 +118,7 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 }
 
 fn fit(notebook: &Notebook) -> Result<Fit, Gap> {
-    notebook.once("bank fit", || {
+    notebook.once(&notebook.memo.bank_fit, (), || {
         let found = geometry(notebook, None)?;
         let curve = curve_of(notebook, WORD, None)?;
         let points: Vec<(f64, f64)> =
@@ -183,18 +183,18 @@ pub fn conflict_cycles(notebook: &Notebook) -> Result<Finding, Gap> {
 
 /// The curves that there are, with the width of the pieces that go to the banks in turn where that can be chosen.
 fn curves(notebook: &Notebook) -> Result<Vec<(Option<u64>, Curve)>, Gap> {
-    // All are asked for before any is missed.
-    let own: Vec<Result<Curve, Gap>> = WARP_ACCESSES.into_iter().map(|width| curve_of(notebook, width, None)).collect();
-    let second = second_choice(notebook)?;
+    let own = ask_all(WARP_ACCESSES.map(|width| curve_of(notebook, width, None)));
+    let Some(asked) = second_choice(notebook)? else {
+        return Ok(own?.into_iter().map(|curve| (None, curve)).collect());
+    };
+    let (curve, found) = (curve_of(notebook, WORD, Some(asked)), geometry(notebook, Some(asked)));
     // A driver that takes no request has but one choice.
-    let other =
-        second.and_then(|asked| match (curve_of(notebook, WORD, Some(asked)), geometry(notebook, Some(asked))) {
-            (Err(Gap::Missing), _) | (_, Err(Gap::Missing)) => Some(Err(Gap::Missing)),
-            (Ok(curve), Ok(found)) => Some(Ok((Some(found.map.piece()), curve))),
-            _ => None,
-        });
+    let other = match (curve.settled()?, found.settled()?) {
+        (Ok(curve), Ok(found)) => Some((Some(found.map.piece()), curve)),
+        _ => None,
+    };
     let mode = if other.is_some() { Some(geometry(notebook, None)?.map.piece()) } else { None };
-    own.into_iter().map(|curve| Ok((mode, curve?))).chain(other).collect()
+    Ok(own?.into_iter().map(|curve| (mode, curve)).chain(other).collect())
 }
 
 /// Latency by stride: a list of `width` (bytes a lane), `stride` (in elements of that width), `cycles` a load, `ways` by
@@ -204,11 +204,7 @@ fn curves(notebook: &Notebook) -> Result<Vec<(Option<u64>, Curve)>, Gap> {
 ///
 /// A failure or an unknown of the experiments.
 pub fn curve(notebook: &Notebook) -> Result<Finding, Gap> {
-    let slope = match fit(notebook) {
-        Ok(fit) => Some(fit.slope),
-        Err(Gap::Missing) => return Err(Gap::Missing),
-        Err(_) => None,
-    };
+    let slope = fit(notebook).settled()?.ok().map(|fit| fit.slope);
     let mut rows: Vec<Value> = Vec::new();
     for (mode, curve) in curves(notebook)? {
         let base = curve.at(0).unwrap_or(curve.least());

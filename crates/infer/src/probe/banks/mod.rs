@@ -7,10 +7,11 @@
 
 mod findings;
 
+pub(super) use findings::Fit;
 pub use findings::{bank_width, banks, broadcast, conflict_cycles, curve, modes, padding};
 
 use super::latency::{cycles_a_load, rounds};
-use super::{Effort, Gap, Notebook, Sheet};
+use super::{Effort, Gap, Notebook, Sheet, Unknown};
 use crate::analysis::bank_map::BankMap;
 use crate::analysis::robust;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, WARP};
@@ -59,8 +60,8 @@ fn against_first(words: &[u64]) -> Vec<u64> {
     all
 }
 
-fn cycles(sheet: &Sheet) -> Result<f64, Gap> {
-    cycles_a_load(sheet).map_or_else(|| Gap::unknown("no load of a warp was timed"), Ok)
+fn cycles(sheet: &Sheet) -> Result<f64, Unknown> {
+    cycles_a_load(sheet).ok_or_else(|| Unknown::because("no load of a warp was timed"))
 }
 
 /// One point of a curve.
@@ -72,7 +73,7 @@ struct Point {
 
 /// Latency by stride, at one width and choice of banks.
 #[derive(Clone, Debug)]
-struct Curve {
+pub(super) struct Curve {
     width: Bytes,
     points: Vec<Point>,
     /// Deviation of a point from round to round, that of nine tenths of the points.
@@ -113,13 +114,12 @@ fn strides(width: Bytes, second: bool, effort: Effort) -> Vec<u32> {
 }
 
 fn curve_of(notebook: &Notebook, width: Bytes, asked: Option<Bytes>) -> Result<Curve, Gap> {
-    let key = format!("bank curve {} {}", width.0, asked.map_or(0, |a| a.0));
-    notebook.once(&key, || {
+    notebook.once(&notebook.memo.bank_curve, (width, asked), || {
         let strides = strides(width, asked.is_some(), notebook.effort());
         let wanted: Vec<Experiment> = strides.iter().map(|&s| access(width, &strided(s), asked)).collect();
         let sheets = notebook.read(&wanted)?;
         let spreads: Vec<f64> = sheets.iter().filter_map(|s| robust::median_absolute_deviation(&rounds(s))).collect();
-        let points: Result<Vec<Point>, Gap> =
+        let points: Result<Vec<Point>, Unknown> =
             strides.iter().zip(&sheets).map(|(&stride, sheet)| Ok(Point { stride, cycles: cycles(sheet)? })).collect();
         Ok(Curve { width, points: points?, noise: robust::quantile(&spreads, 0.9).unwrap_or(0.0) })
     })
@@ -134,24 +134,24 @@ struct Scale {
     limit: f64,
 }
 
-fn scale(curve: &Curve) -> Result<Scale, Gap> {
+fn scale(curve: &Curve) -> Result<Scale, Unknown> {
     let (base, most) = (curve.least(), curve.most());
     // A warp's lanes conflict with at most all others.
     let one = (most - base) / (WARP - 1) as f64;
     let above = (SLOWER * one).max(ABOVE_NOISE * curve.noise);
     if one <= 0.0 || above > one / 2.0 {
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "no stride conflicts beyond the noise: {base:.1} to {most:.1} cycles a load over strides of 0 to {STRIDES} words, \
              {:.2} from one round to the next",
             curve.noise
-        ));
+        )));
     }
     Ok(Scale { base, limit: base + above })
 }
 
 /// The banks found with one choice of them.
 #[derive(Clone, Debug)]
-struct Geometry {
+pub(super) struct Geometry {
     map: BankMap,
     scale: Scale,
     /// Cycles with one lane in another row of the bank of all others.
@@ -160,7 +160,7 @@ struct Geometry {
 
 /// The banks, with a width that is asked for or the driver's own.
 fn geometry(notebook: &Notebook, asked: Option<Bytes>) -> Result<Geometry, Gap> {
-    notebook.once(&format!("banks {}", asked.map_or(0, |a| a.0)), || {
+    notebook.once(&notebook.memo.banks, asked, || {
         let distances: Vec<u64> = (0..DISTANCES).map(|k| 1 << k).collect();
         let pairs: Vec<Experiment> = distances.iter().map(|&k| access(WORD, &against_first(&[k]), asked)).collect();
         // Both at once: what is missing of either is measured in one batch.

@@ -3,7 +3,7 @@
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, Sheet, fetch};
+use super::super::{Gap, Notebook, Settle, Sheet, Unknown, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
 use strata_model::experiment::{Experiment, Kernel, LoadPath};
 use strata_model::topology::{Element, Finding, Latency};
@@ -19,7 +19,7 @@ fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let sheets = notebook.read(&wanted)?;
     // The first walk may find the constants in memory, the later ones find them in a cache: the nearest level counts.
     let cold: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
-    HitMiss::learn(sheets[0].latencies(), &cold)
+    Ok(HitMiss::learn(sheets[0].latencies(), &cold)?)
 }
 
 pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
@@ -52,7 +52,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         sms: u32::MAX,
     };
     Element {
-        size: notebook.attribute(|| Ok(capacity()?.size(&l1_search(notebook)?))),
+        size: notebook.size(|| Ok(capacity()?.size(&l1_search(notebook)?))),
         thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size())),
         conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
         staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
@@ -85,12 +85,12 @@ fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
     let sheets = notebook.read(&wanted)?;
     let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
-    HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(|gap| match gap {
-        Gap::Unknown(_) => Gap::Unknown(format!(
+    let alike = |_| {
+        Unknown::because(format!(
             "loads of {start}, beyond the first constant cache, take as long as cold ones: no second one holds as much"
-        )),
-        other => other,
-    })
+        ))
+    };
+    Ok(HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(alike)?)
 }
 
 fn l15_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
@@ -115,26 +115,25 @@ fn l15_fetch(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
 
 pub(super) fn l15(notebook: &Notebook) -> Element {
     let capacity = || l15_capacity(notebook);
-    let beyond = |gap: Gap| match gap {
-        Gap::Beyond { bound, reason } => Gap::Beyond {
-            bound,
-            reason: format!("{reason}, and a module may declare no more than {CONSTANT_LIMIT} of constants"),
-        },
-        other => other,
+    let size = || match capacity().settled()? {
+        Err(Unknown::Beyond { bound, reason }) => {
+            let reason = format!("{reason}, and a module may declare no more than {CONSTANT_LIMIT} of constants");
+            Err(Unknown::Beyond { bound, reason }.into())
+        }
+        capacity => Ok(capacity?.size(&l15_search(notebook)?)),
     };
-    // What follows from a capacity that was not found is unknown too, but bounded by nothing.
-    let unbounded = |gap: Gap| match beyond(gap) {
-        Gap::Beyond { .. } => Gap::Unknown("the capacity is beyond what a module may declare".into()),
-        other => other,
+    // For what follows from the capacity.
+    let known = || match capacity().settled()? {
+        Err(Unknown::Beyond { .. }) => Gap::unknown("the capacity is beyond what a module may declare"),
+        capacity => Ok(capacity?),
     };
     let latency = || {
         let first = l1_capacity(notebook)?;
         // Well beyond the first constant cache, well inside the second.
         let wanted = l15_start(notebook)? * 2;
-        let footprint = match capacity() {
-            Ok(found) => wanted.min((found.usable * 3) / 4),
-            Err(Gap::Beyond { .. }) => wanted,
-            Err(gap) => return Err(gap),
+        let footprint = match capacity().settled()? {
+            Err(Unknown::Beyond { .. }) => wanted,
+            found => wanted.min((found?.usable * 3) / 4),
         };
         let least = first.thrash.unwrap_or(first.usable * BEYOND_FIRST);
         if footprint < least {
@@ -153,15 +152,15 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         latency::measure(notebook, &setting)
     };
     Element {
-        size: notebook.attribute(|| Ok(capacity().map_err(beyond)?.size(&l15_search(notebook)?))),
+        size: notebook.size(size),
         fetch_granularity: notebook.attribute(|| fetch_finding(l15_fetch(notebook)?)),
-        line_size: notebook.attribute(|| line_finding(capacity().map_err(unbounded)?.line?)),
+        line_size: notebook.attribute(|| line_finding(known()?.line?)),
         latency: latency::findings(
             notebook,
             latency,
             "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
         ),
-        miss_penalty: notebook.attribute(|| Ok(capacity().map_err(unbounded)?.miss_penalty())),
+        miss_penalty: notebook.attribute(|| Ok(known()?.miss_penalty())),
         ..Element::default()
     }
 }

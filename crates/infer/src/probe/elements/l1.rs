@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
-use super::super::{Gap, Notebook, replacement, spectrum, structure};
+use super::super::{Gap, Missing, Notebook, Settle, Unknown, ask_each, replacement, spectrum, structure};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
@@ -83,11 +83,8 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding, Gap> {
     let structure = structure::structure(notebook, &least, &capacity);
     let replacement = replacement::replacement(notebook, &least, &capacity);
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let mut value = |name: &'static str, finding: Result<Finding, Gap>| -> Result<Value, Gap> {
-        let finding = match finding {
-            Err(Gap::Missing) => return Err(Gap::Missing),
-            finding => finding.unwrap_or_else(Gap::finding),
-        };
+    let mut value = |name: &'static str, finding: Result<Finding, Gap>| -> Result<Value, Missing> {
+        let finding = finding.settled()?.unwrap_or_else(Unknown::finding);
         if let Some(reason) = finding.reason {
             reasons.entry(reason).or_default().push(name);
         }
@@ -108,17 +105,22 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding, Gap> {
 }
 
 /// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.
-pub(super) fn carveout_note(notebook: &Notebook) -> Option<String> {
-    let least = search_of(notebook, LoadPath::GlobalCa).ok()?;
+///
+/// # Errors
+///
+/// [`Missing`], if samples are.
+pub(super) fn carveout_note(notebook: &Notebook) -> Result<Option<String>, Missing> {
+    let Ok(least) = search_of(notebook, LoadPath::GlobalCa).settled()? else { return Ok(None) };
     let more = Search { carveout: 50, allocations: 1, ..least };
-    match (capacity::rough(notebook, &least), capacity::rough(notebook, &more)) {
-        (Ok(a), Ok(b)) if b.low < a.low => {
+    let knees = ask_each([&least, &more].map(|search| capacity::rough(notebook, search)))?;
+    Ok(match knees.as_slice() {
+        [Ok(a), Ok(b)] if b.low < a.low => {
             Some(format!("with the least shared memory; asking for 50 % shared memory moves the knee to {}", b.low))
         }
-        (Ok(_), Ok(b)) => Some(format!(
+        [Ok(_), Ok(b)] => Some(format!(
             "asking for 50 % shared memory leaves the knee at {}: the carveout is fixed or the hint ignored",
             b.low
         )),
         _ => None,
-    }
+    })
 }

@@ -59,11 +59,10 @@ pub(super) fn local(notebook: &Notebook) -> Element {
                     "median {:.0} against {:.0} cycles a load, timing overhead included",
                     l.hit, l.miss
                 ))),
-                Err(Gap::Unknown(_)) if alike(&sheets[0], &sheets[1]) => {
+                Err(_) if alike(&sheets[0], &sheets[1]) => {
                     Ok(Finding::measured(false, method).note("the two are alike"))
                 }
-                Err(Gap::Unknown(_)) => blurred(LoadPath::Local),
-                Err(gap) => Err(gap),
+                Err(_) => blurred(LoadPath::Local),
             }
         }),
         latency: latency::findings(
@@ -78,7 +77,7 @@ pub(super) fn local(notebook: &Notebook) -> Element {
 pub(super) fn l2(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
     Element {
-        size: notebook.attribute(|| l2::size(notebook)),
+        size: notebook.size(|| l2::size(notebook)),
         nominal_size: notebook.attribute(|| Ok(Finding::from_driver(facts.l2_size, "L2 size").unit("B"))),
         conflicts: notebook.attribute(|| {
             let found = l2::capacity(notebook)?;
@@ -107,7 +106,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         replacement: unknown_inside(notebook),
         partitions: notebook.attribute(|| Ok(partitions::partitions(notebook)?.count())),
         near_latency: notebook.attribute(|| Ok(partitions::partitions(notebook)?.near())),
-        far_latency: notebook.attribute(|| partitions::partitions(notebook)?.far()),
+        far_latency: notebook.attribute(|| Ok(partitions::partitions(notebook)?.far()?)),
         sm_map: notebook.attribute(|| Ok(partitions::partitions(notebook)?.map())),
         ..Element::default()
     }

@@ -9,7 +9,7 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet, fetch, replacement, spectrum, structure, tlb};
+use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use strata_model::samples::Failure;
@@ -40,7 +40,7 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::Dram => memory::dram(notebook),
         ElementName::Host => memory::host(notebook),
         ElementName::TlbL1 => {
-            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::for_spectrum(notebook)));
+            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::for_spectrum(notebook).settled()?));
             let mapping_granularity = notebook.attribute(|| mapping_granularity(notebook));
             Element { spectrum, mapping_granularity, ..tlb::element(notebook, 0) }
         }
@@ -65,11 +65,7 @@ fn small(path: LoadPath) -> Experiment {
 /// Whether loads by `path` are answered before the L2: by the distribution of their latencies against `.cg`.
 fn cached_before_l2(notebook: &Notebook, path: LoadPath) -> Result<Option<HitMiss>, Gap> {
     let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
-    match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
-        Ok(levels) => Ok(Some(levels)),
-        Err(Gap::Unknown(_)) => Ok(None),
-        Err(other) => Err(other),
-    }
+    Ok(HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]).ok())
 }
 
 fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
@@ -85,8 +81,8 @@ fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
 
 /// The levels of a path that is cached before the L2; an unknown for one that is not.
 fn before_l2(notebook: &Notebook, path: LoadPath) -> Result<HitMiss, Gap> {
-    let not = || Gap::Unknown(format!("{path} is not cached before the L2 on this device"));
-    cached_before_l2(notebook, path)?.ok_or_else(not)
+    let not = || Unknown::because(format!("{path} is not cached before the L2 on this device"));
+    Ok(cached_before_l2(notebook, path)?.ok_or_else(not)?)
 }
 
 /// What one miss by a path fetches: a sector, or several, where neighbours come along.
@@ -105,7 +101,7 @@ pub fn fetch_of(notebook: &Notebook, path: LoadPath) -> Result<Bytes, Gap> {
 
 /// The sector of a first-level cache: what a cold load that misses it brings in.
 fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
-    notebook.once(&format!("sector {}", path.name()), || {
+    notebook.once(&notebook.memo.sector, path, || {
         let levels = before_l2(notebook, path)?;
         fetch::granularity(notebook, path, path.element(), false, levels.threshold, Bytes(fetch::FOOTPRINT.0 / 2))
     })
@@ -138,9 +134,9 @@ fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
 
 fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     let capacity = || capacity_of(notebook, path);
-    let mut size = notebook.attribute(|| Ok(capacity()?.size(&search_of(notebook, path)?)));
+    let mut size = notebook.size(|| Ok(capacity()?.size(&search_of(notebook, path)?)));
     if path == LoadPath::GlobalCa
-        && let Some(note) = l1::carveout_note(notebook)
+        && let Ok(Some(note)) = l1::carveout_note(notebook)
     {
         size = size.map(|f| if f.is_known() { f.note(note) } else { f });
     }
@@ -207,14 +203,10 @@ fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
         let mut setting =
             Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
         // Well inside: where the index is hashed, the first conflict may come early.
-        match capacity_of(notebook, path) {
-            Ok(capacity) => {
-                let smallest = capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable);
-                let half = Bytes(smallest.0 / 2).round_down(setting.stride).max(setting.stride);
-                setting.footprint = setting.footprint.min(half);
-            }
-            Err(Gap::Missing) => return Err(Gap::Missing),
-            Err(_) => {}
+        if let Ok(capacity) = capacity_of(notebook, path).settled()? {
+            let smallest = capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable);
+            let half = Bytes(smallest.0 / 2).round_down(setting.stride).max(setting.stride);
+            setting.footprint = setting.footprint.min(half);
         }
         latency::measure(notebook, &setting)
     };
@@ -261,24 +253,18 @@ fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
     let own = seen(notebook, path)?;
     let mut names: Vec<&str> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
-    let mut missing = false;
-    let others = DATA_PATHS.iter().filter(|(other, _)| *other != path);
-    for (other, name) in others {
-        // A constant cache is small, so it is always the one whose content is watched.
-        let verdict = match is_absent(notebook, *other) {
-            Ok(true) => Ok(false),
-            Ok(false) => seen(notebook, *other).and_then(|other| disturb::one_cache(notebook, &own, &other)),
-            Err(gap) => Err(gap),
-        };
+    let others: Vec<_> = DATA_PATHS.into_iter().filter(|(other, _)| *other != path).collect();
+    // A constant cache is small, so it is always the one whose content is watched.
+    let shares = |other| -> Result<bool, Gap> {
+        Ok(!is_absent(notebook, other)? && disturb::one_cache(notebook, &own, &seen(notebook, other)?)?)
+    };
+    let verdicts = ask_each(others.iter().map(|(other, _)| shares(*other)))?;
+    for ((_, name), verdict) in others.iter().zip(verdicts) {
         match verdict {
             Ok(true) => names.push(name.key()),
             Ok(false) => {}
-            Err(Gap::Missing) => missing = true,
-            Err(gap) => notes.push(format!("{}: {}", name.key(), gap.finding().reason.unwrap_or_default())),
+            Err(unknown) => notes.push(format!("{}: {}", name.key(), unknown.reason())),
         }
-    }
-    if missing {
-        return Err(Gap::Missing);
     }
     if names.is_empty() && !notes.is_empty() {
         return Gap::unknown(notes.join("; "));

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::super::capacity::test;
-use super::super::{Gap, Notebook, Sheet};
+use super::super::{Notebook, Sheet, Unknown};
 use super::{Hits, latency, series, tick};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::robust;
@@ -47,12 +47,12 @@ pub(super) struct Capacity {
     /// Median of the slow loads of the largest footprint, and their share of it.
     slowest: Option<(f64, f64)>,
     /// Where the thesis' pipeline puts the change, and its test's two numbers.
-    change: Result<(Bytes, (f64, f64)), Gap>,
+    change: Result<(Bytes, (f64, f64)), Unknown>,
     remark: Option<String>,
 }
 
 /// The capacity; `step` is the granularity of fetching, if it is known.
-pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> Result<Capacity, Gap> {
+pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> Result<Capacity, Unknown> {
     let sheets = series(notebook, level, Question::Size)?;
     let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
     let hits = Hits::of(first.latencies(), tick(&sheets))?;
@@ -71,19 +71,19 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
         );
         // Loads that never met the level say nothing of it.
         return Err(match beyond(notebook, level, &hits) {
-            Some(other) => Gap::Unknown(format!("{other}; {reason}")),
-            None => Gap::Beyond { bound: last.experiment.footprint, reason },
+            Some(other) => Unknown::because(format!("{other}; {reason}")),
+            None => Unknown::Beyond { bound: last.experiment.footprint, reason },
         });
     };
     let smallest = counts[0];
     if growth.flat_points < 2 && smallest.slow > 0 {
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "less than {}: {} of {} loads are slow at this, the smallest footprint of the timings, and more from {} on",
             Bytes(smallest.footprint),
             smallest.slow,
             smallest.loads,
             Bytes(growth.first_grown)
-        ));
+        )));
     }
     Ok(Capacity {
         level,
@@ -175,7 +175,7 @@ impl Capacity {
             Ok((at, (d, critical))) => {
                 format!("change point at {at}, confirmed by Kolmogorov-Smirnov (D = {d:.3}, critical {critical:.3})")
             }
-            Err(gap) => gap.clone().finding().reason.unwrap_or_default(),
+            Err(unknown) => unknown.reason(),
         });
         if self.level == Level::L2 {
             finding = finding.note("as one SM sees it");
@@ -187,15 +187,15 @@ impl Capacity {
     }
 
     /// As the finding `thrash_size`.
-    pub fn thrash_size(&self) -> Result<Finding, Gap> {
+    pub fn thrash_size(&self) -> Result<Finding, Unknown> {
         match (self.growth.all_miss, self.counts.last()) {
             (Some(size), _) => {
                 Ok(Finding::measured(size, "first footprint from which on all timed loads are slow").unit("B"))
             }
             (None, Some(&Count { footprint, slow, loads })) => {
-                Gap::unknown(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint)))
+                Err(Unknown::because(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint))))
             }
-            (None, None) => Gap::unknown("no footprint"),
+            (None, None) => Err(Unknown::because("no footprint")),
         }
     }
 
@@ -214,15 +214,15 @@ impl Capacity {
     }
 
     /// As the finding `miss_penalty`. What timing takes is in both and cancels.
-    pub fn miss_penalty(&self) -> Result<Finding, Gap> {
+    pub fn miss_penalty(&self) -> Result<Finding, Unknown> {
         let Some((miss, share)) = self.slowest.filter(|(_, share)| *share >= ENOUGH) else {
-            return Gap::unknown("too few loads of the largest footprint are slow");
+            return Err(Unknown::because("too few loads of the largest footprint are slow"));
         };
         let (hit, spread) = (self.hits.median, self.hits.spread);
         if miss - hit < APART * spread {
-            return Gap::unknown(format!(
+            return Err(Unknown::because(format!(
                 "slow loads ({miss} cycles) do not stand apart from hits ({hit}, spread over {spread:.0})"
-            ));
+            )));
         }
         let method = "median of the slow loads of the largest footprint less the median of the hits";
         let finding = Finding::measured(miss - hit, method).unit("cycles");

@@ -1,6 +1,6 @@
 //! Fetch granularity: the smallest stride of a cold chase at which no load finds what another fetched.
 
-use super::super::{Gap, Notebook};
+use super::super::{Notebook, Unknown};
 use super::{STRAY, latency, series};
 use crate::analysis::{cluster, robust};
 use strata_model::imported::{Level, Question};
@@ -11,7 +11,7 @@ const APART: f64 = 3.0;
 /// Of a level behind another one, at least this many loads of a row must have come that far.
 const ENOUGH: usize = 8;
 
-pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding, Gap> {
+pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding, Unknown> {
     let sheets = series(notebook, level, Question::FetchGranularity)?;
     let floor = before(notebook, level);
     // The first load of a cold chase also meets what every launch meets first.
@@ -24,10 +24,10 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding, 
         .filter(|(_, loads): &(u64, Vec<u32>)| loads.len() >= ENOUGH)
         .collect();
     let Some(&(smallest, _)) = rows.first() else {
-        return Gap::unknown("too few loads of the cold chases came as far as this level");
+        return Err(Unknown::because("too few loads of the cold chases came as far as this level"));
     };
     let Some(threshold) = threshold(&rows, sheets[0].latencies().len()) else {
-        return Gap::unknown("loads of the cold chases do not fall into two groups: nothing tells a fetch");
+        return Err(Unknown::because("loads of the cold chases do not fall into two groups: nothing tells a fetch"));
     };
     let fast = |loads: &[u32]| loads.iter().filter(|&&l| f64::from(l) <= threshold).count();
     let vanished = |at: usize| {
@@ -35,15 +35,15 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding, 
         rows[at..].iter().take_while(|(stride, _)| *stride <= double).all(|(_, loads)| fast(loads) == 0)
     };
     let Some(at) = (0..rows.len()).find(|&at| vanished(at)) else {
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "at every stride some loads take at most {threshold:.0} cycles: nothing tells what was fetched along"
-        ));
+        )));
     };
     let (stride, loads) = (rows[at].0, rows[at].1.len());
     let Some((before, rows_before)) = at.checked_sub(1).map(|i| (rows[i].0, &rows[i].1)) else {
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "already at the smallest stride, {smallest} B, no load finds what another fetched"
-        ));
+        )));
     };
     // A little more could be fetched than this stride without any of so few loads meeting it.
     let most = stride as f64 * loads as f64 / (loads as f64 - 1.0);

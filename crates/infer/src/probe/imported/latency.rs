@@ -3,7 +3,7 @@
 //! Of one cache, several series time hits by kernels of their own. All include what their timing took, so the least is the
 //! closest; how much further the others are is the least that theirs took.
 
-use super::super::{Gap, Notebook};
+use super::super::{Gap, Notebook, Unknown};
 use super::series;
 use crate::analysis::{cluster, robust};
 use strata_model::imported::{Level, Question, Series};
@@ -50,15 +50,15 @@ pub(super) fn least(notebook: &Notebook, level: Level) -> Option<Hit> {
 
 /// As findings.
 pub(super) fn latency(notebook: &Notebook, level: Level) -> Option<Latency> {
-    let cycles = notebook.attribute(|| cycles(notebook, level))?;
+    let cycles = notebook.attribute(|| Ok(cycles(notebook, level)?))?;
     let ns = notebook.attribute(|| Gap::unknown("the clock that these timings were taken at is not known"))?;
     Some(Latency { cycles, ns })
 }
 
-fn cycles(notebook: &Notebook, level: Level) -> Result<Finding, Gap> {
+fn cycles(notebook: &Notebook, level: Level) -> Result<Finding, Unknown> {
     let own = series(notebook, level, Question::Latency);
     let Some(least) = least(notebook, level) else {
-        return Err(own.err().unwrap_or(Gap::Missing));
+        return Err(own.err().unwrap_or_else(|| Unknown::because("a series without loads")));
     };
     let finding = Finding::measured(least.cycles, format!("median hit of the {} series", least.question.name()));
     let mut finding = finding.unit("cycles").at_most(least.cycles).note("what timing a load took is in it");

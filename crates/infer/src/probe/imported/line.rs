@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Gap, Notebook};
+use super::super::{Notebook, Unknown};
 use super::{Hits, capacity, series, tick};
 use crate::analysis::robust;
 use strata_model::imported::{Level, Question};
@@ -28,7 +28,7 @@ struct Row {
 }
 
 /// The line; `fetch` is the granularity of fetching, if it is known: no line is smaller.
-pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -> Result<Finding, Gap> {
+pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -> Result<Finding, Unknown> {
     let sheets = series(notebook, level, Question::LineSize)?;
     // The smallest footprint at the smallest stride is the first.
     let first = &sheets[0];
@@ -36,10 +36,10 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
     if let Ok(capacity) = capacity::capacity(notebook, level, None)
         && first.experiment.footprint >= capacity.first_beyond()
     {
-        return Gap::unknown(format!(
+        return Err(Unknown::because(format!(
             "the smallest footprint of these timings, {}, overflows the cache already",
             first.experiment.footprint
-        ));
+        )));
     }
     // How much longer loads take than hits, on the average: a series that averages over several loads by itself shows it too.
     let mut rows_of: BTreeMap<Bytes, Vec<Row>> = BTreeMap::new();
@@ -51,7 +51,7 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
     }
     let overflows = |rows: &[Row]| rows.iter().any(|row| row.slow >= OVERFLOWS);
     let Some((footprint, rows)) = rows_of.iter().find(|(_, rows)| overflows(rows)) else {
-        return Gap::unknown("no footprint of these timings overflows the cache");
+        return Err(Unknown::because("no footprint of these timings overflows the cache"));
     };
     let (mut most, mut overflown) = (0.0_f64, false);
     for (i, row) in rows.iter().enumerate() {
@@ -76,8 +76,8 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
                 )));
         }
     }
-    Gap::unknown(format!(
+    Err(Unknown::because(format!(
         "at {footprint} slow loads do not vanish at any stride up to {} B",
         rows.last().map_or(0, |row| row.stride)
-    ))
+    )))
 }

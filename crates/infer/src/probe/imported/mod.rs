@@ -9,7 +9,7 @@ mod fetch;
 mod latency;
 mod line;
 
-use super::{Gap, Notebook, Sheet};
+use super::{Notebook, Sheet, Unknown};
 use crate::analysis::robust;
 use strata_model::imported::{Level, MOST_ROWS, Question, Series};
 use strata_model::topology::{Element, ElementName, Finding};
@@ -22,9 +22,8 @@ pub fn elements(notebook: &Notebook) -> Vec<(ElementName, Element)> {
     let has = |level: &Level| {
         Question::ALL.into_iter().any(|question| !notebook.imported(Series { level: *level, question }).is_empty())
     };
+    // No attribute is asked for here, so that what only checks for existence is not cited.
     let levels: Vec<Level> = Level::ALL.into_iter().filter(has).collect();
-    // Looking was no citing.
-    let _ = notebook.attribute(|| Gap::unknown(""));
     levels.into_iter().map(|level| (name(level), element(notebook, level))).collect()
 }
 
@@ -57,19 +56,17 @@ fn element(notebook: &Notebook, level: Level) -> Element {
     if matches!(level, Level::Shared | Level::Dram) {
         return Element { size: nominal_size, latency, ..Element::default() };
     }
-    let granularity = notebook.attribute(|| fetch::granularity(notebook, level));
+    let granularity = notebook.attribute(|| Ok(fetch::granularity(notebook, level)?));
     let step = granularity.as_ref().and_then(Finding::number);
-    let capacity = |show: fn(&capacity::Capacity) -> Result<Finding, Gap>| {
-        notebook.attribute(|| show(&capacity::capacity(notebook, level, step)?))
-    };
+    let capacity = || capacity::capacity(notebook, level, step);
     Element {
-        size: capacity(|found| Ok(found.size())),
+        size: notebook.size(|| Ok(capacity()?.size())),
         nominal_size,
-        thrash_size: capacity(capacity::Capacity::thrash_size),
-        conflicts: capacity(|found| Ok(found.conflicts())),
-        staircase: capacity(|found| Ok(found.staircase())),
-        miss_penalty: capacity(capacity::Capacity::miss_penalty),
-        line_size: notebook.attribute(|| line::line_size(notebook, level, step)),
+        thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size()?)),
+        conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
+        staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
+        miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty()?)),
+        line_size: notebook.attribute(|| Ok(line::line_size(notebook, level, step)?)),
         fetch_granularity: granularity,
         latency,
         ..Element::default()
@@ -77,13 +74,17 @@ fn element(notebook: &Notebook, level: Level) -> Element {
 }
 
 /// A series, which must be there.
-fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet>, Gap> {
+fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet>, Unknown> {
     let sheets = notebook.imported(Series { level, question });
     if sheets.is_empty() {
-        return Gap::unknown(format!("the timings have no series for the {} of the {}", question.name(), level.name()));
+        return Err(Unknown::because(format!(
+            "the timings have no series for the {} of the {}",
+            question.name(),
+            level.name()
+        )));
     }
     if sheets.len() > MOST_ROWS {
-        return Gap::unknown(format!("the series has more than the {MOST_ROWS} rows that are looked at"));
+        return Err(Unknown::because(format!("the series has more than the {MOST_ROWS} rows that are looked at")));
     }
     Ok(sheets)
 }
@@ -112,10 +113,10 @@ struct Hits {
 
 impl Hits {
     /// Of loads nearly all of which hit; `tick` is the clock's step.
-    fn of(reference: &[u32], tick: u32) -> Result<Self, Gap> {
+    fn of(reference: &[u32], tick: u32) -> Result<Self, Unknown> {
         let quantile = |q| robust::quantile_u32(reference, q);
         let (Some(median), Some(bulk), Some(low)) = (quantile(0.5), quantile(1.0 - STRAY), quantile(0.25)) else {
-            return Gap::unknown("a series without loads");
+            return Err(Unknown::because("a series without loads"));
         };
         let spread = (bulk - low).max(f64::from(tick));
         Ok(Hits { median, spread, slow: bulk + spread })

@@ -117,7 +117,7 @@ pub(super) fn point(sheet: &Sheet) -> Point {
 
 /// One level as the curve over footprints shows it.
 #[derive(Clone, Debug)]
-pub(super) struct Rise {
+pub(in crate::probe) struct Rise {
     /// Distance of the pages walked.
     pub(super) distance: Bytes,
     /// Footprints of the last point below and the first above.
@@ -132,7 +132,7 @@ pub(super) struct Rise {
 
 /// The curve over footprints.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(in crate::probe) struct Curve {
     pub(super) rises: Vec<Rise>,
     /// Largest footprint of which the lines stay in the L2, and whether larger ones were walked.
     pub(super) reached: Bytes,
@@ -141,7 +141,7 @@ pub(super) struct Curve {
 
 /// The steps of the curve over footprints.
 pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
-    notebook.once("tlb curve", || {
+    notebook.once(&notebook.memo.tlb_curve, (), || {
         let large = curve_by(notebook, LARGE_PAGE)?;
         let Some(first) = large.rises.first() else { return Ok(large) };
         // Half as far apart, three quarters of the reach fit, unless an entry maps less than a large page.

@@ -8,11 +8,12 @@
 
 mod curve;
 
-use super::{Gap, Notebook, structure};
+use super::{Gap, Notebook, Settle, Unknown, structure};
 use crate::analysis::overflow::{Footprint, Sets};
 use crate::analysis::plateau::Point;
 use crate::analysis::robust;
-use curve::{BELIEVED, Curve, FEW_LAPS, Rise, curve, limit, point, walk};
+pub(super) use curve::Curve;
+use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, point, walk};
 use strata_model::experiment::Experiment;
 use strata_model::topology::{Element, Finding};
 use strata_model::units::Bytes;
@@ -34,12 +35,12 @@ const MOST_VISITS: u64 = 170_000;
 
 /// What is known of one level.
 #[derive(Clone, Debug)]
-struct Level {
+pub(super) struct Level {
     rise: Rise,
     /// Distance of the pages by which the reach was counted.
     distance: Bytes,
     /// Whether that is what an entry maps, or why that is not known.
-    page: Result<(), Gap>,
+    page: Result<(), Unknown>,
     /// Pages at that distance that fit.
     entries: u64,
     /// Address of the first page.
@@ -49,7 +50,7 @@ struct Level {
     /// What a visit costs where every page misses, less one where none does, and how far off that may be.
     every_miss: Option<(f64, f64)>,
     /// Sets, or why they are not known.
-    sets: Result<Sets, Gap>,
+    sets: Result<Sets, Unknown>,
 }
 
 /// For each of these distances, how many pages fit, and whether one more does not: more may not have been tried.
@@ -73,7 +74,7 @@ fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u6
 }
 
 fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
-    notebook.once(&format!("tlb level {number}"), || {
+    notebook.once(&notebook.memo.tlb_level, number, || {
         let Curve { rises, reached, leaves_l2 } = curve(notebook)?;
         let Some(rise) = rises.get(number).cloned() else {
             let beyond = if leaves_l2 { "; of more pages not even one line each stays in the L2" } else { "" };
@@ -118,7 +119,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         let further = counts.get(2 * index + 2).map_or(u64::MAX, |c| c.0);
         let (index, page) = if number > 0 && further as f64 <= HELD_BEFORE * before as f64 {
             let reason = "pages as far apart as its entries are so few that the level before may hold them all";
-            (0, Gap::unknown(reason))
+            (0, Err(Unknown::because(reason)))
         } else {
             (index, Ok(()))
         };
@@ -139,10 +140,10 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .collect();
         let sets = match footprints {
             Some(footprints) => Sets::reveal(&footprints)
-                .map_err(|unclear| Gap::Unknown(structure::why_unclear(&unclear, footprints[0].lines))),
-            None => Gap::unknown(
+                .map_err(|unclear| Unknown::because(structure::why_unclear(&unclear, footprints[0].lines))),
+            None => Err(Unknown::because(
                 "a single miss costs less than visits differ by, so that it cannot be told which pages miss",
-            ),
+            )),
         };
         Ok(Level { base: sheets[0].samples().base, rise, distance, page, entries, curve, every_miss, sets })
     })
@@ -167,7 +168,7 @@ impl Level {
             .note(format!("{} pages {} apart fit, one more does not", self.entries, self.distance))
     }
 
-    fn entries(&self) -> Result<Finding, Gap> {
+    fn entries(&self) -> Result<Finding, Unknown> {
         self.page.clone()?;
         let ways = self.sets.as_ref().ok().filter(|s| s.complete).map(|s| s.ways().iter().sum::<usize>());
         Ok(match ways {
@@ -179,7 +180,7 @@ impl Level {
         })
     }
 
-    fn page(&self) -> Result<Finding, Gap> {
+    fn page(&self) -> Result<Finding, Unknown> {
         self.page.clone()?;
         let page = self.distance.0;
         Ok(Finding::measured(page, "largest distance of pages at which no longer stretch fits than at shorter ones")
@@ -220,15 +221,15 @@ fn lowest_bit(address: u64) -> u64 {
 /// Everything that is asked of one level, from 0.
 pub fn element(notebook: &Notebook, number: usize) -> Element {
     let level = || level(notebook, number);
-    let sets = || {
+    let sets = || -> Result<Sets, Gap> {
         let level = level()?;
         level.page?;
-        level.sets
+        Ok(level.sets?)
     };
     Element {
         reach: notebook.attribute(|| Ok(level()?.reach())),
-        entries: notebook.attribute(|| level()?.entries()),
-        page_size: notebook.attribute(|| level()?.page()),
+        entries: notebook.attribute(|| Ok(level()?.entries()?)),
+        page_size: notebook.attribute(|| Ok(level()?.page()?)),
         miss_penalty: notebook.attribute(|| Ok(level()?.penalty())),
         staircase: notebook.attribute(|| Ok(level()?.staircase())),
         sets: notebook.attribute(|| Ok(structure::sets_finding(&sets()?, level()?.largest(), METHOD))),
@@ -274,10 +275,10 @@ pub struct Reaches {
 pub fn reaches(notebook: &Notebook) -> Result<Reaches, Gap> {
     let mut levels = Vec::new();
     for number in 0..LEVELS {
-        match level(notebook, number) {
+        match level(notebook, number).settled()? {
             Ok(l) => levels.push(Reach { distance: l.distance, entries: l.entries, page_known: l.page.is_ok() }),
-            Err(Gap::Unknown(_)) if number > 0 => break,
-            Err(gap) => return Err(gap),
+            Err(Unknown::Because(_)) if number > 0 => break,
+            Err(unknown) => return Err(unknown.into()),
         }
     }
     Ok(Reaches { levels, limit: limit(notebook), reached: curve(notebook)?.reached })

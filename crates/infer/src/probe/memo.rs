@@ -1,0 +1,81 @@
+//! Answers that several attributes need and that are inferred once: a field for each question, a key where there are several
+//! of a kind.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::Unknown;
+use super::banks;
+use super::capacity::{Capacity, Rough, Search};
+use super::dram::Dram;
+use super::fetch::Fetch;
+use super::levels::HitMiss;
+use super::partitions::Partitions;
+use super::structure::Structure;
+use super::tlb;
+use strata_model::experiment::LoadPath;
+use strata_model::units::Bytes;
+
+/// What was inferred so far.
+#[derive(Default)]
+pub(super) struct Memo {
+    /// What a first-level cache fetches, by path.
+    pub sector: Cache<LoadPath, Fetch>,
+    /// A first idea of a capacity.
+    pub rough: Cache<Search, Rough>,
+    /// The capacity of a cache that an SM has to itself.
+    pub capacity: Cache<Search, Capacity>,
+    /// Sets and index of such a cache.
+    pub structure: Cache<Search, Structure>,
+    /// Hits and misses of the L2.
+    pub l2_levels: Cache<(), HitMiss>,
+    /// The capacity of the L2, by the distance of the lines that are sampled.
+    pub l2_capacity: Cache<Bytes, Capacity>,
+    /// The latency of DRAM.
+    pub dram: Cache<(), Dram>,
+    /// The partitions of the L2.
+    pub partitions: Cache<(), Partitions>,
+    /// Where translation begins to cost more.
+    pub tlb_curve: Cache<(), tlb::Curve>,
+    /// Levels of translation, by number from 0.
+    pub tlb_level: Cache<usize, tlb::Level>,
+    /// Latency by stride, by the width of an access and the bank width that is asked for.
+    pub bank_curve: Cache<(Bytes, Option<Bytes>), banks::Curve>,
+    /// The banks, by the bank width that is asked for.
+    pub banks: Cache<Option<Bytes>, banks::Geometry>,
+    /// What each further way of a bank conflict costs.
+    pub bank_fit: Cache<(), banks::Fit>,
+}
+
+/// Answers to questions of one kind, by key. What is missing cannot be held: it is asked again.
+pub(super) struct Cache<K, V> {
+    answers: RefCell<HashMap<K, Inferred<V>>>,
+}
+
+/// An answer, or why it is unknown.
+#[derive(Clone)]
+pub(super) struct Inferred<V> {
+    /// The answer.
+    pub answer: Result<V, Unknown>,
+    /// Numbers of the experiments that were read for it.
+    pub cited: Vec<u32>,
+}
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Cache { answers: RefCell::default() }
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Cache<K, V> {
+    /// What was inferred for this key.
+    pub fn get(&self, key: &K) -> Option<Inferred<V>> {
+        self.answers.borrow().get(key).cloned()
+    }
+
+    /// Keeps what was inferred.
+    pub fn keep(&self, key: K, inferred: Inferred<V>) {
+        self.answers.borrow_mut().insert(key, inferred);
+    }
+}
