@@ -62,8 +62,8 @@ impl Device {
     pub fn warning(&self) -> Option<String> {
         let Device::Simulated(machine) = self else { return None };
         let capability = machine.spec.device.compute_capability;
-        let (major, minor) = kernels::TARGET;
-        ((capability.0, capability.1) < kernels::TARGET).then(|| {
+        let (major, minor) = kernels::PTX.oldest_target();
+        ((capability.0, capability.1) < (major, minor)).then(|| {
             format!(
                 "the kernels' text is for compute capability {major}.{minor} and later; the simulator runs it on this machine of \
                  {}.{} all the same",

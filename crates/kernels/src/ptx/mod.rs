@@ -113,15 +113,15 @@ macro_rules! idioms {
 }
 
 /// The idioms, by the name under which templates import them.
-const IDIOMS: [(&str, &str); 8] =
-    idioms!["agent" "chain" "claim" "clock" "load" "module" "pattern" "report"];
+const IDIOMS: [(&str, &str); 8] = idioms!["agent" "chain" "claim" "clock" "load" "module" "pattern" "report"];
 
 /// What all templates have in common.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     // A line of template code leaves no line in the text.
-    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().expect("delimiters differ"));
+    environment
+        .set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().expect("delimiters differ"));
     for (name, text) in IDIOMS {
         environment.add_template(name, text).unwrap_or_else(|fault| panic!("{name}: {fault:#}"));
     }
@@ -222,12 +222,9 @@ mod tests {
     #[test]
     fn the_target_follows_from_what_a_program_needs() {
         assert!(TARGETS.is_sorted_by_key(|target| target.capability));
-        for (needs, expected, version) in [
-            (FERMI, (5, 0), "6.0"),
-            (READ_ONLY, (5, 0), "6.0"),
-            ((6, 1), (7, 0), "6.0"),
-            ((9, 0), (9, 0), "7.8"),
-        ] {
+        for (needs, expected, version) in
+            [(FERMI, (5, 0), "6.0"), (READ_ONLY, (5, 0), "6.0"), ((6, 1), (7, 0), "6.0"), ((9, 0), (9, 0), "7.8")]
+        {
             let target = target_for(needs);
             assert_eq!((target.capability, target.version), (expected, version));
         }

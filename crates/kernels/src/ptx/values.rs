@@ -93,10 +93,8 @@ fn pattern_values(pattern: PatternProgram) -> Value {
         PatternProgram::Reads(_, width) => context! { width },
         PatternProgram::Sums { variables, padding, bound } => {
             let statements = sums::statements(variables, padding);
-            let statements: Vec<Value> = statements
-                .into_iter()
-                .map(|s| context! { from => s.from, to => s.to, padding => s.padding })
-                .collect();
+            let statements: Vec<Value> =
+                statements.into_iter().map(|s| context! { from => s.from, to => s.to, padding => s.padding }).collect();
             context! { variables, bound, statements }
         }
         PatternProgram::Constants(uniform) => context! { uniform, constants_a_pass => CONSTANTS_A_PASS },
