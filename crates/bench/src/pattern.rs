@@ -13,7 +13,7 @@ use super::prepared::Outcome;
 use plan::{Plan, bytes_to_count, plan, samples};
 use strata_gpu::{DevicePtr, Function, Launch, Module, Result, Texture};
 use strata_kernels::sizes::{CONSTANT_BYTES, CONSTANT_SYMBOL};
-use strata_kernels::{PatternProgram, Program};
+use strata_kernels::{PatternProgram, Program, dialect_for};
 use strata_model::experiment::{Experiment, LoadPath, Order, Prepare};
 use strata_model::pattern::{Layout, Pattern};
 use strata_model::samples::{Failure, ProgramFacts, Samples};
@@ -142,7 +142,8 @@ impl Bench<'_> {
         fresh: Module,
         program: PatternProgram,
     ) -> Result<Outcome> {
-        let function = self.gpu.function(fresh, &program.name())?;
+        let entry = dialect_for(self.gpu.facts()).entry(Program::Pattern(program));
+        let function = self.gpu.function(fresh, &entry)?;
         // Found at all: the module has constants of its own.
         self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
         let plan = plan(some, experiment.path, DevicePtr(0), None);
@@ -249,10 +250,8 @@ impl Bench<'_> {
     /// What the compiler made of a program.
     fn program_facts(&mut self, program: PatternProgram, function: Function, module: Module) -> Result<ProgramFacts> {
         let resources = self.gpu.resources(function)?;
-        let code = self
-            .gpu
-            .machine_code(module)
-            .and_then(|code| strata_kernels::cubin::between_clock_reads(code, &program.name()));
+        let (dialect, own) = (dialect_for(self.gpu.facts()), Program::Pattern(program));
+        let code = self.gpu.machine_code(module).and_then(|code| dialect.between_clock_reads(own, code));
         Ok(ProgramFacts {
             registers: resources.registers,
             local_bytes: resources.local.0 as u32,

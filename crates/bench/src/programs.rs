@@ -5,10 +5,7 @@ use std::time::{Duration, Instant};
 
 use strata_gpu::{DevicePtr, Error, Function, Gpu, Module, Result};
 use strata_kernels::sizes::CONSTANT_SYMBOL;
-use strata_kernels::{Dialect, PTX, Program};
-
-/// What the kernels are written in: every device that there is a driver for takes it.
-pub(super) const DIALECT: &dyn Dialect = PTX;
+use strata_kernels::{Program, dialect_for};
 
 /// A kernel on the device.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +56,11 @@ impl Programs {
     }
 
     fn load(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
-        let capability = gpu.facts().compute_capability;
-        if let Some(reason) = DIALECT.missing(program, capability) {
+        let (dialect, capability) = (dialect_for(gpu.facts()), gpu.facts().compute_capability);
+        if let Some(reason) = dialect.missing(program, capability) {
             return Err(Error::Unsupported { reason });
         }
-        let text = DIALECT.text(program, capability);
+        let text = dialect.text(program, capability);
         let module = gpu.load(&text.code)?;
         let function = gpu.function(module, &text.entry)?;
         let constants =

@@ -80,17 +80,17 @@ impl Modules {
     /// Finds an entry point.
     pub fn function(&mut self, calls: &Calls, module: Module, name: &str) -> Result<Function> {
         let loaded = self.get(module)?;
+        // The driver has one set of attributes for an entry point, however often it is asked for it.
+        let same = |entry: &Entry| entry.module == module.0 && entry.name == name;
+        if let Some(known) = self.functions.iter().position(same) {
+            return Ok(Function(known));
+        }
         let text = symbol_name(name)?;
         let mut handle = ptr::null_mut();
         // SAFETY: the module is live, the name NUL-terminated, `handle` valid for the write.
         unsafe { calls.module_get_function(&mut handle, loaded.module, text.as_ptr()) }
             .map_err(|failed| absent(failed, "entry point", name))?;
         let parameters = loaded.parameters.get(name).copied();
-        // The driver has one set of attributes for an entry point, however often it is asked for it.
-        let same = |entry: &Entry| entry.module == module.0 && entry.handle == handle;
-        if let Some(known) = self.functions.iter().position(same) {
-            return Ok(Function(known));
-        }
         let given = Given::default();
         self.functions.push(Entry { module: module.0, handle, name: name.to_owned(), parameters, given });
         Ok(Function(self.functions.len() - 1))

@@ -3,6 +3,8 @@
 //! An instruction set is a folder of templates and one implementation of [`Dialect`]. Nothing above knows which one is in use.
 
 use strata_model::experiment::LoadPath;
+use strata_model::facts::DeviceFacts;
+use strata_model::samples::CodeFacts;
 use strata_model::units::Bytes;
 
 use crate::{Program, ptx};
@@ -82,10 +84,19 @@ pub trait Dialect: Sync {
 
     /// What the machine code between the program's clock reads must look like.
     fn check(&self, program: Program) -> Check;
+
+    /// What stands between the program's clock reads in machine code that a compiler made of its text; nothing where this code cannot be
+    /// read.
+    fn between_clock_reads(&self, program: Program, machine_code: &[u8]) -> Option<CodeFacts>;
 }
 
 /// The dialect of NVIDIA's devices.
 pub static PTX: &dyn Dialect = &ptx::Ptx;
+
+/// The dialect for a device. Every device that there is a driver for takes PTX.
+pub fn dialect_for(_: &DeviceFacts) -> &'static dyn Dialect {
+    PTX
+}
 
 /// Every program's text for a device of this compute capability, whether or not it can run there.
 pub fn all(dialect: &dyn Dialect, capability: Capability) -> Vec<Text> {

@@ -17,7 +17,7 @@ mod sums;
 
 use strata_model::experiment::{Experiment, Kernel, LoadPath, WARP_ACCESSES};
 
-pub use dialect::{Capability, Check, Dialect, PTX, Text, all};
+pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
 pub use patterns::PatternProgram;
 pub use sums::{FACTOR, TERM, expected_sum};
 
