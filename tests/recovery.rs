@@ -10,10 +10,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use gpu_strata::gpu::sim::machine::{self, Machine};
-use gpu_strata::probe::Effort;
-use gpu_strata::topology::Finding;
 use sim::expect::{Verdict, judge, pattern, pattern_name};
+use strata_infer::probe::Effort;
+use strata_model::topology::Finding;
+use strata_sim::machine::{self, Machine};
 
 /// Machines of every run: without a cache for global loads, with one of its own for each path, with one for all.
 const ALWAYS: [&str; 3] = ["840m", "k20c", "p6000"];

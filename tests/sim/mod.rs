@@ -9,18 +9,17 @@ pub mod truth;
 
 use std::sync::Arc;
 
-use gpu_strata::asking::Stage;
-use gpu_strata::bench::Bench;
-use gpu_strata::discover::{Question, discover};
-use gpu_strata::experiment::Experiment;
-use gpu_strata::gpu::Gpu;
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::probe::Effort;
-use gpu_strata::report;
-use gpu_strata::samples::{Failure, Samples};
-use gpu_strata::source::Source;
-use gpu_strata::topology::{ElementName, Finding, RunInfo, Topology};
+use strata_bench::Bench;
+use strata_gpu::Gpu;
+use strata_infer::asking::Stage;
+use strata_infer::discover::{Question, discover};
+use strata_infer::probe::Effort;
+use strata_model::experiment::Experiment;
+use strata_model::samples::{Failure, Samples};
+use strata_model::source::Source;
+use strata_model::topology::{ElementName, Finding, RunInfo, Topology};
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 /// Answers from a source, but for what it refuses, and remembers what was asked and what came back.
 pub struct Watched<S, R> {
@@ -70,7 +69,7 @@ pub fn refusing(
     let found = discover(&mut watched, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };
     let stages = found.stages.clone();
-    Outcome { topology: report::assemble(facts, run, found, None), seen: watched.seen, stages }
+    Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen, stages }
 }
 
 /// An attribute of an element by its name in `Element::findings`.

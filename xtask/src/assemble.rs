@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use gpu_strata::kernels::PTX;
+use strata_kernels::PTX;
 
 use crate::wheels::Ptxas;
 

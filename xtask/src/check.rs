@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use gpu_strata::kernels::{self, Check, PTX, PatternProgram, Program, Text, cubin};
-use gpu_strata::recording::Recording;
+use strata_kernels::{Check, PTX, PatternProgram, Program, Text, cubin};
+use strata_recording::Recording;
 
 use crate::assemble::capability;
 use crate::disassemble::{self, Disassembler};
@@ -80,7 +80,7 @@ pub fn everything(root: &Path) -> Result<()> {
         loop {
             let job = jobs.lock().expect("no thread panics while it holds this").pop();
             let Some((ptxas, target)) = job else { return Ok(()) };
-            let texts = kernels::all(PTX, capability(target));
+            let texts = strata_kernels::all(PTX, capability(target));
             let folder = scratch.join(format!("ptxas-{}", ptxas.version)).join(format!("sm_{target}"));
             let disassembler = Disassembler { program: disassembler.clone(), scratch: folder.clone() };
             let tally = one_target(ptxas, target, &texts, &folder, &disassembler)?;

@@ -19,6 +19,11 @@ use strata_model::source::Source;
 /// Part of the free memory that the first allocation takes, at once and on every member: all that is ever walked, so that
 /// it is never moved. Memory of a simulated GPU costs nothing until it is written.
 const FIRST_ALLOCATION: (u64, u64) = (7, 8);
+/// Part of the free memory that each of the others takes, so that they lie at the same addresses on all members, too: 2 MiB
+/// of 1 GiB, which is twice the largest footprint of an SM's cache. All of them together take a third of what is left.
+const OTHER_ALLOCATIONS: (u64, u64) = (1, 512);
+/// The allocations that a probe asks for at most, the first one included.
+const ALLOCATIONS: u32 = 20;
 
 type Answers = Vec<std::result::Result<Samples, Failure>>;
 
@@ -72,7 +77,10 @@ impl Fleet {
                     Ok(mut bench) => {
                         // A chain must lie at the same addresses on all members. What cannot be had now may never be
                         // needed, and is an error where it is.
-                        let _ = bench.reserve(FIRST_ALLOCATION);
+                        let _ = bench.reserve(0, FIRST_ALLOCATION);
+                        for number in 1..ALLOCATIONS {
+                            let _ = bench.reserve(number, OTHER_ALLOCATIONS);
+                        }
                         // Nobody waits any more if the fleet is gone.
                         let _ = ready.send(Ok(bench.sm_count()));
                         work(bench, &inbox, &outbox);

@@ -98,12 +98,12 @@ impl Bench<'_> {
         Ok(prepared)
     }
 
-    /// Makes the first allocation now, of this part of the free memory, so that its address does not depend on what is asked
-    /// first.
-    pub(super) fn reserve(&mut self, (part, of): (u64, u64)) -> Result<()> {
+    /// Makes the allocation of this number now, of this part of the free memory, so that its address does not depend on what
+    /// is asked first.
+    pub(super) fn reserve(&mut self, number: u32, (part, of): (u64, u64)) -> Result<()> {
         let size = Bytes(self.gpu.facts().free_memory / of * part);
-        let arena = Arena::allocate(self.gpu, 0, false, size)?;
-        self.arenas.insert((0, false), arena);
+        let arena = Arena::allocate(self.gpu, number, false, size)?;
+        self.arenas.insert((number, false), arena);
         Ok(())
     }
 

@@ -60,7 +60,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin<'_>> {
     if header.e_machine(endian) != EM_CUDA {
         return Err(Malformed::Foreign("not of CUDA machine code"));
     }
-    let flags = header.e_flags(endian);
+    let flags = header.e_flags(endian).0;
     let second = header.e_ident().abi_version >= ABI_TARGET_IN_SECOND_BYTE;
     let target = if second { flags >> 8 & 0xff } else { flags & 0xff };
 
@@ -127,7 +127,7 @@ mod tests {
         // 64 bits, little-endian, version 1.
         file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         file[8] = abi;
-        file[0x12..0x14].copy_from_slice(&EM_CUDA.to_le_bytes());
+        file[0x12..0x14].copy_from_slice(&EM_CUDA.0.to_le_bytes());
         file[0x14] = 1;
         file[0x30..0x34].copy_from_slice(&flags.to_le_bytes());
         file.extend_from_slice(names);
@@ -143,7 +143,7 @@ mod tests {
         {
             let mut section = [0; 64];
             section[..4].copy_from_slice(&name.to_le_bytes());
-            section[4..8].copy_from_slice(&kind.to_le_bytes());
+            section[4..8].copy_from_slice(&kind.0.to_le_bytes());
             section[0x18..0x20].copy_from_slice(&start.to_le_bytes());
             section[0x20..0x28].copy_from_slice(&size.to_le_bytes());
             file.extend_from_slice(&section);

@@ -11,8 +11,9 @@
 
 use std::collections::BTreeMap;
 
+use super::edge::{self, counts};
 use super::levels::HitMiss;
-use super::spikes::{self, Count, Knee, Spikes};
+use super::spikes::{self, Spikes};
 use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_all, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
@@ -27,13 +28,7 @@ const DOUBLING_LOADS: u32 = 3072;
 /// Share of missing loads that ends the doubling.
 const CHANGED: f64 = 0.05;
 /// Footprints between the ends of a bracket, measured at once.
-const SECTIONS: usize = 32;
-/// Rounds of sections: three narrow an octave of 2^31 granules to one; the rest is for second looks.
-const MAX_ROUNDS: usize = 12;
-/// So few misses more than before may have been chance.
-const FEW: f64 = 2.0;
-/// Times that the two sides of the knee are measured again.
-const REPEATS: u32 = 2;
+pub(super) const SECTIONS: usize = 32;
 /// Footprints between the knee and the footprint from which everything misses.
 const STAIRS: usize = 40;
 /// Level of the Kolmogorov-Smirnov test.
@@ -65,7 +60,8 @@ impl Search {
         Search { path, sector, limit, start: START, carveout: 0, allocations, before: 0 }
     }
 
-    fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Experiment {
+    /// The chase of a footprint of nested ones.
+    pub(super) fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Experiment {
         Experiment {
             warm_laps: 2,
             allocation,
@@ -117,49 +113,6 @@ pub struct Rough {
     pub change_point: Bytes,
     /// Statistic and critical value of the test that confirmed it.
     pub ks: (f64, f64),
-}
-
-/// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
-/// stays away once in three may be a line that gives way at random.
-fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
-    let mut slow: BTreeMap<u64, (usize, Vec<usize>)> = BTreeMap::new();
-    for sheet in sheets {
-        let entry = slow.entry(sheet.experiment.footprint.0).or_default();
-        entry.0 = sheet.latencies().len();
-        entry.1.push(levels.misses(sheet.latencies()));
-    }
-    slow.into_iter()
-        .map(|(footprint, (loads, mut slow))| {
-            slow.sort_unstable();
-            Count { footprint, loads, slow: slow[slow.len() / 2] as f64 }
-        })
-        .collect()
-}
-
-/// The largest footprint up to `from` at which no repetition shows more than `base` misses.
-fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 {
-    let grown = |sheet: &&Sheet| levels.misses(sheet.latencies()) as f64 > base;
-    let repeated = |sheet: &&Sheet| {
-        sheets.iter().any(|s| s.experiment.repeat > 0 && s.experiment.footprint == sheet.experiment.footprint)
-    };
-    let doubted: Vec<u64> = sheets.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
-    let mut flat: Vec<u64> = sheets.iter().map(|s| s.experiment.footprint.0).filter(|&f| f <= from).collect();
-    flat.sort_unstable();
-    flat.into_iter().rev().find(|f| !doubted.contains(f)).unwrap_or(from)
-}
-
-/// The same experiment again.
-fn repetitions(of: &Experiment) -> impl Iterator<Item = Experiment> + use<> {
-    let of = of.clone();
-    (1..=REPEATS).map(move |repeat| Experiment { repeat, ..of.clone() })
-}
-
-/// Whether the misses of a footprint differ from repetition to repetition.
-fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
-    let mut misses =
-        sheets.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
-    let first = misses.next();
-    misses.any(|m| Some(m) != first)
 }
 
 /// Doubling, one round of sections, and the thesis' test.
@@ -265,7 +218,7 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
             Ok(line) if search.before == 0 => (*line).max(search.sector),
             _ => search.sector,
         };
-        let knees = ask_all((0..search.allocations).map(|a| one_allocation(notebook, search, &rough, step, a)));
+        let knees = ask_all((0..search.allocations).map(|a| edge::edge(notebook, search, &rough, step, a)));
         let staircase = staircase(notebook, search, &rough, step);
         let (knees, staircase) = (knees?, staircase?);
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();
@@ -290,109 +243,6 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
 
 /// Share of a lap's loads that miss where "everything misses": the rest are spikes of the other kind.
 const THRASHED: f64 = 0.99;
-
-/// The usable capacity of one allocation.
-#[derive(Clone, Copy, Debug)]
-struct Edge {
-    usable: Bytes,
-    /// It may be as low as this.
-    lowest: Bytes,
-    /// It may be as high as this.
-    highest: Bytes,
-    /// Misses a lap that do not grow.
-    base: f64,
-}
-
-/// The knee of one allocation: sections of a bracket that is narrowed until it is one sector wide.
-fn one_allocation(
-    notebook: &Notebook,
-    search: &Search,
-    rough: &Rough,
-    step: Bytes,
-    allocation: u32,
-) -> Result<Edge, Gap> {
-    let margin = (rough.high.0 - rough.low.0).max(rough.low.0 / 8).max(4 * step.0);
-    let limit = search.limit.0;
-    let mut bracket = Bracket {
-        low: rough.low.0.saturating_sub(margin).max(search.start.0 / 2).max(step.0),
-        high: (rough.high.0 + margin).min(limit),
-    };
-    let mut sweep: Vec<Experiment> = Vec::new();
-    for _ in 0..MAX_ROUNDS {
-        let inner = search::sections(bracket, step.0, SECTIONS);
-        let ends = [Bytes(bracket.low).round_down(step).0, Bytes(bracket.high).round_up(step).0.min(limit)];
-        for size in inner.into_iter().chain(ends) {
-            let chase = search.chase(Bytes(size), step, allocation);
-            if !sweep.contains(&chase) {
-                sweep.push(chase);
-            }
-        }
-        let sheets = notebook.read(&sweep)?;
-        let counts = counts(&sheets, &rough.levels);
-        let Some(knee) = spikes::knee(&counts, rough.spikes) else {
-            // This allocation holds more than the first one did: look further up.
-            if bracket.high >= limit {
-                return Gap::unknown(format!("misses do not grow up to {}", Bytes(limit)));
-            }
-            bracket = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 4).min(limit) };
-            continue;
-        };
-        let growth = knee.growth;
-        if growth.first_grown - growth.last_flat <= step.0 {
-            // A line too many may stay unseen by chance: a random victim is missed in a part of the lap that is not timed.
-            let ends = [growth.last_flat, growth.first_grown].map(|size| search.chase(Bytes(size), step, allocation));
-            let again: Vec<Experiment> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
-            if !again.is_empty() {
-                sweep.extend(again);
-                continue;
-            }
-            let usable = finest(notebook, search, rough, step, allocation, &knee)?;
-            let certain = surely_flat(&sheets, &rough.levels, growth.base, growth.last_flat);
-            let mut lowest = Bytes(knee.lowest(&counts, step.0).min(certain)).min(usable);
-            let few = counts.iter().any(|c| c.footprint == growth.first_grown && c.slow - growth.base <= FEW);
-            if few || varies(&sheets, &rough.levels, growth.first_grown) {
-                // So few misses, or such that come and go, may also have stayed away one step before.
-                lowest = lowest.min(Bytes(growth.last_flat.saturating_sub(step.0)));
-            }
-            let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
-            return Ok(Edge { usable, lowest, highest, base: growth.base });
-        }
-        bracket = Bracket { low: growth.last_flat, high: growth.first_grown };
-    }
-    Gap::unknown("the search did not converge: misses come and go as the footprint grows")
-}
-
-/// The last step, from a line to a sector: how much of the line that follows the knee still fits.
-fn finest(
-    notebook: &Notebook,
-    search: &Search,
-    rough: &Rough,
-    step: Bytes,
-    allocation: u32,
-    knee: &Knee,
-) -> Result<Bytes, Gap> {
-    let growth = knee.growth;
-    if step <= search.sector {
-        return Ok(Bytes(growth.last_flat));
-    }
-    let sizes = (growth.last_flat..=growth.first_grown).step_by(search.sector.0 as usize);
-    let mut chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, allocation)).collect();
-    let excess = |chases: &[Experiment]| -> Result<Vec<(u64, f64)>, Gap> {
-        let counts = counts(&notebook.read(chases)?, &rough.levels);
-        Ok(counts.iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect())
-    };
-    let mut points = excess(&chases)?;
-    // At the knee the misses were `base`, counted in lines; in sectors they are up to that many times more.
-    let base = points.first().map_or(0.0, |p| p.1);
-    if points.iter().any(|&(_, misses)| misses > base && misses - base <= FEW) {
-        let again = chases.clone();
-        chases.extend(again.iter().flat_map(repetitions));
-        points = excess(&chases)?;
-    }
-    let base = points.first().map_or(0.0, |p| p.1);
-    let grown = points.iter().position(|&(_, misses)| misses > base);
-    Ok(Bytes(grown.map_or(growth.last_flat, |index| points[index - 1].0)))
-}
 
 /// Shares of missing loads from the knee to twice the capacity.
 fn staircase(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) -> Result<Vec<(u64, f64)>, Gap> {

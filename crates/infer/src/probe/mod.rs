@@ -10,6 +10,7 @@ pub mod capacity;
 pub mod clock;
 pub mod disturb;
 pub mod dram;
+mod edge;
 pub mod elements;
 pub mod fetch;
 mod gap;

@@ -1,0 +1,252 @@
+//! The edge of a cache in one allocation: the footprint at which misses begin to grow, to a sector.
+//!
+//! Footprints compare only where they lie at the same addresses: with a hashed index each place in memory fills the sets in
+//! another way, and with it the usable capacity changes. A bench may move an allocation between two launches, so the place
+//! that was measured last is searched, from the whole bracket again if it is new, and a place that was left widens the
+//! interval by what it showed. Where misses come and go (random victims, loads that are slow at random) and no knee one
+//! step wide comes out, the edge is an interval: up to its lower end every repetition fits, from its upper end on every
+//! repetition overflows.
+
+use std::collections::BTreeMap;
+
+use super::capacity::{Rough, SECTIONS, Search};
+use super::levels::HitMiss;
+use super::spikes::{self, Count, Knee};
+use super::{Gap, Notebook, Sheet};
+use crate::analysis::search::{self, Bracket};
+use strata_model::experiment::Experiment;
+use strata_model::units::Bytes;
+
+/// Rounds of sections: three narrow an octave of 2^31 granules to one; the rest is for second looks.
+const MAX_ROUNDS: usize = 12;
+/// So few misses more than before may have been chance.
+const FEW: f64 = 2.0;
+/// Times that the two sides of the knee are measured again.
+const REPEATS: u32 = 2;
+/// Times that the search starts anew because the allocation has moved.
+const MOST_MOVES: u32 = 2;
+/// Added to the number of the repetition for each move, so that the experiments are others.
+const MOVED: u32 = 16;
+
+/// The usable capacity of one allocation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Edge {
+    /// The largest footprint before misses grow.
+    pub usable: Bytes,
+    /// It may be as low as this.
+    pub lowest: Bytes,
+    /// It may be as high as this.
+    pub highest: Bytes,
+    /// Misses a lap that do not grow.
+    pub base: f64,
+}
+
+/// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
+/// stays away once in three may be a line that gives way at random.
+pub(super) fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
+    let mut slow: BTreeMap<u64, (usize, Vec<usize>)> = BTreeMap::new();
+    for sheet in sheets {
+        let entry = slow.entry(sheet.experiment.footprint.0).or_default();
+        entry.0 = sheet.latencies().len();
+        entry.1.push(levels.misses(sheet.latencies()));
+    }
+    slow.into_iter()
+        .map(|(footprint, (loads, mut slow))| {
+            slow.sort_unstable();
+            Count { footprint, loads, slow: slow[slow.len() / 2] as f64 }
+        })
+        .collect()
+}
+
+/// The largest footprint up to `from` at which no repetition shows more than `base` misses.
+fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 {
+    let grown = |sheet: &&Sheet| levels.misses(sheet.latencies()) as f64 > base;
+    let repeated = |sheet: &&Sheet| {
+        sheets.iter().any(|s| s.experiment.repeat > 0 && s.experiment.footprint == sheet.experiment.footprint)
+    };
+    let doubted: Vec<u64> = sheets.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
+    let mut flat: Vec<u64> = sheets.iter().map(|s| s.experiment.footprint.0).filter(|&f| f <= from).collect();
+    flat.sort_unstable();
+    flat.into_iter().rev().find(|f| !doubted.contains(f)).unwrap_or(from)
+}
+
+/// The same experiment again.
+fn repetitions(of: &Experiment) -> impl Iterator<Item = Experiment> + use<> {
+    let of = of.clone();
+    (1..=REPEATS).map(move |again| Experiment { repeat: of.repeat + again, ..of.clone() })
+}
+
+/// Whether the misses of a footprint differ from repetition to repetition.
+fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
+    let mut misses =
+        sheets.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
+    let first = misses.next();
+    misses.any(|m| Some(m) != first)
+}
+
+/// Sheets by the address at which their chain lay, the place of the last one first.
+fn by_place(sheets: &[Sheet]) -> Vec<Vec<Sheet>> {
+    let mut places: Vec<Vec<Sheet>> = Vec::new();
+    for sheet in sheets.iter().rev() {
+        match places.iter_mut().find(|place| place[0].samples().base == sheet.samples().base) {
+            Some(place) => place.push(sheet.clone()),
+            None => places.push(vec![sheet.clone()]),
+        }
+    }
+    places
+}
+
+/// What one place says if no more is measured: up to the lower end no repetition misses more than before the knee, from the
+/// upper end on every repetition does. `None` if misses do not grow, or do at the smallest footprint already.
+fn interval(sheets: &[Sheet], rough: &Rough, from: u64) -> Option<Edge> {
+    let growth = spikes::knee(&counts(sheets, &rough.levels), rough.spikes)?.growth;
+    let mut grown: Vec<(u64, bool)> = sheets
+        .iter()
+        .map(|sheet| {
+            let loads = sheet.latencies();
+            let (footprint, slow) = (sheet.experiment.footprint.0, rough.levels.misses(loads) as f64);
+            (footprint, rough.spikes.excess(&Count { footprint, loads: loads.len(), slow }) > growth.base)
+        })
+        .collect();
+    grown.sort_unstable();
+    let first = grown.iter().find(|(_, grown)| *grown)?.0;
+    let low = grown.iter().map(|&(footprint, _)| footprint).rfind(|&footprint| footprint < first)?;
+    let last = grown.iter().rfind(|(_, grown)| !grown)?.0;
+    let high = grown.iter().map(|&(footprint, _)| footprint).find(|&footprint| footprint > last)?;
+    let holds = grown.first().is_some_and(|&(footprint, _)| footprint <= from);
+    holds.then_some(Edge { usable: Bytes(low), lowest: Bytes(low), highest: Bytes(high), base: growth.base })
+}
+
+/// The edge that covers all of these.
+fn covering(edges: impl IntoIterator<Item = Edge>) -> Option<Edge> {
+    edges.into_iter().reduce(|a, b| Edge {
+        usable: a.usable.min(b.usable),
+        lowest: a.lowest.min(b.lowest),
+        highest: a.highest.max(b.highest),
+        base: a.base.max(b.base),
+    })
+}
+
+/// Finds the edge of one allocation: sections of a bracket around the rough capacity, which is narrowed until it is one
+/// sector wide. `step` is the stride of the chains, a line or a sector.
+///
+/// # Errors
+///
+/// An unknown, if misses do not grow up to the limit or nowhere settle.
+pub(super) fn edge(
+    notebook: &Notebook,
+    search: &Search,
+    rough: &Rough,
+    step: Bytes,
+    allocation: u32,
+) -> Result<Edge, Gap> {
+    let margin = (rough.high.0 - rough.low.0).max(rough.low.0 / 8).max(4 * step.0);
+    let limit = search.limit.0;
+    let ends =
+        |bracket: Bracket| [Bytes(bracket.low).round_down(step).0, Bytes(bracket.high).round_up(step).0.min(limit)];
+    let wide = Bracket {
+        low: rough.low.0.saturating_sub(margin).max(search.start.0 / 2).max(step.0),
+        high: (rough.high.0 + margin).min(limit),
+    };
+    let from = ends(wide)[0];
+    let (mut bracket, mut moves) = (wide, 0);
+    let mut sweep: Vec<Experiment> = Vec::new();
+    let mut places = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        let inner = search::sections(bracket, step.0, SECTIONS);
+        for size in inner.into_iter().chain(ends(bracket)) {
+            let chase = Experiment { repeat: moves * MOVED, ..search.chase(Bytes(size), step, allocation) };
+            if !sweep.contains(&chase) {
+                sweep.push(chase);
+            }
+        }
+        places = by_place(&notebook.read(&sweep)?);
+        let here = &places[0];
+        if !here.iter().any(|sheet| sheet.experiment.footprint.0 == from) {
+            // The allocation has moved: what is known of the bracket is of another place.
+            if moves == MOST_MOVES {
+                break;
+            }
+            (bracket, moves) = (wide, moves + 1);
+            continue;
+        }
+        let counts = counts(here, &rough.levels);
+        let Some(knee) = spikes::knee(&counts, rough.spikes) else {
+            // This allocation holds more than the first one did: look further up.
+            if bracket.high >= limit {
+                return Gap::unknown(format!("misses do not grow up to {}", Bytes(limit)));
+            }
+            bracket = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 4).min(limit) };
+            continue;
+        };
+        let growth = knee.growth;
+        if growth.first_grown - growth.last_flat > step.0 {
+            bracket = Bracket { low: growth.last_flat, high: growth.first_grown };
+            continue;
+        }
+        // A line too many may stay unseen by chance: a random victim is missed in a part of the lap that is not timed.
+        let ends = [growth.last_flat, growth.first_grown]
+            .map(|size| Experiment { repeat: moves * MOVED, ..search.chase(Bytes(size), step, allocation) });
+        let again: Vec<Experiment> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
+        if !again.is_empty() {
+            sweep.extend(again);
+            continue;
+        }
+        let usable = finest(notebook, search, rough, &ends[0], &knee, here[0].samples().base)?;
+        let certain = surely_flat(here, &rough.levels, growth.base, growth.last_flat);
+        let mut lowest = Bytes(knee.lowest(&counts, step.0).min(certain)).min(usable);
+        let few = counts.iter().any(|c| c.footprint == growth.first_grown && c.slow - growth.base <= FEW);
+        if few || varies(here, &rough.levels, growth.first_grown) {
+            // So few misses, or such that come and go, may also have stayed away one step before.
+            lowest = lowest.min(Bytes(growth.last_flat.saturating_sub(step.0)));
+        }
+        let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
+        let found = Edge { usable, lowest, highest, base: growth.base };
+        let left = covering(places[1..].iter().filter_map(|place| interval(place, rough, from)));
+        return Ok(Edge {
+            lowest: left.map_or(lowest, |edge| lowest.min(edge.lowest)),
+            highest: left.map_or(highest, |edge| highest.max(edge.highest)),
+            ..found
+        });
+    }
+    match covering(places.iter().filter_map(|place| interval(place, rough, from))) {
+        Some(edge) => Ok(edge),
+        None => Gap::unknown("the search did not converge: misses come and go as the footprint grows"),
+    }
+}
+
+/// The last step, from a line to a sector: how much of the line that follows the knee still fits. `like` is a chase of the
+/// sweep, whose chain lay at `base`.
+fn finest(
+    notebook: &Notebook,
+    search: &Search,
+    rough: &Rough,
+    like: &Experiment,
+    knee: &Knee,
+    base: u64,
+) -> Result<Bytes, Gap> {
+    let growth = knee.growth;
+    if like.stride <= search.sector {
+        return Ok(Bytes(growth.last_flat));
+    }
+    let sizes = (growth.last_flat..=growth.first_grown).step_by(search.sector.0 as usize);
+    let mut chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, like.allocation)).collect();
+    let excess = |chases: &[Experiment]| -> Result<Vec<(u64, f64)>, Gap> {
+        let mut sheets = notebook.read(chases)?;
+        // What lies elsewhere says nothing of this place.
+        sheets.retain(|sheet| sheet.samples().base == base);
+        let counts = counts(&sheets, &rough.levels);
+        Ok(counts.iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect())
+    };
+    let mut points = excess(&chases)?;
+    // At the knee the misses were `base`, counted in lines; in sectors they are up to that many times more.
+    let fitting = points.first().map_or(0.0, |p| p.1);
+    if points.iter().any(|&(_, misses)| misses > fitting && misses - fitting <= FEW) {
+        let again = chases.clone();
+        chases.extend(again.iter().flat_map(repetitions));
+        points = excess(&chases)?;
+    }
+    let fitting = points.first().map_or(0.0, |p| p.1);
+    let grown = points.iter().position(|&(_, misses)| misses > fitting);
+    Ok(Bytes(grown.map_or(growth.last_flat, |index| points[index - 1].0)))
+}
