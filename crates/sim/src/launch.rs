@@ -139,6 +139,7 @@ impl Sim {
             lanes: lane_costs(spec),
             host: (spec.memory.host_cycles.get(), HOST_BASE),
             budget: self.budget,
+            walks: self.walks,
         };
         let set_aside = self.set_aside(launch, shared);
         self.state.hierarchy.begin(set_aside);

@@ -12,10 +12,11 @@ pub mod model;
 mod modules;
 pub mod ptx;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use exec::State;
+use rustc_hash::FxHashMap;
+
+use exec::{Passes, State};
 use machine::Machine;
 use model::clock::Clock;
 use model::hierarchy::Hierarchy;
@@ -51,6 +52,7 @@ pub struct Sim {
     used: u64,
     marked: Option<u64>,
     budget: u64,
+    walks: bool,
     lost: Option<Error>,
 }
 
@@ -62,7 +64,9 @@ impl Sim {
             hierarchy: Hierarchy::new(&machine, seed),
             clock: Clock::new(&machine.spec.clock),
             allocations: Vec::new(),
-            textures: HashMap::new(),
+            last_allocation: 0,
+            passes: Passes::NONE,
+            textures: FxHashMap::default(),
             now: 0,
         };
         Sim {
@@ -77,6 +81,7 @@ impl Sim {
             used: 0,
             marked: None,
             budget: BUDGET,
+            walks: true,
             lost: None,
         }
     }
@@ -84,6 +89,13 @@ impl Sim {
     /// With another limit on the instructions of a launch.
     pub fn with_budget(mut self, budget: u64) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// With every instruction interpreted by itself: the reference for what is otherwise carried out as a whole (lanes that go
+    /// on alone, and the inner loops of chases). The samples are the same; only the time that they take differs.
+    pub fn interpreted(mut self) -> Self {
+        self.walks = false;
         self
     }
 
