@@ -93,7 +93,7 @@ fn what_is_no_machine_at_all() {
 fn a_second_of_damage() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let files: Vec<String> = names().map(|name| Machine::named(name).expect("ours").text).collect();
-    let kernel = strata_kernels::all(strata_kernels::ClockRead::Clock64).remove(3).ptx;
+    let kernel = strata_kernels::all(strata_kernels::PTX, (9, 0)).remove(3).code;
     let pieces = [
         "0",
         "99999999999",

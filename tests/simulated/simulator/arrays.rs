@@ -23,7 +23,7 @@ fn fetch(gpu: &mut Sim, texture: Texture, body: &str, number: u64, words: usize)
     let module = gpu.load(&text)?;
     let function = gpu.function(module, "k")?;
     let memory: DevicePtr = gpu.allocate(Bytes(1 << 20))?;
-    gpu.launch(function, Launch { blocks: 1, threads: 1, shared: Bytes(0) }, &[texture.0, memory.0, number])?;
+    gpu.launch(function, &Launch::new(1, 1), &[texture.0, memory.0, number])?;
     let mut raw = vec![0; 8 * words];
     gpu.read(memory, &mut raw)?;
     Ok(raw.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().expect("eight"))).collect())

@@ -191,7 +191,7 @@ fn run(machine: Machine, body: &str, threads: u32, number: u64, words: usize) ->
     let module = gpu.load(&text)?;
     let function = gpu.function(module, "k")?;
     let memory: DevicePtr = gpu.allocate(Bytes(1 << 20))?;
-    gpu.launch(function, Launch { blocks: 1, threads, shared: Bytes(0) }, &[memory.0, number])?;
+    gpu.launch(function, &Launch::new(1, threads), &[memory.0, number])?;
     let mut raw = vec![0; 8 * words];
     gpu.read(memory, &mut raw)?;
     Ok(raw.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().expect("eight"))).collect())
@@ -303,7 +303,6 @@ fn a_fault_is_the_end_of_the_device() {
         ))
         .unwrap();
     let function = gpu.function(module, "k").unwrap();
-    let launch = Launch { blocks: 1, threads: 1, shared: Bytes(0) };
-    assert!(gpu.launch(function, launch, &[]).unwrap_err().is_lost());
+    assert!(gpu.launch(function, &Launch::new(1, 1), &[]).unwrap_err().is_lost());
     assert!(gpu.allocate(Bytes(4)).unwrap_err().is_lost());
 }

@@ -1,6 +1,6 @@
 //! Modules that are loaded again and unloaded, and blocks that wait for each other.
 
-use strata_gpu::{Error, FunctionAttribute, Gpu, Launch};
+use strata_gpu::{Error, Gpu, Launch};
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
@@ -38,7 +38,7 @@ fn a_module_that_is_loaded_again_has_variables_of_its_own() {
     gpu.write(own, &88u32.to_le_bytes()).unwrap();
 
     let memory = gpu.allocate(Bytes(512)).unwrap();
-    let one = Launch { blocks: 1, threads: 1, shared: Bytes(0) };
+    let one = &Launch::new(1, 1);
     for (module, expected) in [(first, 77), (again, 88)] {
         let function = gpu.function(module, "k").unwrap();
         gpu.launch(function, one, &[memory.0]).unwrap();
@@ -48,7 +48,7 @@ fn a_module_that_is_loaded_again_has_variables_of_its_own() {
         gpu.unload(module).unwrap();
         unsupported(gpu.launch(function, one, &[memory.0]), "has been unloaded");
         unsupported(gpu.resources(function), "has been unloaded");
-        unsupported(gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(Bytes(0))), "has been unloaded");
+        unsupported(gpu.configure(function, one), "has been unloaded");
         unsupported(gpu.symbol(module, "bank"), "has been unloaded");
         unsupported(gpu.function(module, "k"), "has been unloaded");
         unsupported(gpu.load_again(module), "has been unloaded");
@@ -90,8 +90,8 @@ fn blocks_that_wait_for_each_other_make_progress() {
         let module = gpu.load(&format!("{HEADER}.visible .entry k(.param .u64 memory)\n{{\n{MEETING}\n}}\n")).unwrap();
         let function = gpu.function(module, "k").unwrap();
         let memory = gpu.allocate(Bytes(4096)).unwrap();
-        let launch = Launch { blocks, threads, shared: Bytes(0) };
-        gpu.launch_together(function, launch, &[memory.0]).unwrap_or_else(|error| panic!("{sms} SMs: {error}"));
+        let launch = Launch::new(blocks, threads).cooperative();
+        gpu.launch(function, &launch, &[memory.0]).unwrap_or_else(|error| panic!("{sms} SMs: {error}"));
         let mut raw = vec![0; 64 + 8 * blocks as usize];
         gpu.read(memory, &mut raw).unwrap();
         let seen = raw[64..].chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().expect("eight")));
@@ -106,11 +106,23 @@ fn more_blocks_than_can_meet_are_refused() {
     let function = gpu.function(module, "k").unwrap();
     let memory = gpu.allocate(Bytes(4096)).unwrap();
     let mut launch = |blocks, threads, shared| {
-        gpu.launch_together(function, Launch { blocks, threads, shared: Bytes(shared) }, &[memory.0])
+        gpu.launch(function, &Launch::new(blocks, threads).shared(Bytes(shared)).cooperative(), &[memory.0])
     };
     // Four blocks on an SM; two of 512 threads; one of 48 KiB of 64 KiB.
     unsupported(launch(13, 32, 0), "more than the 12 that");
     unsupported(launch(7, 512, 0), "more than the 6 that");
     unsupported(launch(4, 32, 48 << 10), "more than the 3 that");
     assert!(matches!(launch(0, 32, 0), Err(Error::Call { code: 1, .. })));
+}
+
+#[test]
+fn what_a_machine_does_not_have_is_refused() {
+    let mut gpu = Sim::new(machine(""), 1);
+    let module = gpu.load(&format!("{HEADER}.visible .entry k()\n{{\nret;\n}}\n")).unwrap();
+    let function = gpu.function(module, "k").unwrap();
+    let one = Launch::new(1, 1);
+    unsupported(gpu.launch(function, &one.cluster(2), &[]), "launches no clusters");
+    unsupported(gpu.launch(function, &one.bank_width(Bytes(16)), &[]), "no choice of banks of 16 B");
+    unsupported(gpu.configure(function, &one.shared(Bytes::mib(1))), "1 MiB of dynamic shared memory");
+    gpu.launch(function, &one, &[]).unwrap();
 }
