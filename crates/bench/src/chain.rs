@@ -1,7 +1,7 @@
 //! Where chains lie in device memory, and where a walk along one must end.
 
 use strata_gpu::{DevicePtr, Gpu, Result};
-use strata_kernels::idiom::UNROLL_SHIFT;
+use strata_kernels::sizes::UNROLL_SHIFT;
 use strata_model::experiment::{Chain, Chase, Experiment, LoadPath, Order, Timing, Walk};
 use strata_model::order;
 use strata_model::units::{Bytes, KIB, MIB};
