@@ -1,9 +1,5 @@
 //! What the simulator carries out as a whole gives what the interpreter gives, instruction by instruction.
 
-#[path = "../../../tests/sim/any.rs"]
-#[allow(dead_code, reason = "another test asks how noisy a machine is")]
-mod any;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +12,8 @@ use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::units::Bytes;
 use strata_sim::Sim;
+
+use crate::sim::any;
 
 /// Machines that are drawn.
 const MACHINES: u64 = 16;
