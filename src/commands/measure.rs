@@ -38,7 +38,7 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) })
 }
 
-/// Largest list of experiments that is read, in bytes: some hundred thousand of them.
+/// Largest list of experiments that is read, in bytes: about a hundred thousand experiments.
 const LONGEST: u64 = 64 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, Fault> {
@@ -60,7 +60,7 @@ fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> 
     } else {
         let text = read(&arguments.file)?;
         let list: Vec<Experiment> = serde_json::from_slice(&text)
-            .with_context(|| format!("`{}` is no JSON list of experiments", arguments.file.display()))
+            .with_context(|| format!("`{}` is not a JSON list of experiments", arguments.file.display()))
             .map_err(Fault::usage)?;
         (1..).zip(list).collect()
     };

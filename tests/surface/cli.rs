@@ -98,7 +98,7 @@ fn without_arguments_it_shows_the_help() {
 #[test]
 fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
-    refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
+    refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard or thorough"]);
     refused(&["discover", "--format", "yaml"], &["yaml", "text", "json", "markdown", "html"]);
     refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
     refused(&["discover", "--device", "sim:gtx9999"], &["sim:gtx9999", "no such machine", "a100", "FILE.toml"]);

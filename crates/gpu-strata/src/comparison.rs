@@ -79,8 +79,8 @@ impl Loaded {
                 Ok(published(Asked::Device(device, capability), other.kind())?)
             }
             (Loaded::PublishedOfOther, _) => Err(Error::Input(
-                "`reference` alone means the GPU of the other side, which is no result; give a result, or reference:NAME \
-                 (`strata compare --list-references` lists them)"
+                "`reference` needs a result on the other side; give a result, or reference:NAME (`strata compare \
+                 --list-references` lists the names)"
                     .into(),
             )),
         }
@@ -106,7 +106,7 @@ pub struct Comparison {
 /// # Errors
 ///
 /// [`Error::Unreadable`], [`Error::Recording`] or [`Error::Document`] for a file that is no result,
-/// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two say nothing of the same thing.
+/// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two have no attribute in common.
 pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison> {
     let (a, b) = (a.load()?, b.load()?);
     let (a, b) = (a.sheet(&b)?, b.sheet(&a)?);
@@ -114,8 +114,7 @@ pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison>
     if !document.compared() {
         let only = if document.only.is_empty() { String::new() } else { format!(" in {}", document.only.join(", ")) };
         return Err(Error::Input(format!(
-            "`{}` and `{}` say nothing of the same thing{only}, so that nothing can be compared; give two results of one kind, \
-             or other names to --only",
+            "`{}` and `{}` have no attribute in common{only}; give two results of the same kind, or other names to --only",
             a.side.name, b.side.name
         )));
     }
@@ -195,7 +194,7 @@ fn text(path: &Path) -> Result<Vec<u8>> {
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
     if bytes.len() as u64 > LONGEST {
         return Err(Error::Input(format!(
-            "`{}` is longer than {}, which no result is: the longest has half a MiB; give a result as JSON, or a recording",
+            "`{}` is longer than {}, so it is not a result (the longest has half a MiB); give a result as JSON, or a recording",
             path.display(),
             Bytes(LONGEST)
         )));

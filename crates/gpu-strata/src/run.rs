@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 pub struct Options<'a> {
     /// How much to measure.
     pub effort: Effort,
-    /// Seed of every random choice.
+    /// Seed for all random choices.
     pub seed: u64,
     /// The file in which everything that is measured is kept; one that is there is replaced.
     pub record: Option<PathBuf>,
@@ -270,10 +270,10 @@ fn scope(telemetry: &Telemetry) -> String {
 fn warnings_of(telemetry: &Telemetry) -> Vec<String> {
     let mut warnings = Vec::new();
     if let OtherProcesses::Visible(n @ 1..) = telemetry.processes {
-        warnings.push(format!("{n} other processes are on this GPU; what SMs share may be slower or look smaller"));
+        warnings.push(format!("{n} other processes use this GPU; the L2 and DRAM may be slower or look smaller"));
     }
     if telemetry.mig == Mig::On {
-        warnings.push("MIG is on: sizes of what SMs share are those of this instance".into());
+        warnings.push("MIG is on: the sizes of L2 and DRAM are those of this instance".into());
     }
     if let Some(note) = &telemetry.note {
         warnings.push(note.clone());
@@ -289,5 +289,5 @@ fn throttled(telemetry: &Telemetry) -> Option<String> {
         // An idle GPU lowers its clock, which says nothing of the run.
         .filter(|r| !r.to_ascii_lowercase().contains("idle"))
         .collect();
-    (!reasons.is_empty()).then(|| format!("the clock was held down: {}", reasons.join(", ")))
+    (!reasons.is_empty()).then(|| format!("the GPU reduced its clock: {}", reasons.join(", ")))
 }

@@ -18,7 +18,7 @@ pub struct Question {
     pub only: Vec<ElementName>,
     /// How much to measure.
     pub effort: Effort,
-    /// Seed of every random choice.
+    /// Seed for all random choices.
     pub seed: u64,
 }
 

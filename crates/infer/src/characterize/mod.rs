@@ -31,7 +31,7 @@ pub struct Question {
     pub suite: Suite,
     /// How much to measure.
     pub effort: Effort,
-    /// Seed of every random choice.
+    /// Seed for all random choices.
     pub seed: u64,
 }
 

@@ -21,11 +21,12 @@ pub enum Asked<'a> {
 pub enum NoReference {
     /// Nothing is built in for this device.
     #[error(
-        "nothing published is built in for `{0}` or its architecture; `strata compare --list-references` lists what is, `reference:NAME` picks one"
+        "there are no published values for `{0}` or its architecture; `strata compare --list-references` lists all, and \
+         `reference:NAME` selects one"
     )]
     Device(String),
     /// Nothing is built in under this name.
-    #[error("no reference `{0}`; `strata compare --list-references` lists them")]
+    #[error("unknown reference `{0}`; `strata compare --list-references` lists all")]
     Named(String),
     /// A built-in file is broken; a fault of the program.
     #[error(transparent)]
