@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use gpu_strata::bench::{Bench, Fleet};
+use gpu_strata::bench::Bench;
 use gpu_strata::gpu::cuda::Cuda;
 use gpu_strata::gpu::sim::Sim;
 use gpu_strata::gpu::sim::machine::Machine;
@@ -13,9 +13,6 @@ use gpu_strata::recording::Writer;
 use gpu_strata::session::Session;
 
 use super::Fault;
-
-/// Simulated GPUs at work side by side. Part of what fixes the samples, so the same on every machine.
-const MEMBERS: usize = 4;
 
 /// A device, open but idle.
 pub enum Device {
@@ -86,10 +83,8 @@ impl Device {
                 Ok(Session::new(bench, writer, started))
             }
             Device::Simulated(machine) => {
-                let machine = machine.clone();
-                let open =
-                    move |number: usize| Sim::new(*machine.clone(), seed.wrapping_mul(MEMBERS as u64) + number as u64);
-                Ok(Session::new(Fleet::new(MEMBERS, interrupted, open).map_err(Fault::gpu)?, writer, started))
+                let fleet = gpu_strata::simulated::fleet(machine, seed, interrupted).map_err(Fault::gpu)?;
+                Ok(Session::new(fleet, writer, started))
             }
         }
     }

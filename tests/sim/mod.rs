@@ -13,14 +13,14 @@ use gpu_strata::asking::Stage;
 use gpu_strata::bench::Bench;
 use gpu_strata::discover::{Question, discover};
 use gpu_strata::experiment::Experiment;
-use gpu_strata::gpu::Gpu;
 use gpu_strata::gpu::sim::Sim;
 use gpu_strata::gpu::sim::machine::Machine;
+use gpu_strata::gpu::{DeviceFacts, Gpu};
 use gpu_strata::probe::Effort;
-use gpu_strata::report;
 use gpu_strata::samples::{Failure, Samples};
 use gpu_strata::source::Source;
 use gpu_strata::topology::{ElementName, Finding, RunInfo, Topology};
+use gpu_strata::{report, simulated};
 
 /// Answers from a source, but for what it refuses, and remembers what was asked and what came back.
 pub struct Watched<S, R> {
@@ -65,12 +65,27 @@ pub fn refusing(
     let mut gpu = Sim::new(machine.clone(), seed);
     let facts = gpu.facts().clone();
     let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
-    let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
-    let question = Question { only: only.to_vec(), effort, seed };
-    let found = discover(&mut watched, &facts, &question, &mut |_| {});
+    watched(Watched { source: bench, refuse, seen: Vec::new() }, facts, Question { only: only.to_vec(), effort, seed })
+}
+
+/// Discovery of some elements (of all, if none is named) on a machine in the way of the command line: by several simulated
+/// GPUs side by side.
+pub fn as_the_command(machine: &Machine, effort: Effort, seed: u64, only: &[ElementName]) -> Outcome {
+    let facts = Sim::new(machine.clone(), 0).facts().clone();
+    let fleet = simulated::fleet(machine, seed, &Arc::default()).expect("a simulated machine takes the census");
+    let source = Watched { source: fleet, refuse: |_: &Experiment| None, seen: Vec::new() };
+    watched(source, facts, Question { only: only.to_vec(), effort, seed })
+}
+
+fn watched<S: Source, R: FnMut(&Experiment) -> Option<Failure>>(
+    mut source: Watched<S, R>,
+    facts: DeviceFacts,
+    question: Question,
+) -> Outcome {
+    let found = discover(&mut source, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };
     let stages = found.stages.clone();
-    Outcome { topology: report::assemble(facts, run, found, None), seen: watched.seen, stages }
+    Outcome { topology: report::assemble(facts, run, found, None), seen: source.seen, stages }
 }
 
 /// An attribute of an element by its name in `Element::findings`.

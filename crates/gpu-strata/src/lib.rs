@@ -33,6 +33,8 @@
 //! Two seams: [`gpu::Gpu`] below the bench and [`source::Source`] above it. Nothing above a seam asks what is below.
 //! Each box is a crate, so an import against the picture does not compile. The library never prints.
 
+pub mod simulated;
+
 pub use strata_bench as bench;
 pub use strata_bench::session;
 pub use strata_infer::{analysis, asking, characterize, discover, probe};
