@@ -2,9 +2,9 @@
 //! grow no faster than n log n.
 
 use divan::{Bencher, black_box};
-use gpu_strata::analysis::{change_point, cluster, ks, robust};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use strata_infer::analysis::{change_point, cluster, ks, robust};
 
 /// Values of each run: two decades, to show the growth.
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use divan::Bencher;
-use gpu_strata::discover::{Question, discover};
-use gpu_strata::probe::Effort;
-use gpu_strata::recording::Recording;
+use strata_infer::discover::{Question, discover};
+use strata_infer::probe::Effort;
+use strata_recording::Recording;
 
 fn main() {
     divan::main();

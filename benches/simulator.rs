@@ -2,10 +2,10 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::gpu::{Gpu, Launch};
-use gpu_strata::units::Bytes;
+use strata_gpu::{Gpu, Launch};
+use strata_model::units::Bytes;
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 fn main() {
     divan::main();

@@ -5,9 +5,8 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpu_strata::characterization::{PartName, Suite};
-use gpu_strata::compare::Choice;
-use gpu_strata::probe::Effort;
 use gpu_strata::topology::ElementName;
+use gpu_strata::{Choice, Effort, check_device_name};
 
 /// Finds out, by measuring, what memory a GPU has and how it behaves.
 #[derive(Parser, Debug)]
@@ -357,16 +356,5 @@ fn parse_effort(name: &str) -> Result<Effort, String> {
 
 /// What cannot be a device at all is bad usage; whether the device is there, the driver says.
 fn parse_device(name: &str) -> Result<String, String> {
-    let lower = name.to_ascii_lowercase();
-    let ordinal = lower.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok());
-    let uuid = lower.starts_with("gpu-") || lower.starts_with("mig-");
-    let pci = lower.contains(':') && lower.chars().all(|c| c.is_ascii_hexdigit() || c == ':' || c == '.');
-    let simulated = lower.strip_prefix("sim:").is_some_and(|machine| !machine.is_empty());
-    if lower == "auto" || ordinal || uuid || pci || simulated {
-        return Ok(name.to_owned());
-    }
-    Err(format!(
-        "no device `{name}`; there are auto, cuda:N, a UUID (GPU-…) and a PCI address (0000:1b:00.0), as `strata devices` \
-         lists them, and sim:NAME or sim:FILE.toml for a simulated one, as `strata machines` lists them"
-    ))
+    check_device_name(name).map(|()| name.to_owned()).map_err(|error| error.to_string())
 }

@@ -5,15 +5,15 @@ mod sim;
 
 use std::sync::Arc;
 
-use gpu_strata::bench::Bench;
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, WARP};
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::probe::Effort;
-use gpu_strata::samples::Failure;
-use gpu_strata::source::Source;
-use gpu_strata::topology::ElementName::Shared;
-use gpu_strata::units::Bytes;
+use strata_bench::Bench;
+use strata_infer::probe::Effort;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, WARP};
+use strata_model::samples::Failure;
+use strata_model::source::Source;
+use strata_model::topology::ElementName::Shared;
+use strata_model::units::Bytes;
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 fn warp(width: u64, offsets: Vec<u64>, bank_width: Option<u64>) -> Experiment {
     Experiment {
@@ -31,7 +31,7 @@ fn strided(width: u64, stride: u64, bank_width: Option<u64>) -> Experiment {
 fn cycles(machine: &str, experiments: &[Experiment]) -> Vec<Result<f64, Failure>> {
     let mut gpu = Sim::new(Machine::named(machine).expect("it comes with strata"), 1);
     let mut bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
-    let a_load = |samples: gpu_strata::samples::Samples| {
+    let a_load = |samples: strata_model::samples::Samples| {
         let [short, long] = samples.laps[..] else { panic!("{} laps", samples.laps.len()) };
         (long.cycles - short.cycles) as f64 / f64::from(long.loads - short.loads)
     };
@@ -119,7 +119,7 @@ fn experiments_that_cannot_be() {
 /// The ways of a curve are those of the machine, at each width, stride and mode.
 #[test]
 fn the_curve_of_a_discovery_has_the_ways_of_the_machine() {
-    use gpu_strata::gpu::sim::model::banks::Banks;
+    use strata_sim::model::banks::Banks;
     for machine in ["gtx560ti", "k20c"] {
         let machine = Machine::named(machine).unwrap();
         let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], |_| None);

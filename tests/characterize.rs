@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use gpu_strata::bench::Bench;
-use gpu_strata::characterization::{Figure, Part, PartName, Suite};
-use gpu_strata::characterize::{Characterized, Question, characterize};
-use gpu_strata::gpu::Gpu;
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::spec::{Path, Scope, Spec};
-use gpu_strata::gpu::sim::machine::{self, Machine};
-use gpu_strata::probe::Effort;
+use strata_bench::Bench;
+use strata_gpu::Gpu;
+use strata_infer::characterize::{Characterized, Question, characterize};
+use strata_infer::probe::Effort;
+use strata_model::characterization::{Figure, Part, PartName, Suite};
+use strata_sim::Sim;
+use strata_sim::machine::spec::{Path, Scope, Spec};
+use strata_sim::machine::{self, Machine};
 
 /// Machines of a developer's test run: one of each generation that differs here. All of them with `STRATA_ALL_MACHINES`.
 const FEW: [&str; 3] = ["gtx560ti", "k20c", "840m"];

@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use gpu_strata::characterization::{PartName, Suite};
-use gpu_strata::recording::{Header, VERSION, Writer};
-use gpu_strata::topology::RunInfo;
+use strata_model::characterization::{PartName, Suite};
+use strata_model::topology::RunInfo;
+use strata_recording::{Header, VERSION, Writer};
 use tempfile::TempDir;
 
 /// Result of a run: exit status, standard output, standard error.
@@ -199,7 +199,7 @@ fn a_characterization_is_recorded_and_replays() {
     assert_eq!(run.stderr, "");
     assert!(run.stdout.starts_with("SIMULATED: no hardware was measured.\n"), "{}", run.stdout);
     assert!(run.stdout.contains("Synchronization (synchronization)\n"), "{}", run.stdout);
-    let asked = gpu_strata::recording::Recording::read(Path::new(file)).unwrap().asked.unwrap();
+    let asked = strata_recording::Recording::read(Path::new(file)).unwrap().asked.unwrap();
     assert_eq!((asked.parts, asked.threads), (vec![PartName::Synchronization], vec![1, 32]));
     let replayed = strata(&["replay", file]);
     assert_eq!(replayed.status, run.status);
@@ -366,7 +366,7 @@ fn completions_exist_for_the_usual_shells() {
 fn a_machine_file_that_is_wrong_is_refused_with_its_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("mine.toml");
-    let text = gpu_strata::gpu::sim::machine::Machine::named("k20c").unwrap().text;
+    let text = strata_sim::machine::Machine::named("k20c").unwrap().text;
     std::fs::write(&file, text.replacen("mhz = 706", "mhz = 70600", 1)).unwrap();
     let device = format!("sim:{}", file.display());
     let line = text.lines().position(|l| l == "mhz = 706").unwrap() + 1;

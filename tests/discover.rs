@@ -2,12 +2,12 @@
 
 mod model;
 
-use gpu_strata::experiment::{Kernel, LoadPath};
-use gpu_strata::samples::Failure;
-use gpu_strata::topology::{ElementName, Topology};
 use model::expect::compare;
 use model::machine::{Chaos, Machine};
 use model::{Model, element, finding, topology};
+use strata_model::experiment::{Kernel, LoadPath};
+use strata_model::samples::Failure;
+use strata_model::topology::{ElementName, Topology};
 
 /// Every attribute is as the machine has it; none that can be known is unknown.
 #[track_caller]
@@ -123,7 +123,7 @@ fn what_was_not_recorded_is_unknown_and_no_failure() {
 #[test]
 fn one_kernel_that_fails_leaves_the_others() {
     let broken = |path| {
-        move |e: &gpu_strata::experiment::Experiment| {
+        move |e: &strata_model::experiment::Experiment| {
             (e.path == path && e.kernel != Kernel::Clock).then(|| Failure::failed("rejected"))
         }
     };

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare};
-use gpu_strata::export;
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::order;
-use gpu_strata::pattern::Pattern;
-use gpu_strata::recording::{Code, Entry, Header, Recording, Writer};
-use gpu_strata::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
-use gpu_strata::topology::RunInfo;
-use gpu_strata::units::Bytes;
+use strata_gpu::DeviceFacts;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare};
+use strata_model::order;
+use strata_model::pattern::Pattern;
+use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
+use strata_model::topology::RunInfo;
+use strata_model::units::Bytes;
+use strata_recording::{Code, Entry, Header, Recording, Writer};
+use strata_report::export;
 
 fn chase() -> Experiment {
     let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(256), Bytes(32));

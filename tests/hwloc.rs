@@ -10,11 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::gpu::sim::machine;
-use gpu_strata::report;
-use gpu_strata::topology::{Element, ElementName, Finding, Latency, RunInfo, SCHEMA, Topology};
 use serde_json::json;
+use strata_gpu::DeviceFacts;
+use strata_model::topology::{Element, ElementName, Finding, Latency, RunInfo, SCHEMA, Topology};
+use strata_report::report;
+use strata_sim::machine;
 use tempfile::TempDir;
 
 /// The program that draws.

@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use gpu_strata::gpu::sim::machine::{Machine, names};
-use gpu_strata::gpu::sim::ptx;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use strata_sim::machine::{Machine, names};
+use strata_sim::ptx;
 
 fn text() -> String {
     Machine::named("k20c").expect("it comes with strata").text
@@ -93,7 +93,7 @@ fn what_is_no_machine_at_all() {
 fn a_second_of_damage() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let files: Vec<String> = names().map(|name| Machine::named(name).expect("ours").text).collect();
-    let kernel = gpu_strata::kernels::all(gpu_strata::kernels::ClockRead::Clock64).remove(3).ptx;
+    let kernel = strata_kernels::all(strata_kernels::ClockRead::Clock64).remove(3).ptx;
     let pieces = [
         "0",
         "99999999999",

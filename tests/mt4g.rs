@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpu_strata::report;
-use gpu_strata::topology::{ElementName, Finding, Topology};
 use serde_json::Value;
+use strata_model::topology::{ElementName, Finding, Topology};
+use strata_report::report;
 
 fn recorded() -> Topology {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/2026-11-21-h200.json");

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-use gpu_strata::probe::Effort;
 use sim::any::{self, Noise};
 use sim::expect::{Verdict, judge};
+use strata_infer::probe::Effort;
 
 /// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.
 const CASES: u64 = 12;

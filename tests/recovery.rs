@@ -12,10 +12,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use gpu_strata::gpu::sim::machine::{self, Machine};
-use gpu_strata::probe::Effort;
-use gpu_strata::topology::{ElementName, Finding};
 use sim::expect::{Expect, Row, Verdict, judge, pattern, pattern_name};
+use strata_model::topology::{ElementName, Finding};
+use strata_sim::machine::{self, Machine};
 
 /// Machines of every run: without a cache for global loads, with one of its own for each path, with one for all.
 const ALWAYS: [&str; 3] = ["840m", "k20c", "p6000"];
@@ -119,7 +118,7 @@ fn section(name: &str, seeds: u64) -> (String, Vec<String>) {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut off = Vec::new();
     for seed in 1..=seeds {
-        let outcome = sim::as_the_command(&machine, Effort::Standard, seed, &[]);
+        let outcome = sim::as_users_do(name, seed, &[]);
         let rows = sim::truth::rows(&machine, &outcome.seen);
         for (row, verdict) in judge(&outcome.topology, &rows) {
             let finding = sim::finding(&outcome.topology, row.element, row.attribute);
@@ -222,7 +221,7 @@ fn a_hashed_first_level_has_a_size_with_every_seed() {
     for name in names.split(',') {
         let machine = Machine::named(name.trim()).expect("it comes with strata");
         for seed in 1..=seeds() {
-            let outcome = sim::as_the_command(&machine, Effort::Standard, seed, only);
+            let outcome = sim::as_users_do(name.trim(), seed, only);
             let rows = sim::truth::rows(&machine, &outcome.seen);
             let sizes: Vec<Row> =
                 rows.into_iter().filter(|row| row.attribute == "size" && only.contains(&row.element)).collect();

@@ -16,13 +16,13 @@ mod sim;
 
 use std::path::Path;
 
-use gpu_strata::discover::{Question, discover};
-use gpu_strata::gpu::sim::machine::{self, Machine};
-use gpu_strata::probe::Effort;
-use gpu_strata::recording::Recording;
-use gpu_strata::report;
-use gpu_strata::topology::{ElementName, Finding, Provenance, Topology};
 use serde_json::Value;
+use strata_infer::discover::{Question, discover};
+use strata_infer::probe::Effort;
+use strata_model::topology::{ElementName, Finding, Provenance, Topology};
+use strata_recording::Recording;
+use strata_report::report;
+use strata_sim::machine::{self, Machine};
 
 /// Machines of every run: without a cache for global loads, and with one of its own for each path.
 const ALWAYS: [&str; 2] = ["840m", "k20c"];
@@ -249,7 +249,7 @@ fn recorded() -> Topology {
     let (run, facts) = (recording.run_info(), recording.header.device.clone());
     let question = Question { only: Vec::new(), effort: Effort::Standard, seed: run.seed };
     let found = discover(&mut recording, &facts, &question, &mut |_| {});
-    report::assemble(facts, run, found, Some(file))
+    found.into_topology(facts, run, Some(file))
 }
 
 #[test]

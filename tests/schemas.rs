@@ -8,12 +8,12 @@ mod published;
 use std::fs;
 use std::path::Path;
 
-use gpu_strata::characterization::{self, Characterization};
-use gpu_strata::compare::{self, Comparison};
-use gpu_strata::report;
-use gpu_strata::topology::{self, Topology};
 use published::{defects, object, path_of};
 use serde_json::{Value, json};
+use strata_model::characterization::{self, Characterization};
+use strata_model::topology::{self, Topology};
+use strata_report::compare::{self, Comparison};
+use strata_report::report;
 
 /// The committed reports of this schema.
 fn recorded(schema: &str) -> Vec<Value> {

@@ -1,18 +1,19 @@
 //! Everything of strata that reads what anyone may have written, as a function of bytes. None may panic, hang or take much memory,
 //! whatever it is given. Shared by the fuzzer and by `tests/parsers.rs`, which gives them every input that once broke one.
 
-use gpu_strata::characterization::Characterization;
-use gpu_strata::evidence::Evidence;
-use gpu_strata::experiment::Experiment;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::gpu::sim::ptx;
-use gpu_strata::import;
-use gpu_strata::kernels::cubin;
-use gpu_strata::probe::Effort;
-use gpu_strata::recording::{Header, Recording, Writer};
-use gpu_strata::report;
-use gpu_strata::topology::Topology;
-use gpu_strata::{characterize, compare, discover};
+use strata_infer::probe::Effort;
+use strata_infer::{characterize, discover};
+use strata_kernels::cubin;
+use strata_model::characterization::Characterization;
+use strata_model::evidence::Evidence;
+use strata_model::experiment::Experiment;
+use strata_model::topology::Topology;
+use strata_recording::{Header, Recording, Writer};
+use strata_report::compare;
+use strata_report::import;
+use strata_report::report;
+use strata_sim::machine::Machine;
+use strata_sim::ptx;
 
 /// A parser: what it makes of the bytes is of no interest.
 pub type Parser = fn(&[u8]);
@@ -73,7 +74,7 @@ fn replay(mut recording: Recording) {
             let question = characterize::Question { suite, effort: Effort::Quick, seed: run.seed };
             let found = characterize::characterize(&mut recording, &facts, &question, &mut |_| {});
             let asked = question.suite;
-            let answer = report::assemble_characterization(facts, run, asked, found, Some("fuzz"));
+            let answer = found.into_characterization(facts, run, asked, Some("fuzz"));
             let _ = report::json(&answer);
         }
         return;
@@ -87,7 +88,7 @@ fn replay(mut recording: Recording) {
         discover::discover(&mut recording, &facts, &question, &mut |_| {})
     };
     let evidence = std::mem::take(&mut found.evidence);
-    let _ = report::html(&report::assemble(facts, run, found, Some("fuzz")), &evidence);
+    let _ = report::html(&found.into_topology(facts, run, Some("fuzz")), &evidence);
 }
 
 /// Experiments for `strata measure`.

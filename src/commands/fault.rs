@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use gpu_strata::Error;
+
 /// An outcome that ends the program.
 #[derive(Debug)]
 pub struct Fault {
@@ -19,16 +21,6 @@ impl Fault {
     /// Bad usage or a bad input file: status 2.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Fault { status: 2, error: error.into() }
-    }
-
-    /// The GPU's answer: status 3 if there is no usable driver or device, otherwise 1.
-    pub fn gpu(error: gpu_strata::gpu::Error) -> Self {
-        Fault { status: if error.is_absence() { 3 } else { 1 }, error: error.into() }
-    }
-
-    /// Interrupted by the user: status 130, as shells have it.
-    pub fn interrupted(message: String) -> Self {
-        Fault { status: 130, error: anyhow::Error::msg(message) }
     }
 
     /// The same with the status of trouble that `diff` has, 2, whatever it was.
@@ -49,5 +41,11 @@ impl Fault {
     /// The status to end with.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(if self.is_closed_stdout() { 0 } else { self.status })
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault { status: error.class().exit_status(), error: error.into() }
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use gpu_strata::report::PictureFile;
+use gpu_strata::PictureFile;
 
 use super::Fault;
 

@@ -5,19 +5,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use gpu_strata::experiment::Experiment;
-use gpu_strata::recording::{Header, Recording};
-use gpu_strata::report;
-use gpu_strata::source::Source;
-use gpu_strata::topology::RunInfo;
 use gpu_strata::units::Bytes;
+use gpu_strata::{Device, Options, Recording, sample_line};
 
-use super::device::Device;
 use super::{Fault, output};
 use crate::cli::Measure;
 
@@ -31,28 +25,15 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
     }
     let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
     let mut device = Device::open(&arguments.device)?;
-    let (facts, telemetry) = device.describe();
-    let run = RunInfo {
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        backend: device.backend().into(),
-        simulated: device.is_simulated(),
-        started: report::utc_now(),
-        telemetry_start: telemetry,
-        ..RunInfo::default()
-    };
-    let mut writer = record.map(output::Reserved::record).transpose()?;
-    if let Some(writer) = &mut writer {
-        writer.header(&Header { device: facts, run: run.clone() }).map_err(Fault::run)?;
-    }
-    let mut session = device.session(run.seed, writer, started, &Arc::new(AtomicBool::new(false)))?;
-    let answers = session.run(&list);
+    let mut options = Options::default().seed(0);
+    options.record = record.map(output::Reserved::take);
+    options.started = started;
+    let answers = device.measure(&list, options)?;
     let mut text = String::new();
     for ((number, experiment), answer) in numbered.iter().zip(&answers) {
-        text.push_str(&report::sample_line(*number, experiment, answer));
+        text.push_str(&sample_line(*number, experiment, answer));
     }
     let failed = answers.iter().filter(|a| a.is_err()).count();
-    let end = RunInfo { duration_s: session.elapsed_s(), telemetry_end: session.telemetry(), ..run };
-    session.finish(&end).map_err(Fault::run)?;
     output::stdout(&text)?;
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) })
 }
@@ -74,8 +55,8 @@ fn read(path: &Path) -> Result<Vec<u8>, Fault> {
 
 fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> {
     let all: BTreeMap<u32, Experiment> = if arguments.file.extension().is_some_and(|e| e == "strata") {
-        let recording = Recording::read(&arguments.file).map_err(Fault::usage)?;
-        recording.entries.iter().map(|e| (e.number, e.experiment.clone())).collect()
+        let recording = Recording::open(&arguments.file)?;
+        recording.experiments().map(|(number, experiment, _)| (number, experiment.clone())).collect()
     } else {
         let text = read(&arguments.file)?;
         let list: Vec<Experiment> = serde_json::from_slice(&text)

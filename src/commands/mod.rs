@@ -2,7 +2,6 @@
 
 mod characterize;
 mod compare;
-mod device;
 mod discover;
 mod fault;
 mod figures;

@@ -6,11 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use gpu_strata::characterization::Characterization;
-use gpu_strata::evidence::Evidence;
-use gpu_strata::recording::Writer;
-use gpu_strata::report::{self, Markdown, Pictures, Terminal, costs};
-use gpu_strata::topology::{RunInfo, Topology};
+use gpu_strata::{Answer, Exchange, Pictures, Terminal};
 
 use super::figures::Folder;
 use super::{Fault, terminal};
@@ -39,14 +35,9 @@ impl Reserved {
     }
 
     /// The path, which from now on holds what its user puts there.
-    fn take(mut self) -> PathBuf {
+    pub fn take(mut self) -> PathBuf {
         self.created = false;
         std::mem::take(&mut self.path)
-    }
-
-    /// Starts a recording there.
-    pub fn record(self) -> Result<Writer, Fault> {
-        Writer::create(&self.take()).map_err(Fault::run)
     }
 }
 
@@ -97,7 +88,9 @@ impl Destination {
             }
             Format::Json => self.write(&answer.json()?)?,
             Format::Html => self.write(&answer.html()?)?,
-            Format::Mt4g | Format::Hwloc | Format::Machine => self.write(&answer.exported(format)?)?,
+            Format::Mt4g => self.write(&answer.exchange(Exchange::Mt4g)?)?,
+            Format::Hwloc => self.write(&answer.exchange(Exchange::Hwloc)?)?,
+            Format::Machine => self.write(&answer.exchange(Exchange::Machine)?)?,
         }
         Ok(if answer.is_partial() { ExitCode::from(4) } else { ExitCode::SUCCESS })
     }
@@ -125,70 +118,6 @@ impl Destination {
 pub fn stdout(text: &str) -> Result<(), Fault> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Fault::run)
-}
-
-/// What a command answers with.
-pub enum Answer {
-    /// Of `strata discover`, with what it rests on.
-    Topology(Box<Topology>, Evidence),
-    /// Of `strata characterize`.
-    Characterization(Box<Characterization>),
-}
-
-impl Answer {
-    /// Whether something failed.
-    fn is_partial(&self) -> bool {
-        match self {
-            Answer::Topology(topology, _) => topology.is_partial(),
-            Answer::Characterization(characterization) => characterization.is_partial(),
-        }
-    }
-
-    /// How the run was made.
-    pub fn run(&self) -> &RunInfo {
-        match self {
-            Answer::Topology(topology, _) => &topology.run,
-            Answer::Characterization(characterization) => &characterization.run,
-        }
-    }
-
-    fn text(&self, terminal: &Terminal) -> String {
-        match self {
-            Answer::Topology(answer, _) => report::text(answer, terminal),
-            Answer::Characterization(answer) => costs::text(answer, terminal),
-        }
-    }
-
-    fn json(&self) -> Result<String, Fault> {
-        match self {
-            Answer::Topology(answer, _) => report::json(&**answer).map_err(Fault::run),
-            Answer::Characterization(answer) => report::json(&**answer).map_err(Fault::run),
-        }
-    }
-
-    fn markdown(&self, pictures: Pictures<'_>) -> Markdown {
-        match self {
-            Answer::Topology(answer, _) => report::markdown(answer, pictures),
-            Answer::Characterization(answer) => costs::markdown(answer, pictures),
-        }
-    }
-
-    fn html(&self) -> Result<String, Fault> {
-        match self {
-            Answer::Topology(answer, evidence) => report::html(answer, evidence).map_err(Fault::run),
-            Answer::Characterization(answer) => costs::html(answer).map_err(Fault::run),
-        }
-    }
-
-    /// In a format of other programs, which only a discovery has.
-    fn exported(&self, format: Format) -> Result<String, Fault> {
-        match (self, format) {
-            (Answer::Topology(answer, _), Format::Hwloc) => report::hwloc(answer).map_err(Fault::run),
-            (Answer::Topology(answer, _), Format::Machine) => Ok(report::machine(answer)),
-            (Answer::Topology(answer, _), _) => report::json(&report::mt4g(answer)).map_err(Fault::run),
-            (Answer::Characterization(_), _) => Err(no_characterization()),
-        }
-    }
 }
 
 /// Refuses a format that a characterization does not have.

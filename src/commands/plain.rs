@@ -3,21 +3,16 @@
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use gpu_strata::characterization::Characterization;
-use gpu_strata::compare::Comparison;
-use gpu_strata::gpu::cuda;
-use gpu_strata::recording::Recording;
-use gpu_strata::topology::Topology;
-use gpu_strata::{export as exporter, report};
+use gpu_strata::{Device, ExportSummary, Recording, Schema, devices_table};
 
 use super::{Fault, output};
 use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
 pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
-    let listed = cuda::devices().map_err(Fault::gpu)?;
+    let listed = Device::list()?;
     let text = match format {
-        ListFormat::Text => report::devices(&listed),
+        ListFormat::Text => devices_table(&listed),
         ListFormat::Json => serde_json::to_string_pretty(&listed).map_err(Fault::run)? + "\n",
     };
     output::stdout(&text)?;
@@ -26,22 +21,22 @@ pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
 
 /// `strata export`
 pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
-    let recording = Recording::read(&arguments.file).map_err(Fault::usage)?;
-    if let Some(cut) = &recording.cut {
-        output::warn(&[format!("the recording was cut at byte {}: {}", cut.offset, cut.reason)]);
+    let recording = Recording::open(&arguments.file)?;
+    if let Some(cut) = recording.cut() {
+        output::warn(&[cut]);
     }
     let mut lines = String::new();
-    let mut note = |summary: exporter::Summary| {
+    let mut note = |summary: ExportSummary| {
         for file in summary.files {
             let content = if file.rows > 0 { format!("{} rows", file.rows) } else { format!("{} bytes", file.bytes) };
             lines.push_str(&format!("{}: {content}\n", file.path.display()));
         }
     };
-    if let Some(dir) = &arguments.csv {
-        note(exporter::csv(&recording, dir).map_err(Fault::usage)?);
+    if let Some(folder) = &arguments.csv {
+        note(recording.export_csv(folder)?);
     }
-    if let Some(dir) = &arguments.code {
-        note(exporter::code(&recording, dir).map_err(Fault::usage)?);
+    if let Some(folder) = &arguments.code {
+        note(recording.export_code(folder)?);
     }
     output::stdout(&lines)?;
     Ok(ExitCode::SUCCESS)
@@ -50,11 +45,11 @@ pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
 /// `strata schema`
 pub fn schema(of: Document) -> Result<ExitCode, Fault> {
     let schema = match of {
-        Document::Topology => report::schema::<Topology>(),
-        Document::Characterization => report::schema::<Characterization>(),
-        Document::Comparison => report::schema::<Comparison>(),
+        Document::Topology => Schema::Topology,
+        Document::Characterization => Schema::Characterization,
+        Document::Comparison => Schema::Comparison,
     };
-    output::stdout(&schema.map_err(Fault::run)?)?;
+    output::stdout(&schema.json()?)?;
     Ok(ExitCode::SUCCESS)
 }
 

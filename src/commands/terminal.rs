@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-use gpu_strata::report::Terminal;
+use gpu_strata::Terminal;
 use terminal_size::{Width, terminal_size_of};
 
 /// What texts on standard output are written for.

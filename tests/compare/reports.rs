@@ -1,9 +1,9 @@
 //! What a comparison looks like in its three formats.
 
-use gpu_strata::compare::{self, Asked, Comparison, Kind, Options, Sheet, published};
-use gpu_strata::report::{self, Terminal, comparison};
-use gpu_strata::topology::{SCHEMA, Topology};
 use serde_json::json;
+use strata_model::topology::{SCHEMA, Topology};
+use strata_report::compare::{self, Asked, Comparison, Kind, Options, Sheet, published};
+use strata_report::report::{self, Terminal, comparison};
 
 use super::*;
 
@@ -22,8 +22,8 @@ fn small(name: &str, latency: f64, replacement: &str) -> Topology {
     let constant = json!({"size": {"value": null, "low": 65536.0, "unit": "B", "reason": "beyond <64 KiB>"}});
     serde_json::from_value(json!({
         "schema": SCHEMA,
-        "device": gpu_strata::gpu::DeviceFacts { name: name.into(), compute_capability: (9, 0), ..Default::default() },
-        "run": gpu_strata::topology::RunInfo { tool_version: "0.1.0".into(), effort: "quick".into(), ..Default::default() },
+        "device": strata_gpu::DeviceFacts { name: name.into(), compute_capability: (9, 0), ..Default::default() },
+        "run": strata_model::topology::RunInfo { tool_version: "0.1.0".into(), effort: "quick".into(), ..Default::default() },
         "elements": {"l1": l1, "constant_l15": constant},
     }))
     .unwrap()

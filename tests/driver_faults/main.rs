@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use gpu_strata::gpu::cuda::{Cuda, LIBRARY_VARIABLE, devices};
-use gpu_strata::gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, Texture};
-use gpu_strata::units::Bytes;
+use strata_cuda::{Cuda, LIBRARY_VARIABLE, devices};
+use strata_gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, Texture};
+use strata_model::units::Bytes;
 
 /// Set in a child, to the test that it is.
 const CHILD: &str = "STRATA_TEST_CHILD";

@@ -1,8 +1,8 @@
 //! Modules that come and go, blocks that are launched together, textures and their arrays: that each works, what is refused and
 //! why, and that the stand-in, which ends the process of whoever leaves something behind or takes it back twice, is content.
 
-use gpu_strata::gpu::{Error, FunctionAttribute, Gpu, Launch, Module, Resources};
-use gpu_strata::units::Bytes;
+use strata_gpu::{Error, FunctionAttribute, Gpu, Launch, Module, Resources};
+use strata_model::units::Bytes;
 
 use super::{ONE_BLOCK, failure, faulty, loaded, open, says};
 

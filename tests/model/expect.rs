@@ -1,8 +1,8 @@
 //! What discovery should say of a machine, and how its findings are held against that.
 
-use gpu_strata::topology::{ElementName, Finding, Topology};
-use gpu_strata::units::Bytes;
 use serde_json::{Value, json};
+use strata_model::topology::{ElementName, Finding, Topology};
+use strata_model::units::Bytes;
 
 use super::cache::{self, Policy, Shape};
 use super::machine::{Machine, SPIKE};

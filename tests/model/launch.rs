@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use gpu_strata::experiment::{Experiment, LoadPath};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use strata_model::experiment::{Experiment, LoadPath};
 
 use super::cache::{Cache, Shape};
 use super::machine::{Chaos, Machine, SPIKE};

@@ -1,7 +1,7 @@
 //! The machines: what a GPU is here, and the named ones.
 
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::units::{KIB, MIB};
+use strata_gpu::DeviceFacts;
+use strata_model::units::{KIB, MIB};
 
 use super::cache::{Index, Policy, Shape};
 

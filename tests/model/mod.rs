@@ -9,15 +9,14 @@ pub mod expect;
 mod launch;
 pub mod machine;
 
-use gpu_strata::discover::{Question, discover};
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
-use gpu_strata::order;
-use gpu_strata::probe::Effort;
-use gpu_strata::report;
-use gpu_strata::samples::{ClockSpan, Failure, Lap, Samples};
-use gpu_strata::source::Source;
-use gpu_strata::topology::{Element, ElementName, Finding, RunInfo, Topology};
-use gpu_strata::units::Bytes;
+use strata_infer::discover::{Question, discover};
+use strata_infer::probe::Effort;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
+use strata_model::order;
+use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
+use strata_model::source::Source;
+use strata_model::topology::{Element, ElementName, Finding, RunInfo, Topology};
+use strata_model::units::Bytes;
 
 use launch::Launch;
 pub use machine::Machine;
@@ -128,7 +127,7 @@ impl<R: FnMut(&Experiment) -> Option<Failure>> Model<R> {
         let question = Question { only: only.to_vec(), effort: Effort::Quick, seed: 1 };
         let facts = self.machine.facts();
         let found = discover(self, &facts, &question, &mut |_| {});
-        report::assemble(facts, RunInfo::default(), found, None)
+        found.into_topology(facts, RunInfo::default(), None)
     }
 }
 

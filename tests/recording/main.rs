@@ -10,17 +10,17 @@ mod written;
 
 use std::io::{self, Read, Write};
 
-use gpu_strata::characterization::{PartName, Suite};
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
-use gpu_strata::gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
-use gpu_strata::imported::{Level, Question, Series};
-use gpu_strata::pattern::{Counters, From, Layout, Operand, Pattern, Scope, Walk2d};
-use gpu_strata::recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
-use gpu_strata::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
-use gpu_strata::source::Source;
-use gpu_strata::topology::{ElementName, RunInfo};
-use gpu_strata::units::Bytes;
 use proptest::prelude::*;
+use strata_gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
+use strata_model::characterization::{PartName, Suite};
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
+use strata_model::imported::{Level, Question, Series};
+use strata_model::pattern::{Counters, From, Layout, Operand, Pattern, Scope, Walk2d};
+use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
+use strata_model::source::Source;
+use strata_model::topology::{ElementName, RunInfo};
+use strata_model::units::Bytes;
+use strata_recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
 
 fn chase(lap: u64, seed: u64) -> Experiment {
     let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(lap * 32), Bytes(32));

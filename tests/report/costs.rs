@@ -1,7 +1,7 @@
 //! Reports of a characterization.
 
-use gpu_strata::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
-use gpu_strata::report::costs;
+use strata_model::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
+use strata_report::report::costs;
 
 use super::published::conforms;
 use super::*;

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::report::{self, Pictures};
-use gpu_strata::topology::{Element, ElementName, Finding, Provenance, SCHEMA, Topology};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde_json::json;
+use strata_gpu::DeviceFacts;
+use strata_model::topology::{Element, ElementName, Finding, Provenance, SCHEMA, Topology};
+use strata_report::report::{self, Pictures};
 
 use super::machines;
 use super::*;
@@ -227,7 +227,7 @@ fn nothing_is_drawn_of_nothing() {
     let (_, mut topology) = all().remove(0);
     topology.elements.clear();
     assert_eq!(drawn(&topology), None);
-    assert!(!report::html(&topology, &gpu_strata::evidence::Evidence::default()).unwrap().contains("<svg"));
+    assert!(!report::html(&topology, &strata_model::evidence::Evidence::default()).unwrap().contains("<svg"));
 }
 
 /// A topology of these elements.

@@ -9,9 +9,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use gpu_strata::gpu::sim::machine;
-use gpu_strata::topology::Topology;
 use serde_json::Value;
+use strata_model::topology::Topology;
+use strata_sim::machine;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/report/machines/{name}.json"))

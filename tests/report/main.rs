@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use gpu_strata::gpu::DeviceFacts;
-use gpu_strata::report::{self, Pictures, Terminal};
-use gpu_strata::topology::{Finding, RunInfo};
+use strata_gpu::DeviceFacts;
+use strata_model::topology::{Finding, RunInfo};
+use strata_report::report::{self, Pictures, Terminal};
 
 /// A name that would be markup if it were not text.
 const MISCHIEF: &str = "<script>&\"";

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use gpu_strata::characterization::{self, Characterization};
-use gpu_strata::report::{self, Pictures, Terminal, costs};
+use strata_model::characterization::{self, Characterization};
+use strata_report::report::{self, Pictures, Terminal, costs};
 
 use super::drawing::{all, drawn, outline, read};
 use super::*;

@@ -1,11 +1,11 @@
 //! Reports of a discovery.
 
-use gpu_strata::evidence::Evidence;
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath};
-use gpu_strata::samples::Samples;
-use gpu_strata::topology::{Element, ElementName, Latency, SCHEMA, Topology};
-use gpu_strata::units::Bytes;
 use serde_json::json;
+use strata_model::evidence::Evidence;
+use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::samples::Samples;
+use strata_model::topology::{Element, ElementName, Latency, SCHEMA, Topology};
+use strata_model::units::Bytes;
 
 use super::*;
 

@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 
-use gpu_strata::gpu::sim::machine::Machine;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use strata_sim::machine::Machine;
 
 /// How much a machine disturbs the timing of loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gpu_strata::topology::{ElementName, Finding, Topology};
 use serde_json::{Value, json};
+use strata_model::topology::{ElementName, Finding, Topology};
 
 /// What a finding must be.
 #[derive(Clone, Debug)]

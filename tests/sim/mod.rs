@@ -9,18 +9,17 @@ pub mod truth;
 
 use std::sync::Arc;
 
-use gpu_strata::asking::Stage;
-use gpu_strata::bench::Bench;
-use gpu_strata::discover::{Question, discover};
-use gpu_strata::experiment::Experiment;
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::gpu::{DeviceFacts, Gpu};
-use gpu_strata::probe::Effort;
-use gpu_strata::samples::{Failure, Samples};
-use gpu_strata::source::Source;
-use gpu_strata::topology::{ElementName, Finding, RunInfo, Topology};
-use gpu_strata::{report, simulated};
+use strata_bench::Bench;
+use strata_gpu::Gpu;
+use strata_infer::asking::Stage;
+use strata_infer::discover::{Question, discover};
+use strata_infer::probe::Effort;
+use strata_model::experiment::Experiment;
+use strata_model::samples::{Failure, Samples};
+use strata_model::source::Source;
+use strata_model::topology::{ElementName, Finding, RunInfo, Topology};
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 /// Answers from a source, but for what it refuses, and remembers what was asked and what came back.
 pub struct Watched<S, R> {
@@ -65,27 +64,25 @@ pub fn refusing(
     let mut gpu = Sim::new(machine.clone(), seed);
     let facts = gpu.facts().clone();
     let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
-    watched(Watched { source: bench, refuse, seen: Vec::new() }, facts, Question { only: only.to_vec(), effort, seed })
-}
-
-/// Discovery of some elements (of all, if none is named) on a machine in the way of the command line: by several simulated
-/// GPUs side by side.
-pub fn as_the_command(machine: &Machine, effort: Effort, seed: u64, only: &[ElementName]) -> Outcome {
-    let facts = Sim::new(machine.clone(), 0).facts().clone();
-    let fleet = simulated::fleet(machine, seed, &Arc::default()).expect("a simulated machine takes the census");
-    let source = Watched { source: fleet, refuse: |_: &Experiment| None, seen: Vec::new() };
-    watched(source, facts, Question { only: only.to_vec(), effort, seed })
-}
-
-fn watched<S: Source, R: FnMut(&Experiment) -> Option<Failure>>(
-    mut source: Watched<S, R>,
-    facts: DeviceFacts,
-    question: Question,
-) -> Outcome {
-    let found = discover(&mut source, &facts, &question, &mut |_| {});
+    let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
+    let question = Question { only: only.to_vec(), effort, seed };
+    let found = discover(&mut watched, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };
     let stages = found.stages.clone();
-    Outcome { topology: report::assemble(facts, run, found, None), seen: source.seen, stages }
+    Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen, stages }
+}
+
+/// Discovery of some elements (of all, if none is named) in the way of the command line: through the library's front, by
+/// several simulated GPUs side by side, with standard effort. What was seen is read from the recording.
+pub fn as_users_do(machine: &str, seed: u64, only: &[ElementName]) -> Outcome {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("run.strata");
+    let mut device = gpu_strata::Device::open(&format!("sim:{machine}")).expect("it comes with strata");
+    let options = gpu_strata::Options::effort(Effort::Standard).seed(seed).record(&path);
+    let found = device.discover_only(only, options).expect("a simulated machine is discovered");
+    let recording = strata_recording::Recording::read(&path).expect("what was recorded can be read");
+    let seen = recording.entries.iter().map(|entry| (entry.experiment.clone(), entry.outcome.clone())).collect();
+    Outcome { topology: found.topology, seen, stages: Vec::new() }
 }
 
 /// An attribute of an element by its name in `Element::findings`.

@@ -5,15 +5,15 @@ mod beyond;
 
 use std::collections::BTreeMap;
 
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::gpu::sim::machine::spec::{Cache, Index, Path, Replacement, Scope};
-use gpu_strata::gpu::sim::model::banks::Banks;
-use gpu_strata::gpu::sim::model::cache;
-use gpu_strata::gpu::sim::model::hierarchy::shape;
-use gpu_strata::samples::{Failure, Samples};
-use gpu_strata::topology::ElementName::{self, *};
 use serde_json::json;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use strata_model::samples::{Failure, Samples};
+use strata_model::topology::ElementName::{self, *};
+use strata_sim::machine::Machine;
+use strata_sim::machine::spec::{Cache, Index, Path, Replacement, Scope};
+use strata_sim::model::banks::Banks;
+use strata_sim::model::cache;
+use strata_sim::model::hierarchy::shape;
 
 use super::expect::{Expect, Row};
 

@@ -1,8 +1,8 @@
 //! Textures: texels of one and of four bytes, in a row and in a CUDA array.
 
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::{DevicePtr, Error, Gpu, Launch, Texture};
-use gpu_strata::units::Bytes;
+use strata_gpu::{DevicePtr, Error, Gpu, Launch, Texture};
+use strata_model::units::Bytes;
+use strata_sim::Sim;
 
 use super::{HEADER, machine};
 

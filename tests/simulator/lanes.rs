@@ -1,7 +1,7 @@
 //! What lanes of a warp cost each other that want different things, or that want one thing each for itself.
 
-use gpu_strata::gpu::Error;
-use gpu_strata::gpu::sim::machine::Machine;
+use strata_gpu::Error;
+use strata_sim::machine::Machine;
 
 use super::{machine, parsed, run, text};
 

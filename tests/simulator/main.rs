@@ -4,13 +4,13 @@ mod arrays;
 mod lanes;
 mod modules;
 
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::gpu::sim::machine::spec::{Index, Replacement};
-use gpu_strata::gpu::sim::model::cache::{Cache, Shape};
-use gpu_strata::gpu::{DevicePtr, Error, Gpu, Launch};
-use gpu_strata::units::Bytes;
 use proptest::prelude::*;
+use strata_gpu::{DevicePtr, Error, Gpu, Launch};
+use strata_model::units::Bytes;
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
+use strata_sim::machine::spec::{Index, Replacement};
+use strata_sim::model::cache::{Cache, Shape};
 
 fn cache(sets: usize, ways: u32, replacement: Replacement) -> Cache {
     Cache::new(Shape { line: 64, sector: 32, ways: vec![ways; sets], index: Index::Modulo, replacement }, 7)

@@ -1,9 +1,9 @@
 //! Modules that are loaded again and unloaded, and blocks that wait for each other.
 
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::gpu::{Error, FunctionAttribute, Gpu, Launch};
-use gpu_strata::units::Bytes;
+use strata_gpu::{Error, FunctionAttribute, Gpu, Launch};
+use strata_model::units::Bytes;
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 use super::{HEADER, machine, parsed, text};
 

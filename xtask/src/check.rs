@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use gpu_strata::kernels::{self, Check, ClockRead, PatternProgram, Text, cubin};
-use gpu_strata::recording::Recording;
+use strata_kernels::{Check, ClockRead, PatternProgram, Text, cubin};
+use strata_recording::Recording;
 
 use crate::assemble::capability;
 use crate::disassemble::{self, Disassembler};
@@ -66,7 +66,7 @@ pub fn everything(root: &Path) -> Result<()> {
     let assemblers = wheels::assemblers(&target_dir)?;
     let disassembler = wheels::disassembler(&target_dir)?;
     let scratch = target_dir.join("check-kernels");
-    let texts = [ClockRead::Clock32, ClockRead::Clock64].map(|clock| (clock, kernels::all(clock)));
+    let texts = [ClockRead::Clock32, ClockRead::Clock64].map(|clock| (clock, strata_kernels::all(clock)));
 
     let mut jobs = Vec::new();
     for ptxas in &assemblers {
@@ -193,7 +193,7 @@ fn one_recording(disassembler: &Disassembler, path: &Path) -> Result<Tally> {
 /// Checks cubins that were made elsewhere, by kernel name.
 fn foreign_code(disassembler: &Disassembler, place: &str, codes: &[(String, Vec<u8>)]) -> Result<Tally> {
     let checks: HashMap<String, Check> =
-        kernels::all(ClockRead::Clock64).into_iter().map(|text| (text.name, text.check)).collect();
+        strata_kernels::all(ClockRead::Clock64).into_iter().map(|text| (text.name, text.check)).collect();
     let mut by_target: HashMap<u32, Vec<Piece<'_>>> = HashMap::new();
     let mut tally = Tally::default();
     for (kernel, bytes) in codes {

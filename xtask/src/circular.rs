@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use gpu_strata::analysis::{ks, robust};
-use gpu_strata::bench::Bench;
-use gpu_strata::experiment::{Experiment, Kernel};
-use gpu_strata::gpu::sim::Sim;
-use gpu_strata::gpu::sim::machine::Machine;
-use gpu_strata::recording::Recording;
-use gpu_strata::samples::Samples;
-use gpu_strata::source::Source;
+use strata_bench::Bench;
+use strata_infer::analysis::{ks, robust};
+use strata_model::experiment::{Experiment, Kernel};
+use strata_model::samples::Samples;
+use strata_model::source::Source;
+use strata_recording::Recording;
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 /// Every so many experiments one is run, so that each kind is there and the table takes a minute.
 const EVERY: usize = 9;

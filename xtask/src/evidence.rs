@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use gpu_strata::analysis::robust;
-use gpu_strata::analysis::turns::Turns;
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
-use gpu_strata::recording::Recording;
-use gpu_strata::samples::Samples;
-use gpu_strata::units::{Bytes, KIB};
+use strata_infer::analysis::robust;
+use strata_infer::analysis::turns::Turns;
+use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
+use strata_model::samples::Samples;
+use strata_model::units::{Bytes, KIB};
+use strata_recording::Recording;
 
 /// SMs at both ends of the device and in between; the first two were seen in different halves of an H200.
 const SMS: [u32; 6] = [0, 1, 2, 16, 77, 131];

@@ -1,6 +1,6 @@
 //! Developer tasks of gpu-strata: the check of the kernels' machine code, and the tables of docs/evidence.
 //!
-//! Reading order: [`check`] (what is checked), [`wheels`] and [`assemble`] (how machine code is made), `gpu_strata::kernels::cubin` and
+//! Reading order: [`check`] (what is checked), [`wheels`] and [`assemble`] (how machine code is made), `strata_kernels::cubin` and
 //! [`disassemble`] (how it is read), [`sass`] (instructions), [`opcodes`] and [`rules`] (what they must look like).
 
 mod assemble;

@@ -3,7 +3,7 @@
 //! The loads are those that ptxas 12.9.86 and 13.5.37 emit, exactly. A load that differs in a modifier takes another way
 //! through the caches, and so measures something else.
 
-use gpu_strata::experiment::LoadPath;
+use strata_model::experiment::LoadPath;
 
 use crate::sass::Instruction;
 

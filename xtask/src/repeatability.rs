@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use gpu_strata::topology::{ElementName, Topology};
+use strata_model::topology::{ElementName, Topology};
 
 /// Attributes whose spread over runs is shown.
 const SHOWN: [&str; 7] =

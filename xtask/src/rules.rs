@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use gpu_strata::experiment::LoadPath;
-use gpu_strata::kernels::Check;
+use strata_kernels::Check;
+use strata_model::experiment::LoadPath;
 
 use crate::block_rules;
 use crate::flow::in_flight_at;

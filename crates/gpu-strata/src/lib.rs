@@ -1,53 +1,78 @@
-//! Finds out, by measuring, what memory a GPU has and how it behaves, and says so with an interval and a source for every
-//! number.
+//! `strata` as a library: it finds out, by measuring, what memory a GPU has and how it behaves. Every number comes with an
+//! interval and a source.
 //!
-//! ```text
-//!              Experiment  (what to do: kernel, load path, footprint, stride, order or pattern, seed, SM)
-//!                  │
-//! Gpu  ◄───────  bench  ───────►  Samples  (what came back: latencies or totals, clocks)
-//! ├ cuda                             │
-//! └ sim                              │
-//!                                    ▼
-//!                                Recording  (device facts + every Experiment with its Samples)
-//!                                    │        ▲ a replay answers from here
-//!                                    ▼
-//!                 probe (one file a question) + analysis (pure statistics)
-//!                     ┌──────────────┴──────────────┐
-//!                     │                        characterize (one file a part)
-//!                     ▼                             ▼
-//!                 Topology                   Characterization
-//!       (elements; each attribute      (parts; each with figures, Findings
-//!        a Finding)                     and sentences)
-//!                     └──────────────┬──────────────┘
-//!                                    ▼
-//!                                 report
+//! # Discover
+//!
+//! Open a device, measure it, and ask the result. A simulated GPU needs no hardware; on a real one, write `auto`.
+//!
+//! ```
+//! use gpu_strata::{Device, Effort, Options};
+//!
+//! let mut device = Device::open("sim:k20c")?;
+//! let only = ["constant_l1".parse()?];
+//! let found = device.discover_only(&only, Options::effort(Effort::Quick))?;
+//! for (element, attributes) in &found.topology.elements {
+//!     for (name, finding) in attributes.findings() {
+//!         println!("{element} {name}: {}", finding.value);
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Reading order: [`experiment`] and [`samples`] (the two halves of every exchange), [`probe::elements`] (what is asked of
-//! which memory), [`probe::capacity`] (one question in full), [`kernels`] (what runs on the device), [`mod@bench`] (how it is
-//! made to run), [`asking`] (the loop that ties them), [`discover`] (what is asked). To add an attribute, see [`probe`].
+//! # Record and replay
 //!
-//! What access patterns cost goes the same way: [`pattern`] (what threads do), [`characterize`] (the parts),
-//! [`characterization`] (their answer).
+//! [`Options::record`] keeps every sample in a file. [`Recording::open`] reads it, and [`Recording::replay`] infers the same
+//! result from it on any machine.
 //!
-//! Two seams: [`gpu::Gpu`] below the bench and [`source::Source`] above it. Nothing above a seam asks what is below.
-//! Each box is a crate, so an import against the picture does not compile. The library never prints.
+//! ```no_run
+//! use gpu_strata::{Answer, Device, Options, Recording, Terminal};
+//!
+//! Device::open("auto")?.discover(Options::default().record("h200.strata"))?;
+//! let answer: Answer = Recording::open("h200.strata")?.replay()?;
+//! print!("{}", answer.text(&Terminal::PAPER));
+//! # Ok::<(), gpu_strata::Error>(())
+//! ```
+//!
+//! # Compare
+//!
+//! [`compare`] takes results, recordings, summaries of MT4G, or published values.
+//!
+//! ```no_run
+//! use gpu_strata::{CompareOptions, Side, compare};
+//!
+//! let comparison = compare(Side::named("before.json"), Side::named("after.strata"), &CompareOptions::default())?;
+//! assert!(comparison.same());
+//! # Ok::<(), gpu_strata::Error>(())
+//! ```
+//!
+//! # Experiments of one's own
+//!
+//! An [`experiment::Experiment`] is plain data. [`Device::measure`] runs a list of them and gives their
+//! [`samples::Samples`].
+//!
+//! # Errors
+//!
+//! Every error has a class ([`Error::class`]), which says whether the input, the device or the run is at fault, and which
+//! [exit status](ErrorClass::exit_status) the `strata` command has for it. Something that cannot be measured is no error: its
+//! finding is unknown and gives the reason.
+//!
+//! The library never prints. How the code is built, and in which order to read it: ARCHITECTURE.md.
 
-pub mod simulated;
+mod answer;
+mod comparison;
+mod device;
+mod error;
+mod machine;
+mod recording;
+mod run;
 
-pub use strata_bench as bench;
-pub use strata_bench::session;
-pub use strata_infer::{analysis, asking, characterize, discover, probe};
-pub use strata_kernels as kernels;
-pub use strata_model::{
-    characterization, effort, evidence, experiment, imported, order, pattern, samples, source, topology, units,
-};
-pub use strata_recording as recording;
-pub use strata_report::{compare, export, import, reference, report};
+pub use answer::{Answer, Characterized, Discovery, Exchange, Markdown, PictureFile, Pictures, Schema, Terminal};
+pub use comparison::{Choice, CompareOptions, Comparison, Side, compare, references};
+pub use device::{Device, check_device_name};
+pub use error::{Error, ErrorClass, Result};
+pub use machine::Machine;
+pub use recording::{ExportSummary, Imported, Recording, Written};
+pub use run::{Effort, Options, Progress, Timings};
 
-/// The lower seam and its two implementations.
-pub mod gpu {
-    pub use strata_cuda as cuda;
-    pub use strata_gpu::*;
-    pub use strata_sim as sim;
-}
+pub use strata_model::{characterization, experiment, facts, pattern, samples, topology, units};
+pub use strata_report::report::{devices as devices_table, sample_line};

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::probe::{Gap, Notebook, clock};
 use strata_model::source::Source;
+use strata_model::topology::RunInfo;
 
 /// Where a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +44,18 @@ pub struct ClockSeen {
     pub mhz: Option<(f64, f64)>,
     /// What the reader should know.
     pub warnings: Vec<String>,
+}
+
+impl ClockSeen {
+    /// The run with what the clock did. A replay finds the warnings anew that the run found and recorded.
+    pub fn added_to(self, mut run: RunInfo) -> RunInfo {
+        for warning in self.warnings {
+            if !run.warnings.contains(&warning) {
+                run.warnings.push(warning);
+            }
+        }
+        run
+    }
 }
 
 /// No probe needs more rounds than a bisection of 2^64; one that asks for more does not converge.

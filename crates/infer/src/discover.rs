@@ -9,7 +9,7 @@ use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::topology::{Element, ElementName};
+use strata_model::topology::{self, Element, ElementName, RunInfo, Topology};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -41,6 +41,19 @@ pub struct Discovery {
     pub evidence: Evidence,
     /// Time by stage: measuring and inferring.
     pub stages: Vec<Stage>,
+}
+
+impl Discovery {
+    /// The result. `replayed_from` names the recording of a replay.
+    pub fn into_topology(self, device: DeviceFacts, run: RunInfo, replayed_from: Option<&str>) -> Topology {
+        Topology {
+            schema: topology::SCHEMA.into(),
+            device,
+            run: self.clock.added_to(run),
+            elements: self.elements,
+            replayed_from: replayed_from.map(str::to_owned),
+        }
+    }
 }
 
 /// Asks every probe until none lacks anything.

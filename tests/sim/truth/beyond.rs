@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpu_strata::gpu::sim::machine::spec::Scope;
-use gpu_strata::topology::ElementName::{self, L2, TlbL1, TlbL2, TlbL3};
 use serde_json::json;
+use strata_model::topology::ElementName::{self, L2, TlbL1, TlbL2, TlbL3};
+use strata_sim::machine::spec::Scope;
 
 use super::super::expect::Expect;
 use super::Truth;

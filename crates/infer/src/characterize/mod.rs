@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
 use crate::probe::{Effort, Gap, Notebook};
-use strata_model::characterization::{Figure, Part, PartName, Suite};
+use strata_model::characterization::{self, Characterization, Figure, Part, PartName, Suite};
 use strata_model::facts::DeviceFacts;
 use strata_model::source::Source;
-use strata_model::topology::Finding;
+use strata_model::topology::{Finding, RunInfo};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -46,6 +46,26 @@ pub struct Characterized {
     pub experiments: usize,
     /// Time by stage: measuring and inferring.
     pub stages: Vec<Stage>,
+}
+
+impl Characterized {
+    /// The result. `replayed_from` names the recording of a replay.
+    pub fn into_characterization(
+        self,
+        device: DeviceFacts,
+        run: RunInfo,
+        asked: Suite,
+        replayed_from: Option<&str>,
+    ) -> Characterization {
+        Characterization {
+            schema: characterization::SCHEMA.into(),
+            device,
+            run: self.clock.added_to(run),
+            asked,
+            parts: self.parts,
+            replayed_from: replayed_from.map(str::to_owned),
+        }
+    }
 }
 
 /// Asks every part until none lacks anything.

@@ -1,7 +1,7 @@
 //! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
 //! around them. For other programs there are MT4G's keys, hwloc's XML and machine files of the simulator.
 //!
-//! Reports are made of a [`Topology`] or of a [`Characterization`] ([`costs`]) and nothing else, so that a replay gives the
+//! Reports are made of a [`Topology`](strata_model::topology::Topology) or of a [`Characterization`](strata_model::characterization::Characterization) ([`costs`]) and nothing else, so that a replay gives the
 //! report of the run. Only the page for a browser shows the samples, too ([`Evidence`](strata_model::evidence::Evidence)).
 
 mod album;
@@ -36,52 +36,6 @@ pub use text::text;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use strata_infer::asking::ClockSeen;
-use strata_infer::characterize::Characterized;
-use strata_infer::discover::Discovery;
-use strata_model::characterization::{self, Characterization, Suite};
-use strata_model::facts::DeviceFacts;
-use strata_model::topology::{self, RunInfo, Topology};
-
-/// Puts the answer together. `replayed_from` names the recording of a replay.
-pub fn assemble(device: DeviceFacts, run: RunInfo, found: Discovery, replayed_from: Option<&str>) -> Topology {
-    Topology {
-        schema: topology::SCHEMA.into(),
-        device,
-        run: with_warnings(run, found.clock),
-        elements: found.elements,
-        replayed_from: replayed_from.map(str::to_owned),
-    }
-}
-
-/// Puts the answer of a characterization together, as [`assemble`].
-pub fn assemble_characterization(
-    device: DeviceFacts,
-    run: RunInfo,
-    asked: Suite,
-    found: Characterized,
-    replayed_from: Option<&str>,
-) -> Characterization {
-    Characterization {
-        schema: characterization::SCHEMA.into(),
-        device,
-        run: with_warnings(run, found.clock),
-        asked,
-        parts: found.parts,
-        replayed_from: replayed_from.map(str::to_owned),
-    }
-}
-
-/// A replay finds the warnings anew that the run found and recorded.
-fn with_warnings(mut run: RunInfo, clock: ClockSeen) -> RunInfo {
-    for warning in clock.warnings {
-        if !run.warnings.contains(&warning) {
-            run.warnings.push(warning);
-        }
-    }
-    run
-}
 
 /// The whole result as JSON, with a newline at the end.
 ///

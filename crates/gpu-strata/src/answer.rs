@@ -1,0 +1,213 @@
+//! Results, and the formats in which they can be written.
+
+use strata_infer::characterize::Characterized as FoundParts;
+use strata_infer::discover::Discovery as FoundElements;
+use strata_model::characterization::{Characterization, Suite};
+use strata_model::evidence::Evidence;
+use strata_model::facts::DeviceFacts;
+use strata_model::topology::{RunInfo, Topology};
+use strata_report::report::{self, costs};
+
+pub use strata_report::report::{Markdown, PictureFile, Pictures, Terminal};
+
+use crate::error::{Error, Result};
+use crate::run::Timings;
+
+/// What a discovery found, with the samples that its findings rest on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Discovery {
+    /// The result.
+    pub topology: Topology,
+    /// Where the time went; absent from a replay.
+    pub timings: Option<Timings>,
+    evidence: Evidence,
+}
+
+impl Discovery {
+    pub(crate) fn new(
+        facts: DeviceFacts,
+        run: RunInfo,
+        mut found: FoundElements,
+        replayed_from: Option<&str>,
+        timings: Option<Timings>,
+    ) -> Self {
+        let evidence = std::mem::take(&mut found.evidence);
+        Discovery { topology: found.into_topology(facts, run, replayed_from), timings, evidence }
+    }
+}
+
+/// What a characterization found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Characterized {
+    /// The result.
+    pub characterization: Characterization,
+    /// Where the time went; absent from a replay.
+    pub timings: Option<Timings>,
+}
+
+impl Characterized {
+    pub(crate) fn new(
+        facts: DeviceFacts,
+        run: RunInfo,
+        suite: Suite,
+        found: FoundParts,
+        replayed_from: Option<&str>,
+        timings: Option<Timings>,
+    ) -> Self {
+        Characterized { characterization: found.into_characterization(facts, run, suite, replayed_from), timings }
+    }
+}
+
+/// A result of either kind, as a recording gives it.
+#[derive(Debug)]
+pub enum Answer {
+    /// Of [`Device::discover`](crate::Device::discover).
+    Discovery(Box<Discovery>),
+    /// Of [`Device::characterize`](crate::Device::characterize).
+    Characterized(Box<Characterized>),
+}
+
+impl From<Discovery> for Answer {
+    fn from(found: Discovery) -> Self {
+        Answer::Discovery(Box::new(found))
+    }
+}
+
+impl From<Characterized> for Answer {
+    fn from(found: Characterized) -> Self {
+        Answer::Characterized(Box::new(found))
+    }
+}
+
+/// Formats that other programs read; only a discovery has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Exchange {
+    /// JSON with the keys of MT4G's results.
+    Mt4g,
+    /// XML that hwloc's `lstopo -i` draws.
+    Hwloc,
+    /// A machine file that [`Device::open`](crate::Device::open) simulates.
+    Machine,
+}
+
+impl Answer {
+    /// Whether a probe failed, as opposed to finding that something cannot be known.
+    pub fn is_partial(&self) -> bool {
+        match self {
+            Answer::Discovery(found) => found.topology.is_partial(),
+            Answer::Characterized(found) => found.characterization.is_partial(),
+        }
+    }
+
+    /// How the run was made.
+    pub fn run(&self) -> &RunInfo {
+        match self {
+            Answer::Discovery(found) => &found.topology.run,
+            Answer::Characterized(found) => &found.characterization.run,
+        }
+    }
+
+    /// Where the time went; absent from a replay.
+    pub fn timings(&self) -> Option<&Timings> {
+        match self {
+            Answer::Discovery(found) => found.timings.as_ref(),
+            Answer::Characterized(found) => found.timings.as_ref(),
+        }
+    }
+
+    /// As a text for people, fitted to a terminal.
+    pub fn text(&self, terminal: &Terminal) -> String {
+        match self {
+            Answer::Discovery(found) => report::text(&found.topology, terminal),
+            Answer::Characterized(found) => costs::text(&found.characterization, terminal),
+        }
+    }
+
+    /// The whole result as JSON; [`Schema`] describes it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if a value cannot be written as JSON, which no finding holds.
+    pub fn json(&self) -> Result<String> {
+        match self {
+            Answer::Discovery(found) => report::json(&found.topology),
+            Answer::Characterized(found) => report::json(&found.characterization),
+        }
+        .map_err(Error::report("the result as JSON"))
+    }
+
+    /// As GitHub-flavoured Markdown with pictures.
+    pub fn markdown(&self, pictures: Pictures<'_>) -> Markdown {
+        match self {
+            Answer::Discovery(found) => report::markdown(&found.topology, pictures),
+            Answer::Characterized(found) => costs::markdown(&found.characterization, pictures),
+        }
+    }
+
+    /// As one page for a browser, with the samples behind the findings of a discovery.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if the page cannot be made.
+    pub fn html(&self) -> Result<String> {
+        match self {
+            Answer::Discovery(found) => report::html(&found.topology, &found.evidence),
+            Answer::Characterized(found) => costs::html(&found.characterization),
+        }
+        .map_err(Error::report("the page"))
+    }
+
+    /// In a format of another program.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] for a characterization, of which there is no such format.
+    pub fn exchange(&self, format: Exchange) -> Result<String> {
+        let Answer::Discovery(found) = self else {
+            return Err(Error::Input(
+                "mt4g, hwloc and machine describe what memory a GPU has, which a characterization does not measure; a \
+                 characterization can be written as text, json, markdown and html"
+                    .into(),
+            ));
+        };
+        let topology = &found.topology;
+        match format {
+            Exchange::Mt4g => {
+                report::json(&report::mt4g(topology)).map_err(Error::report("the result with MT4G's keys"))
+            }
+            Exchange::Hwloc => report::hwloc(topology).map_err(Error::report("the XML")),
+            Exchange::Machine => Ok(report::machine(topology)),
+        }
+    }
+}
+
+/// The JSON documents that this library writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Schema {
+    /// Of a discovery.
+    Topology,
+    /// Of a characterization.
+    Characterization,
+    /// Of a comparison.
+    Comparison,
+}
+
+impl Schema {
+    /// The JSON schema as text.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if the schema cannot be written as JSON.
+    pub fn json(self) -> Result<String> {
+        match self {
+            Schema::Topology => report::schema::<Topology>(),
+            Schema::Characterization => report::schema::<Characterization>(),
+            Schema::Comparison => report::schema::<strata_report::compare::Comparison>(),
+        }
+        .map_err(Error::report("the schema"))
+    }
+}

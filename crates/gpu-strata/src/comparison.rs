@@ -1,0 +1,208 @@
+//! Two results, or a result and what is published of its GPU, compared place by place.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use strata_model::units::Bytes;
+use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Sheet, published};
+use strata_report::reference;
+use strata_report::report;
+
+pub use strata_report::compare::{Choice, Options as CompareOptions};
+
+use crate::answer::{Answer, Terminal};
+use crate::error::{Error, Result};
+use crate::recording::Recording;
+
+/// One side of a comparison.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Side {
+    /// A file: a result as JSON, a recording, or a summary of MT4G.
+    File(PathBuf),
+    /// A result, and the name to show for it.
+    Answer(Box<Answer>, String),
+    /// What is published of a GPU, by the name of a chip or product.
+    Published(String),
+    /// What is published of the other side's GPU.
+    PublishedOfOther,
+}
+
+/// The word that asks for published values.
+const REFERENCE: &str = "reference";
+
+impl Side {
+    /// The side that an argument of `strata compare` names: `reference`, `reference:NAME`, or a file.
+    pub fn named(argument: &str) -> Self {
+        match argument.strip_prefix(REFERENCE) {
+            Some("") => Side::PublishedOfOther,
+            Some(rest) if rest.starts_with(':') => Side::Published(rest[1..].to_owned()),
+            _ => Side::File(argument.into()),
+        }
+    }
+
+    /// The document of this side, if it is one, with its name.
+    fn load(self) -> Result<Loaded> {
+        match self {
+            Side::File(path) => {
+                let name = path.display().to_string();
+                let document = if is_recording(&path)? {
+                    document(Recording::open(&path)?.replay()?)
+                } else {
+                    compare::parse(&name, &text(&path)?)?
+                };
+                Ok(Loaded::Document(document, name))
+            }
+            Side::Answer(answer, name) => Ok(Loaded::Document(document(*answer), name)),
+            Side::Published(name) => Ok(Loaded::Published(name)),
+            Side::PublishedOfOther => Ok(Loaded::PublishedOfOther),
+        }
+    }
+}
+
+/// A side whose file was read.
+enum Loaded {
+    Document(Document, String),
+    Published(String),
+    PublishedOfOther,
+}
+
+impl Loaded {
+    fn sheet(&self, other: &Loaded) -> Result<Sheet> {
+        match (self, other) {
+            (Loaded::Document(document, name), _) => Ok(document.sheet(name)),
+            (Loaded::Published(name), Loaded::Document(other, _)) => Ok(published(Asked::Named(name), other.kind())?),
+            (Loaded::Published(name), _) => Ok(published(Asked::Named(name), Kind::Reference)?),
+            (Loaded::PublishedOfOther, Loaded::Document(other, _)) => {
+                let (device, capability) = other.device();
+                Ok(published(Asked::Device(device, capability), other.kind())?)
+            }
+            (Loaded::PublishedOfOther, _) => Err(Error::Input(
+                "`reference` alone means the GPU of the other side, which is no result; give a result, or reference:NAME \
+                 (`strata compare --list-references` lists them)"
+                    .into(),
+            )),
+        }
+    }
+}
+
+fn document(answer: Answer) -> Document {
+    match answer {
+        Answer::Discovery(found) => Document::Topology(Box::new(found.topology)),
+        Answer::Characterized(found) => Document::Characterization(Box::new(found.characterization)),
+    }
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Everything that was compared, as the JSON document has it.
+    pub document: compare::Comparison,
+}
+
+/// Compares two sides. Two values differ if their intervals exclude each other.
+///
+/// # Errors
+///
+/// [`Error::Unreadable`], [`Error::Recording`] or [`Error::Document`] for a file that is no result,
+/// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two say nothing of the same thing.
+pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison> {
+    let (a, b) = (a.load()?, b.load()?);
+    let (a, b) = (a.sheet(&b)?, b.sheet(&a)?);
+    let document = compare::compare(&a, &b, options);
+    if !document.compared() {
+        let only = if document.only.is_empty() { String::new() } else { format!(" in {}", document.only.join(", ")) };
+        return Err(Error::Input(format!(
+            "`{}` and `{}` say nothing of the same thing{only}, so that nothing can be compared; give two results of one kind, \
+             or other names to --only",
+            a.side.name, b.side.name
+        )));
+    }
+    Ok(Comparison { document })
+}
+
+impl Comparison {
+    /// Whether nothing differs.
+    pub fn same(&self) -> bool {
+        self.document.same
+    }
+
+    /// As lines for people.
+    pub fn text(&self, terminal: &Terminal) -> String {
+        report::comparison::text(&self.document, terminal)
+    }
+
+    /// As tables in GitHub-flavoured Markdown.
+    pub fn markdown(&self) -> String {
+        report::comparison::markdown(&self.document)
+    }
+
+    /// The whole comparison as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if a value cannot be written as JSON.
+    pub fn json(&self) -> Result<String> {
+        report::json(&self.document).map_err(Error::report("the comparison as JSON"))
+    }
+}
+
+/// The chips of which published values come with the library, a line each.
+///
+/// # Errors
+///
+/// [`Error::Reference`], if a built-in file has a defect.
+pub fn references() -> Result<String> {
+    let mut text = String::new();
+    for reference in reference::all()? {
+        let products: Vec<&str> = reference.products().collect();
+        text.push_str(&format!(
+            "{:<6} {:<8} {:>3} values  {}\n",
+            reference.name,
+            reference.architecture,
+            reference.values.len(),
+            products.join(", ")
+        ));
+    }
+    Ok(text)
+}
+
+fn open(path: &Path) -> Result<File> {
+    let cannot = |source| Error::Unreadable {
+        path: path.to_owned(),
+        advice: "; give a result as JSON, a recording, or reference:NAME",
+        source,
+    };
+    if fs::metadata(path).map_err(cannot)?.is_dir() {
+        return Err(Error::Input(format!("`{}` is a folder; give a file in it", path.display())));
+    }
+    File::open(path).map_err(cannot)
+}
+
+/// A recording begins with its magic bytes, whatever its file is called.
+fn is_recording(path: &Path) -> Result<bool> {
+    let mut begin = Vec::new();
+    let length = strata_recording::MAGIC.len() as u64;
+    open(path)?.take(length).read_to_end(&mut begin).map_err(|error| unread(path, error))?;
+    Ok(begin == strata_recording::MAGIC)
+}
+
+/// The bytes of a file that is not too long to be a result.
+fn text(path: &Path) -> Result<Vec<u8>> {
+    let file = open(path)?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Error::Input(format!(
+            "`{}` is longer than {}, which no result is: the longest has half a MiB; give a result as JSON, or a recording",
+            path.display(),
+            Bytes(LONGEST)
+        )));
+    }
+    Ok(bytes)
+}
+
+fn unread(path: &Path, source: std::io::Error) -> Error {
+    Error::Unreadable { path: path.to_owned(), advice: "; take another copy", source }
+}

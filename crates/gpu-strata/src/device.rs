@@ -1,0 +1,167 @@
+//! A GPU to be measured: one of the driver's, or a simulated one.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use strata_bench::session::Session;
+use strata_bench::{Bench, Fleet};
+use strata_cuda::Cuda;
+use strata_gpu::Gpu;
+use strata_kernels as kernels;
+use strata_model::facts::{DeviceFacts, Listed, Telemetry};
+use strata_recording::Writer;
+use strata_sim::Sim;
+use strata_sim::machine::Machine;
+
+use crate::error::{Error, Result};
+
+/// Simulated GPUs that work side by side. The number is part of what fixes the samples, so it is the same on every host.
+const MEMBERS: usize = 4;
+
+/// A device, open but idle.
+pub struct Device {
+    kind: Kind,
+    facts: DeviceFacts,
+    telemetry: Telemetry,
+    pub(crate) opened: Instant,
+}
+
+enum Kind {
+    Cuda(Box<Cuda>),
+    Simulated(Box<Machine>),
+}
+
+impl Device {
+    /// Opens a device by name: `auto` (the first GPU of the driver), `cuda:N`, a UUID, a PCI address, or a simulated one:
+    /// `sim:NAME`, `sim:FILE.toml`.
+    ///
+    /// ```
+    /// let device = gpu_strata::Device::open("sim:k20c")?;
+    /// assert_eq!(device.facts().multiprocessors, 13);
+    /// # Ok::<(), gpu_strata::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorClass::NoDevice`](crate::ErrorClass::NoDevice) without a driver or such a device;
+    /// [`ErrorClass::Input`](crate::ErrorClass::Input) if there is no such simulated machine or its file has a defect.
+    pub fn open(name: &str) -> Result<Self> {
+        match simulated(name) {
+            Some(machine) => {
+                let machine = Machine::find(machine)?;
+                let mut gpu = Sim::new(machine.clone(), 0);
+                let (facts, telemetry) = (gpu.facts().clone(), gpu.telemetry());
+                Ok(Device { kind: Kind::Simulated(Box::new(machine)), facts, telemetry, opened: Instant::now() })
+            }
+            None => {
+                let mut gpu = Cuda::open(name)?;
+                let (facts, telemetry) = (gpu.facts().clone(), gpu.telemetry());
+                Ok(Device { kind: Kind::Cuda(Box::new(gpu)), facts, telemetry, opened: Instant::now() })
+            }
+        }
+    }
+
+    /// The GPUs that the driver offers.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorClass::NoDevice`](crate::ErrorClass::NoDevice) without a usable driver.
+    pub fn list() -> Result<Vec<Listed>> {
+        Ok(strata_cuda::devices()?)
+    }
+
+    /// What the driver says of the device.
+    pub fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    /// Clocks, throttling and other processes when the device was opened.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
+    }
+
+    /// Whether nothing real is measured.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.kind, Kind::Simulated(_))
+    }
+
+    /// What runs the kernels, as results name it: `cuda` or `sim`.
+    pub fn backend(&self) -> &'static str {
+        match self.kind {
+            Kind::Cuda(_) => "cuda",
+            Kind::Simulated(_) => "sim",
+        }
+    }
+
+    /// What a reader of this device's numbers should know, if there is anything.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let Kind::Simulated(machine) = &self.kind else { return None };
+        let capability = machine.spec.device.compute_capability;
+        let (major, minor) = kernels::TARGET;
+        ((capability.0, capability.1) < kernels::TARGET).then(|| {
+            format!(
+                "the kernels' text is for compute capability {major}.{minor} and later; the simulator runs it on this machine of \
+                 {}.{} all the same",
+                capability.0, capability.1
+            )
+        })
+    }
+
+    /// Starts a run on it.
+    pub(crate) fn session(
+        &mut self,
+        seed: u64,
+        writer: Option<Writer>,
+        started: Instant,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Session<'_>> {
+        match &mut self.kind {
+            Kind::Cuda(gpu) => Ok(Session::new(Bench::new(gpu.as_mut(), Arc::clone(interrupted))?, writer, started)),
+            Kind::Simulated(machine) => {
+                let machine = machine.clone();
+                let open =
+                    move |number: usize| Sim::new(*machine.clone(), seed.wrapping_mul(MEMBERS as u64) + number as u64);
+                Ok(Session::new(Fleet::new(MEMBERS, interrupted, open)?, writer, started))
+            }
+        }
+    }
+
+    /// Opens a simulated machine that is given as the text of a machine file. `origin` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorClass::Input`](crate::ErrorClass::Input) if the text has a defect.
+    pub fn simulate(origin: &str, text: &str) -> Result<Self> {
+        let machine = Machine::parse(origin, text)?;
+        let mut gpu = Sim::new(machine.clone(), 0);
+        let (facts, telemetry) = (gpu.facts().clone(), gpu.telemetry());
+        Ok(Device { kind: Kind::Simulated(Box::new(machine)), facts, telemetry, opened: Instant::now() })
+    }
+}
+
+/// What follows `sim:` in the name of a simulated device.
+pub(crate) fn simulated(name: &str) -> Option<&str> {
+    let prefix = name.get(..4)?;
+    prefix.eq_ignore_ascii_case("sim:").then(|| &name[4..])
+}
+
+/// Whether a text can be the name of a device at all; whether the device is there, [`Device::open`] says.
+///
+/// # Errors
+///
+/// [`Error::Input`], which names the forms that there are.
+pub fn check_device_name(name: &str) -> Result<()> {
+    let lower = name.to_ascii_lowercase();
+    let ordinal = lower.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok());
+    let uuid = lower.starts_with("gpu-") || lower.starts_with("mig-");
+    let pci = lower.contains(':') && lower.chars().all(|c| c.is_ascii_hexdigit() || c == ':' || c == '.');
+    let simulated = lower.strip_prefix("sim:").is_some_and(|machine| !machine.is_empty());
+    if lower == "auto" || ordinal || uuid || pci || simulated {
+        return Ok(());
+    }
+    Err(Error::Input(format!(
+        "no device `{name}`; there are auto, cuda:N, a UUID (GPU-…) and a PCI address (0000:1b:00.0), as `strata devices` \
+         lists them, and sim:NAME or sim:FILE.toml for a simulated one, as `strata machines` lists them"
+    )))
+}

@@ -1,0 +1,146 @@
+//! What can go wrong, and the class that an exit status is made of.
+
+use std::io;
+use std::path::PathBuf;
+
+use strata_report::{compare, export, import, reference};
+use strata_sim::machine;
+
+/// The result of everything in this library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something could not be done. Each message says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The driver, the device or a kernel: no such device, or a call that failed.
+    #[error(transparent)]
+    Gpu(#[from] strata_gpu::Error),
+    /// No such simulated machine, or a machine file with a defect.
+    #[error(transparent)]
+    Machine(#[from] machine::Defect),
+    /// A recording that cannot be read.
+    #[error(transparent)]
+    Recording(strata_recording::Error),
+    /// A recording that cannot be written. What was measured before is in it as far as it was written.
+    #[error(transparent)]
+    Recorder(strata_recording::Error),
+    /// A file that holds no result that can be compared.
+    #[error(transparent)]
+    Document(#[from] compare::Error),
+    /// No values are published of the GPU in question.
+    #[error(transparent)]
+    NoReference(#[from] compare::NoReference),
+    /// The published values that come with the library cannot be read.
+    #[error(transparent)]
+    Reference(#[from] reference::Defect),
+    /// Timings of another tool that cannot be read.
+    #[error(transparent)]
+    Import(#[from] import::Error),
+    /// Samples that cannot be written as files.
+    #[error(transparent)]
+    Export(#[from] export::Error),
+    /// A file that cannot be read.
+    #[error("cannot read `{}`{advice}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What to give instead.
+        advice: &'static str,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Input that asks for something impossible.
+    #[error("{0}")]
+    Input(String),
+    /// A report that cannot be made.
+    #[error("{what} cannot be written")]
+    Report {
+        /// Which.
+        what: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The caller asked to stop before the run was done.
+    #[error("interrupted; {}", kept(.recorded))]
+    Interrupted {
+        /// The recording, with its size in bytes; it holds what had been measured.
+        recorded: Option<(PathBuf, u64)>,
+    },
+}
+
+fn kept(recorded: &Option<(PathBuf, u64)>) -> String {
+    match recorded {
+        Some((path, bytes)) => format!("{} holds what had been measured ({bytes} bytes)", path.display()),
+        None => "nothing was kept, since no recording was asked for".to_owned(),
+    }
+}
+
+/// What kind of error it is: what a program does next depends on it, and so does its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorClass {
+    /// The run failed.
+    Failed,
+    /// Bad usage, or input that cannot be used.
+    Input,
+    /// There is no such device, or no usable driver.
+    NoDevice,
+    /// The caller stopped the run.
+    Interrupted,
+}
+
+impl ErrorClass {
+    /// The status with which the `strata` command ends.
+    pub const fn exit_status(self) -> u8 {
+        match self {
+            ErrorClass::Failed => 1,
+            ErrorClass::Input => 2,
+            ErrorClass::NoDevice => 3,
+            // As shells have it for a process that SIGINT ended.
+            ErrorClass::Interrupted => 130,
+        }
+    }
+}
+
+impl Error {
+    /// Its class.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Error::Gpu(error) if error.is_absence() => ErrorClass::NoDevice,
+            Error::Gpu(_) | Error::Recorder(_) | Error::Reference(_) | Error::Report { .. } => ErrorClass::Failed,
+            Error::Interrupted { .. } => ErrorClass::Interrupted,
+            Error::Machine(_)
+            | Error::Recording(_)
+            | Error::Document(_)
+            | Error::NoReference(_)
+            | Error::Import(_)
+            | Error::Export(_)
+            | Error::Unreadable { .. }
+            | Error::Input(_) => ErrorClass::Input,
+        }
+    }
+
+    pub(crate) fn report<E>(what: &'static str) -> impl FnOnce(E) -> Error
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        move |source| Error::Report { what, source: Box::new(source) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_class_decides_the_exit_status() {
+        let status = |error: Error| error.class().exit_status();
+        assert_eq!(status(strata_gpu::Error::NoDevice("none".into()).into()), 3);
+        assert_eq!(status(strata_gpu::Error::Unsupported { reason: "old".into() }.into()), 1);
+        assert_eq!(status(Error::Input("no".into())), 2);
+        let stopped = Error::Interrupted { recorded: Some(("run.strata".into(), 7)) };
+        assert_eq!(stopped.to_string(), "interrupted; run.strata holds what had been measured (7 bytes)");
+        assert_eq!(status(stopped), 130);
+    }
+}

@@ -1,0 +1,197 @@
+//! A recording: every experiment of a run with its samples.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use strata_infer::probe::Effort;
+use strata_infer::{characterize, discover};
+use strata_model::characterization::Suite;
+use strata_model::experiment::Experiment;
+use strata_model::facts::DeviceFacts;
+use strata_model::samples::{Failure, Samples};
+use strata_model::topology::RunInfo;
+use strata_recording::{Entry, Header, Writer};
+use strata_report::{export, import};
+
+pub use strata_report::export::{Summary as ExportSummary, Written};
+
+use crate::answer::{Answer, Characterized, Discovery};
+use crate::error::{Error, Result};
+
+/// A recording that was read. It needs no GPU to give its result again.
+#[derive(Debug)]
+pub struct Recording {
+    content: strata_recording::Recording,
+    name: String,
+}
+
+impl Recording {
+    /// Reads a recording.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Recording`], if it cannot be read or is none. One that was cut short is no error: see [`Recording::cut`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let content = strata_recording::Recording::read(path).map_err(Error::Recording)?;
+        Ok(Recording { content, name: path.display().to_string() })
+    }
+
+    /// The device that was measured.
+    pub fn device(&self) -> &DeviceFacts {
+        &self.content.header.device
+    }
+
+    /// How the run was made.
+    pub fn run(&self) -> RunInfo {
+        self.content.run_info()
+    }
+
+    /// Where and why it ends before its run did, if it does.
+    pub fn cut(&self) -> Option<String> {
+        self.content.cut.as_ref().map(|cut| format!("the recording was cut at byte {}: {}", cut.offset, cut.reason))
+    }
+
+    /// The experiments by their numbers, with what came back.
+    pub fn experiments(&self) -> impl Iterator<Item = (u32, &Experiment, &std::result::Result<Samples, Failure>)> {
+        self.content.entries.iter().map(|entry| (entry.number, &entry.experiment, &entry.outcome))
+    }
+
+    /// Infers everything anew from the samples.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`], if the recording asks for something impossible.
+    pub fn replay(self) -> Result<Answer> {
+        self.replay_only::<&str>(&[])
+    }
+
+    /// As [`Recording::replay`], of these elements or parts alone; of all if there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`], if a name is none that the recorded run has, or the recording asks for something impossible.
+    pub fn replay_only<S: AsRef<str>>(self, only: &[S]) -> Result<Answer> {
+        match self.content.asked.clone() {
+            None => self.topology(only),
+            Some(suite) => self.characterization(suite, only),
+        }
+    }
+
+    fn topology<S: AsRef<str>>(self, only: &[S]) -> Result<Answer> {
+        let Recording { content: mut recording, name } = self;
+        let only = named(only, &name, "a discovery")?;
+        let run = recording.run_info();
+        let facts = recording.header.device.clone();
+        let only = if only.is_empty() { run.only.clone() } else { only };
+        let question = discover::Question { only, effort: effort(&run), seed: run.seed };
+        let found = if recording.is_imported() {
+            let entries = recording.entries.iter().filter(|entry| entry.is_current());
+            let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));
+            discover::imported(measured, &facts, &question)
+        } else {
+            discover::discover(&mut recording, &facts, &question, &mut |_| {})
+        };
+        Ok(Discovery::new(facts, run, found, Some(&name), None).into())
+    }
+
+    fn characterization<S: AsRef<str>>(self, mut suite: Suite, only: &[S]) -> Result<Answer> {
+        let Recording { content: mut recording, name } = self;
+        // A recording may come from anyone.
+        if let Some(defect) = suite.defect() {
+            return Err(Error::Input(format!("`{name}` asks for what cannot be measured ({defect}); record again")));
+        }
+        let only = named(only, &name, "a characterization")?;
+        if !only.is_empty() {
+            suite.parts = only;
+            suite = suite.sorted();
+        }
+        let run = recording.run_info();
+        let facts = recording.header.device.clone();
+        let question = characterize::Question { suite, effort: effort(&run), seed: run.seed };
+        let found = characterize::characterize(&mut recording, &facts, &question, &mut |_| {});
+        Ok(Characterized::new(facts, run, question.suite, found, Some(&name), None).into())
+    }
+
+    /// Writes the samples as CSV files into a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Export`], if a file cannot be written.
+    pub fn export_csv(&self, folder: impl AsRef<Path>) -> Result<ExportSummary> {
+        Ok(export::csv(&self.content, folder.as_ref())?)
+    }
+
+    /// Writes the machine code of the recorded kernels into a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Export`], if a file cannot be written.
+    pub fn export_code(&self, folder: impl AsRef<Path>) -> Result<ExportSummary> {
+        Ok(export::code(&self.content, folder.as_ref())?)
+    }
+}
+
+fn effort(run: &RunInfo) -> Effort {
+    Effort::from_name(&run.effort).unwrap_or(Effort::Standard)
+}
+
+/// What `only` names; what there is to name depends on what the recording is of.
+fn named<T: FromStr<Err: Display>>(only: &[impl AsRef<str>], file: &str, kind: &str) -> Result<Vec<T>> {
+    let parse =
+        |text: &str| text.parse().map_err(|unknown| Error::Input(format!("`{file}` is {kind} and has {unknown}")));
+    only.iter().map(|text| parse(text.as_ref())).collect()
+}
+
+/// Timings of another tool, read from its files.
+#[derive(Debug)]
+pub struct Imported {
+    content: import::Import,
+}
+
+impl Imported {
+    /// Reads the raw timings that MT4G left in a folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Import`], if the folder holds no such timings.
+    pub fn mt4g(folder: impl AsRef<Path>) -> Result<Self> {
+        Ok(Imported { content: import::mt4g(folder.as_ref())? })
+    }
+
+    /// The device that was measured.
+    pub fn device(&self) -> &DeviceFacts {
+        &self.content.device
+    }
+
+    /// How the run was made, with warnings about what the files do not hold.
+    pub fn run(&self) -> &RunInfo {
+        &self.content.run
+    }
+
+    /// Files that were read.
+    pub fn files(&self) -> usize {
+        self.content.files
+    }
+
+    /// Series of timings that the files hold.
+    pub fn series(&self) -> usize {
+        self.content.measured.len()
+    }
+
+    /// Keeps the timings as a recording, which [`Recording::open`] reads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Recorder`], if the file cannot be written.
+    pub fn record(self, path: impl Into<PathBuf>) -> Result<()> {
+        let import::Import { device, run, measured, .. } = self.content;
+        let mut writer = Writer::create(&path.into()).map_err(Error::Recorder)?;
+        writer.header(&Header { device, run: run.clone() }).map_err(Error::Recorder)?;
+        let entries: Vec<Entry> =
+            (1..).zip(measured).map(|(number, (what, samples))| Entry::new(number, what, Ok(samples), 0.0)).collect();
+        writer.measured(&entries).map_err(Error::Recorder)?;
+        writer.end(&run).map_err(Error::Recorder)
+    }
+}

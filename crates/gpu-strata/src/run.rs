@@ -1,0 +1,293 @@
+//! A run on a device: what the caller chooses, how it is recorded, and what is said of it in the result.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use strata_bench::Timings as BenchTimings;
+use strata_infer::asking::{ClockSeen, Stage};
+use strata_infer::{characterize as parts, discover as elements};
+use strata_model::characterization::Suite;
+use strata_model::experiment::Experiment;
+use strata_model::facts::{DeviceFacts, Mig, OtherProcesses, Telemetry};
+use strata_model::samples::{Failure, Samples};
+use strata_model::source::Source;
+use strata_model::topology::{ElementName, RunInfo};
+use strata_recording::{Header, Writer};
+use strata_report::report;
+
+pub use strata_infer::asking::Progress;
+pub use strata_infer::probe::Effort;
+
+use crate::answer::{Characterized, Discovery};
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// How a run is made. The default measures at standard effort with seed 1 and keeps no recording.
+#[non_exhaustive]
+pub struct Options<'a> {
+    /// How much to measure.
+    pub effort: Effort,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// The file in which everything that is measured is kept; one that is there is replaced.
+    pub record: Option<PathBuf>,
+    /// Once this is set, nothing further is measured and the run ends with [`Error::Interrupted`].
+    pub interrupted: Arc<AtomicBool>,
+    /// Called before each batch of experiments.
+    pub progress: Box<dyn FnMut(Progress) + 'a>,
+    /// When the run began; durations in the result count from here.
+    pub started: Instant,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            effort: Effort::Standard,
+            seed: 1,
+            record: None,
+            interrupted: Arc::default(),
+            progress: Box::new(|_| ()),
+            started: Instant::now(),
+        }
+    }
+}
+
+impl<'a> Options<'a> {
+    /// The default options with this effort.
+    pub fn effort(effort: Effort) -> Self {
+        Options { effort, ..Options::default() }
+    }
+
+    /// With this seed.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// With a recording in this file.
+    pub fn record(mut self, path: impl Into<PathBuf>) -> Self {
+        self.record = Some(path.into());
+        self
+    }
+
+    /// With a function that is told what is measured next.
+    pub fn on_progress(mut self, progress: impl FnMut(Progress) + 'a) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+}
+
+/// Where the time of a run went. `Display` gives a table.
+#[derive(Clone, Debug)]
+pub struct Timings {
+    opened: Duration,
+    bench: BenchTimings,
+    stages: Vec<Stage>,
+    total: Duration,
+}
+
+impl fmt::Display for Timings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&report::timings(self.opened, &self.bench, &self.stages, self.total))
+    }
+}
+
+/// What a run asks, besides effort and seed.
+enum Asked<'a> {
+    Elements(&'a [ElementName]),
+    Parts(&'a Suite),
+    Experiments,
+}
+
+/// What came of the questions.
+struct Outcome<T> {
+    found: T,
+    clock: ClockSeen,
+    stages: Vec<Stage>,
+}
+
+impl Device {
+    /// Measures the memory topology.
+    ///
+    /// ```
+    /// use gpu_strata::{Device, Effort, Options};
+    ///
+    /// let mut device = Device::open("sim:k20c")?;
+    /// let found = device.discover_only(&["constant_l1".parse()?], Options::effort(Effort::Quick))?;
+    /// assert!(found.topology.elements.len() == 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the device cannot run the first kernel, if the recording cannot be written, or if the run was interrupted. What
+    /// cannot be measured is no error: its finding is unknown and gives the reason.
+    pub fn discover(&mut self, options: Options<'_>) -> Result<Discovery> {
+        self.discover_only(&[], options)
+    }
+
+    /// As [`Device::discover`], of these elements alone and of what they depend on; of all if there are none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::discover`].
+    pub fn discover_only(&mut self, only: &[ElementName], options: Options<'_>) -> Result<Discovery> {
+        let question = elements::Question { only: only.to_vec(), effort: options.effort, seed: options.seed };
+        let (facts, run, timings, found) = self.run(&Asked::Elements(only), options, |source, facts, progress| {
+            let found = elements::discover(source, facts, &question, progress);
+            Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }
+        })?;
+        Ok(Discovery::new(facts, run, found, None, Some(timings)))
+    }
+
+    /// Measures what access patterns cost: the parts of `suite` with its parameters.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::discover`], and [`Error::Input`] if the suite asks for something impossible.
+    pub fn characterize(&mut self, suite: &Suite, options: Options<'_>) -> Result<Characterized> {
+        if let Some(defect) = suite.defect() {
+            return Err(Error::Input(defect));
+        }
+        let question = parts::Question { suite: suite.clone(), effort: options.effort, seed: options.seed };
+        let (facts, run, timings, found) = self.run(&Asked::Parts(suite), options, |source, facts, progress| {
+            let found = parts::characterize(source, facts, &question, progress);
+            Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }
+        })?;
+        Ok(Characterized::new(facts, run, question.suite, found, None, Some(timings)))
+    }
+
+    /// Runs experiments of one's own and gives their samples in the same order. An experiment that fails does not end the
+    /// others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::discover`].
+    pub fn measure(
+        &mut self,
+        experiments: &[Experiment],
+        options: Options<'_>,
+    ) -> Result<Vec<std::result::Result<Samples, Failure>>> {
+        let (_, _, _, found) = self.run(&Asked::Experiments, options, |source, _, _| Outcome {
+            found: source.run(experiments),
+            clock: ClockSeen::default(),
+            stages: Vec::new(),
+        })?;
+        Ok(found)
+    }
+
+    fn run<T>(
+        &mut self,
+        asked: &Asked<'_>,
+        mut options: Options<'_>,
+        ask: impl FnOnce(&mut dyn Source, &DeviceFacts, &mut dyn FnMut(Progress)) -> Outcome<T>,
+    ) -> Result<(DeviceFacts, RunInfo, Timings, T)> {
+        let opened = self.opened.saturating_duration_since(options.started);
+        let facts = self.facts().clone();
+        let run = self.begins(asked, &options);
+        let mut writer = options.record.as_deref().map(Writer::create).transpose().map_err(Error::Recorder)?;
+        if let Some(writer) = &mut writer {
+            writer.header(&Header { device: facts.clone(), run: run.clone() }).map_err(Error::Recorder)?;
+            if let Asked::Parts(suite) = asked {
+                writer.asked(suite).map_err(Error::Recorder)?;
+            }
+        }
+        let mut session = self.session(options.seed, writer, options.started, &options.interrupted)?;
+
+        let outcome = ask(&mut session, &facts, &mut options.progress);
+
+        let telemetry_end = session.telemetry();
+        let mut warnings = run.warnings.clone();
+        warnings.extend(outcome.clock.warnings);
+        warnings.extend(throttled(&telemetry_end));
+        let stopped = options.interrupted.load(Ordering::Relaxed);
+        if stopped {
+            warnings.push("the run was interrupted; what had not been measured by then is unknown".into());
+        }
+        let run = RunInfo {
+            duration_s: (session.elapsed_s() * 1e3).round() / 1e3,
+            measured_clock_mhz: outcome.clock.mhz,
+            telemetry_end,
+            warnings,
+            ..run
+        };
+        let bench = session.timings();
+        let bytes = session.finish(&run).map_err(Error::Recorder)?;
+        if stopped {
+            return Err(Error::Interrupted { recorded: options.record.zip(bytes) });
+        }
+        let timings = Timings { opened, bench, stages: outcome.stages, total: options.started.elapsed() };
+        Ok((facts, run, timings, outcome.found))
+    }
+
+    /// What is known of a run when it begins.
+    fn begins(&self, asked: &Asked<'_>, options: &Options<'_>) -> RunInfo {
+        let telemetry = self.telemetry();
+        RunInfo {
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            backend: self.backend().into(),
+            simulated: self.is_simulated(),
+            seed: options.seed,
+            effort: match asked {
+                Asked::Elements(_) | Asked::Parts(_) => options.effort.name().into(),
+                Asked::Experiments => String::new(),
+            },
+            only: match asked {
+                Asked::Elements(only) => only.to_vec(),
+                Asked::Parts(_) | Asked::Experiments => Vec::new(),
+            },
+            started: report::utc_now(),
+            scope: if self.is_simulated() { "a simulated machine".into() } else { scope(telemetry) },
+            warnings: warnings_of(telemetry).into_iter().chain(self.warning()).collect(),
+            telemetry_start: telemetry.clone(),
+            ..RunInfo::default()
+        }
+    }
+}
+
+/// What this process could see of the GPU.
+fn scope(telemetry: &Telemetry) -> String {
+    let part = match telemetry.mig {
+        Mig::On => "one MIG instance",
+        Mig::Off => "whole GPU",
+        Mig::Unknown => "the device as the driver shows it",
+    };
+    // The usual marks of a container; a process inside cannot see its neighbours.
+    let container = std::path::Path::new("/.dockerenv").exists()
+        || std::path::Path::new("/run/.containerenv").exists()
+        || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    let others = match telemetry.processes {
+        OtherProcesses::NotVisible => "other processes cannot be seen".to_owned(),
+        OtherProcesses::Visible(0) => "no other process visible".to_owned(),
+        OtherProcesses::Visible(n) => format!("{n} other processes visible"),
+    };
+    format!("{part}{}; {others}", if container { ", in a container" } else { "" })
+}
+
+fn warnings_of(telemetry: &Telemetry) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let OtherProcesses::Visible(n @ 1..) = telemetry.processes {
+        warnings.push(format!("{n} other processes are on this GPU; what SMs share may be slower or look smaller"));
+    }
+    if telemetry.mig == Mig::On {
+        warnings.push("MIG is on: sizes of what SMs share are those of this instance".into());
+    }
+    if let Some(note) = &telemetry.note {
+        warnings.push(note.clone());
+    }
+    warnings
+}
+
+fn throttled(telemetry: &Telemetry) -> Option<String> {
+    let reasons: Vec<&str> = telemetry
+        .throttle_reasons
+        .iter()
+        .map(String::as_str)
+        // An idle GPU lowers its clock, which says nothing of the run.
+        .filter(|r| !r.to_ascii_lowercase().contains("idle"))
+        .collect();
+    (!reasons.is_empty()).then(|| format!("the clock was held down: {}", reasons.join(", ")))
+}
