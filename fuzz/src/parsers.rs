@@ -1,5 +1,5 @@
 //! Everything of strata that reads what anyone may have written, as a function of bytes. None may panic, hang or take much memory,
-//! whatever it is given. Shared by the fuzzer and by `tests/parsers.rs`, which gives them every input that once broke one.
+//! whatever it is given. Shared by the fuzzer and by `tests/surface/parsers.rs`, which gives them every input that once broke one.
 
 use strata_infer::probe::Effort;
 use strata_infer::{characterize, discover};

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
@@ -49,7 +50,6 @@ const PLOT: &str = r"(() => {
 
 /// Checks each page; with `screenshots`, pictures of them go there.
 pub fn check(program: &str, pages: &[PathBuf], screenshots: Option<&Path>) -> Result<()> {
-    ensure!(!pages.is_empty(), "browser-test needs pages; scripts/browser-test.sh makes them");
     let mut browser = Browser::start(program)?;
     for page in pages {
         let page = page.canonicalize().with_context(|| format!("`{}` cannot be opened", page.display()))?;
@@ -209,7 +209,7 @@ fn shot(browser: &mut Browser, page: &Path, screenshots: Option<&Path>, name: &s
     let name = format!("{}-{name}", page.file_stem().unwrap_or_default().to_string_lossy());
     let answer = browser.call("Page.captureScreenshot", json!({"format": "png"}))?;
     let data = answer["data"].as_str().context("no screenshot")?;
-    // The browser's own decoder is not at hand here; `base64 -d` is.
-    std::fs::write(dir.join(format!("{name}.png.base64")), data)?;
+    std::fs::create_dir_all(dir)?;
+    std::fs::write(dir.join(format!("{name}.png")), BASE64.decode(data.as_bytes())?)?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: every parser of foreign bytes under libFuzzer for a given time.
 //!
 //! The fuzzer's program is built by the compiler that builds strata: the instrumentation is LLVM's and needs no nightly release. What a
-//! parser breaks on is kept in `fuzz/crashes/NAME/`, where `tests/parsers.rs` gives it to the parser in every test run.
+//! parser breaks on is kept in `fuzz/crashes/NAME/`, where `tests/surface/parsers.rs` gives it to the parser in every test run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,10 @@ use std::sync::Mutex;
 use std::thread;
 
 use anyhow::{Context, Result, bail};
+use clap::{Args, value_parser};
 
 /// Seconds for each parser, if nothing else is asked for.
-pub const SECONDS: u32 = 20;
+const SECONDS: u32 = 20;
 /// Most memory that a parser may take, in MiB: a recording may hold a gibibyte of samples; fifteen hundred are no parser's right.
 const MEMORY_MIB: u32 = 1536;
 /// Longest that one input may take, in seconds.
@@ -42,11 +43,13 @@ const PARSERS: [(&str, u32, &str); 8] = [
 ];
 
 /// What the command line asks for.
-#[derive(Debug, PartialEq)]
+#[derive(Args, Debug, PartialEq)]
 pub struct Request {
-    /// Seconds for each parser.
+    /// Seconds for each parser
+    #[arg(long, value_name = "N", default_value_t = SECONDS, value_parser = value_parser!(u32).range(1..))]
     pub seconds: u32,
-    /// Parsers; all when empty.
+    /// Parsers; all, if none is named
+    #[arg(value_name = "PARSER", value_parser = PARSERS.map(|(name, ..)| name))]
     pub only: Vec<String>,
 }
 
@@ -54,12 +57,8 @@ pub struct Request {
 ///
 /// # Errors
 ///
-/// If the program cannot be built, there is no such parser, or one of them broke.
+/// If the program cannot be built or one of the parsers broke.
 pub fn fuzz(root: &Path, request: &Request) -> Result<()> {
-    if let Some(unknown) = request.only.iter().find(|name| PARSERS.iter().all(|(known, ..)| known != name)) {
-        let names: Vec<&str> = PARSERS.iter().map(|(name, ..)| *name).collect();
-        bail!("there is no parser `{unknown}`; there are {}", names.join(", "));
-    }
     let program = build(root)?;
     let wanted =
         PARSERS.into_iter().filter(|(name, ..)| request.only.is_empty() || request.only.iter().any(|n| n == name));
@@ -86,7 +85,7 @@ pub fn fuzz(root: &Path, request: &Request) -> Result<()> {
     let broken = broken.into_inner().unwrap_or_default();
     if !broken.is_empty() {
         bail!(
-            "{} broke; the inputs are in fuzz/crashes: mend the parser and keep them, `cargo test --test parsers` reads them",
+            "{} broke; the inputs are in fuzz/crashes: mend the parser and keep them, `cargo test --test surface parsers` gives them to it again",
             broken.join(", ")
         );
     }

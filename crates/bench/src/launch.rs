@@ -6,8 +6,8 @@ use super::prepared::{Outcome, Prepared};
 use super::{ATTEMPTS, Bench, WINDOW};
 use strata_gpu::{Function, Launch, Result};
 use strata_kernels::Program;
-use strata_kernels::idiom::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
 use strata_kernels::job::{Done, JOB_BYTES, Job};
+use strata_kernels::sizes::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
 use strata_model::samples::Failure;
 use strata_model::units::{Bytes, MIB};
@@ -78,10 +78,10 @@ impl Bench<'_> {
         } else {
             Bytes(4 * super::window(experiments[0].path)) + shared_chain
         };
-        self.programs.configure(self.gpu, program, loaded.function, experiments[0].carveout, shared)?;
-        if let Order::Lanes { bank_width, .. } = experiments[0].order {
-            self.programs.choose_banks(self.gpu, program, loaded.function, bank_width)?;
-        }
+        let bank_width = if let Order::Lanes { bank_width, .. } = experiments[0].order { bank_width } else { None };
+        let launch =
+            Launch::new(self.one_each(), block).shared(shared).carveout(experiments[0].carveout).bank_width(bank_width);
+        self.gpu.configure(loaded.function, &launch)?;
 
         let transfer = Instant::now();
         let mut prepared = self.prepare(experiments)?;
@@ -97,7 +97,7 @@ impl Bench<'_> {
         {
             self.renew_carveout(carveout)?;
         }
-        let result = self.run_jobs(program, loaded.function, Launch { blocks: 0, threads: block, shared }, &prepared);
+        let result = self.run_jobs(program, loaded.function, &launch, &prepared);
         for one in &mut prepared {
             for texture in
                 one.texture.take().into_iter().chain(one.partner.as_mut().and_then(|partner| partner.texture.take()))
@@ -137,8 +137,8 @@ impl Bench<'_> {
                     ..Job::default()
                 };
                 let threads = FILL_THREADS.min(self.gpu.facts().max_threads_per_block);
-                let launch = Launch { blocks: 0, threads, shared: Bytes(0) };
-                self.take_jobs(fill.function, launch, &[(prepared.sm, job)]).map(drop)
+                let launch = Launch::new(self.one_each(), threads);
+                self.take_jobs(fill.function, &launch, &[(prepared.sm, job)]).map(drop)
             }
         }
     }
@@ -147,7 +147,7 @@ impl Bench<'_> {
         &mut self,
         program: Program,
         function: Function,
-        launch: Launch,
+        launch: &Launch,
         prepared: &[Prepared],
     ) -> Result<Vec<Outcome>> {
         let jobs: Vec<(u32, Job)> = prepared.iter().map(|p| (p.sm, p.job(program))).collect();
@@ -168,8 +168,14 @@ impl Bench<'_> {
             .collect())
     }
 
+    /// Blocks of a launch whose jobs are taken by SM. Never more than there are SMs: an SM that has to hold two at a time enlarges
+    /// its shared memory at the L1's cost.
+    fn one_each(&self) -> u32 {
+        self.sms.len() as u32
+    }
+
     /// Lays jobs out, one to an SM, and launches until every one has been taken.
-    fn take_jobs(&mut self, function: Function, launch: Launch, jobs: &[(u32, Job)]) -> Result<Vec<Done>> {
+    fn take_jobs(&mut self, function: Function, launch: &Launch, jobs: &[(u32, Job)]) -> Result<Vec<Done>> {
         let highest = *self.sms.last().unwrap_or(&0) as usize;
         let mut table = vec![0u8; (highest + 1) * JOB_BYTES as usize];
         for (sm, job) in jobs {
@@ -177,12 +183,10 @@ impl Bench<'_> {
             table[at..at + JOB_BYTES as usize].copy_from_slice(&job.to_bytes());
         }
         self.gpu.write(self.jobs, &table)?;
-        // Never more blocks than SMs: an SM that has to hold two at a time enlarges its shared memory at the L1's cost.
-        let blocks = self.sms.len() as u32;
         let mut done = Vec::new();
         for _ in 0..ATTEMPTS {
             self.gpu.mark()?;
-            self.gpu.launch(function, Launch { blocks, ..launch }, &[self.jobs.0])?;
+            self.gpu.launch(function, launch, &[self.jobs.0])?;
             self.device_us += self.gpu.mark()?;
             self.gpu.read(self.jobs, &mut table)?;
             done = jobs
@@ -207,10 +211,9 @@ impl Bench<'_> {
     pub(super) fn renew_carveout(&mut self, carveout: u8) -> Result<()> {
         let opposite = if carveout < 50 { 100 } else { 0 };
         let census = self.programs.get(self.gpu, Program::Census)?;
-        self.programs.configure(self.gpu, Program::Census, census.function, Some(opposite), Bytes(0))?;
-        let blocks = self.sms.len() as u32;
+        let blocks = self.one_each();
         let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
-        self.gpu.launch(census.function, Launch { blocks, threads: 1, shared: Bytes(0) }, &[out.0, 0])
+        self.gpu.launch(census.function, &Launch::new(blocks, 1).carveout(opposite), &[out.0, 0])
     }
 }
 

@@ -7,7 +7,7 @@ use super::chain::{self, Arena, Placed, Plan};
 use super::prepared::{Prepared, PreparedPartner, output_bytes};
 use strata_gpu::{DevicePtr, Launch, Result};
 use strata_kernels::Program;
-use strata_kernels::idiom::CONSTANT_BYTES;
+use strata_kernels::sizes::CONSTANT_BYTES;
 use strata_model::experiment::{Experiment, Kernel, LoadPath};
 use strata_model::units::Bytes;
 
@@ -190,8 +190,8 @@ impl Bench<'_> {
             let base = self.arenas[&arena].at(at);
             let wide = u64::from(!plan.key.texels());
             let blocks = count.div_ceil(u64::from(LINK_THREADS)).clamp(1, 1024) as u32;
-            let launch = Launch { blocks, threads: LINK_THREADS, shared: Bytes(0) };
-            self.gpu.launch(link.function, launch, &[base.0, list.0, count, wide, u64::from(is_long(plan))])?;
+            let launch = Launch::new(blocks, LINK_THREADS);
+            self.gpu.launch(link.function, &launch, &[base.0, list.0, count, wide, u64::from(is_long(plan))])?;
             self.laid_out.insert(plan.key.clone(), Placed { base, span: plan.span, ring: count, list });
             list = list.offset((if is_long(plan) { 8 } else { 4 } * count).next_multiple_of(8));
         }

@@ -153,8 +153,7 @@ impl<'g> Bench<'g> {
         let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
         // A block that did not run must not count as SM 0.
         self.gpu.write(out, &vec![0xff; 4 * blocks as usize])?;
-        let launch = Launch { blocks, threads: 1, shared: Bytes(0) };
-        self.gpu.launch(loaded.function, launch, &[out.0, CENSUS_NS])?;
+        self.gpu.launch(loaded.function, &Launch::new(blocks, 1), &[out.0, CENSUS_NS])?;
         let mut raw = vec![0; 4 * blocks as usize];
         self.gpu.read(out, &mut raw)?;
         let mut sms: Vec<u32> = raw.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();

@@ -12,8 +12,8 @@ use super::Bench;
 use super::prepared::Outcome;
 use plan::{Plan, bytes_to_count, plan, samples};
 use strata_gpu::{DevicePtr, Function, Launch, Module, Result, Texture};
-use strata_kernels::idiom::{CONSTANT_BYTES, CONSTANT_SYMBOL};
-use strata_kernels::{PatternProgram, Program};
+use strata_kernels::sizes::{CONSTANT_BYTES, CONSTANT_SYMBOL};
+use strata_kernels::{PatternProgram, Program, dialect_for};
 use strata_model::experiment::{Experiment, LoadPath, Order, Prepare};
 use strata_model::pattern::{Layout, Pattern};
 use strata_model::samples::{Failure, ProgramFacts, Samples};
@@ -142,7 +142,8 @@ impl Bench<'_> {
         fresh: Module,
         program: PatternProgram,
     ) -> Result<Outcome> {
-        let function = self.gpu.function(fresh, &program.name())?;
+        let entry = dialect_for(self.gpu.facts()).entry(Program::Pattern(program));
+        let function = self.gpu.function(fresh, &entry)?;
         // Found at all: the module has constants of its own.
         self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
         let plan = plan(some, experiment.path, DevicePtr(0), None);
@@ -172,12 +173,11 @@ impl Bench<'_> {
         };
         self.timings.transfer += transfer.elapsed();
         let plan = Plan {
-            launch: Launch { blocks: 1, threads: 1, shared: Bytes(0) },
+            launch: Launch::new(1, 1),
             count: pattern.operations(),
             buffer: texture.0,
             parameters: [u64::from(square.start(layout)), 0, 0],
             check: Some(u64::from(square.end(layout))),
-            together: false,
         };
         let outcome = self.launch_pattern(experiment, pattern, function, &plan);
         // As above.
@@ -198,40 +198,32 @@ impl Bench<'_> {
         let times = if pairs { 4 * pattern.operations() as usize } else { 8 * blocks * experiment.rounds as usize };
         let bytes = times + 16 * blocks;
         let out = self.outputs.at_least(self.gpu, Bytes(bytes as u64))?;
-        self.set_up(function, experiment, plan)?;
+        // A program whose share of shared memory matters is always launched with a request for one, which is renewed.
+        let launch = plan.launch.carveout(experiment.carveout);
+        self.gpu.configure(function, &launch)?;
+        if let Some(percent) = experiment.carveout {
+            self.renew_carveout(percent)?;
+        }
         let [a, b, c] = plan.parameters;
         let parameters = [out.0, plan.buffer, u64::from(experiment.rounds), u64::from(plan.count), a, b, c];
         let mut raw = vec![0u8; bytes];
         for _ in 0..launches(experiment) {
             // Checks are sums that begin at zero, and so is the counter of a grid's barriers.
             self.gpu.clear(out, Bytes(bytes as u64))?;
-            if plan.together {
+            if launch.cooperative {
                 self.gpu.clear(DevicePtr(plan.parameters[2]), Bytes(4))?;
             }
             if experiment.prepare == Prepare::FlushL2 {
                 self.flush_l2()?;
             }
             self.gpu.mark()?;
-            if plan.together {
-                self.gpu.launch_together(function, plan.launch, &parameters)?;
-            } else {
-                self.gpu.launch(function, plan.launch, &parameters)?;
-            }
+            self.gpu.launch(function, &launch, &parameters)?;
             self.device_us += self.gpu.mark()?;
         }
         let transfer = Instant::now();
         self.gpu.read(out, &mut raw)?;
         self.timings.transfer += transfer.elapsed();
         Ok(samples(pattern, plan, &raw[..times], &raw[times..]))
-    }
-
-    /// Asks for the shared memory and the carveout that the launch needs. A program whose share of shared memory matters is always
-    /// launched with a request for one: what was asked for once stays.
-    fn set_up(&mut self, function: Function, experiment: &Experiment, plan: &Plan) -> Result<()> {
-        let Some(program) = PatternProgram::of(experiment) else { return Ok(()) };
-        let shared = plan.launch.shared;
-        self.programs.configure(self.gpu, Program::Pattern(program), function, experiment.carveout, shared)?;
-        experiment.carveout.map_or(Ok(()), |percent| self.renew_carveout(percent))
     }
 
     /// Compares the counters with the input, whose bytes were counted once a round.
@@ -258,10 +250,8 @@ impl Bench<'_> {
     /// What the compiler made of a program.
     fn program_facts(&mut self, program: PatternProgram, function: Function, module: Module) -> Result<ProgramFacts> {
         let resources = self.gpu.resources(function)?;
-        let code = self
-            .gpu
-            .machine_code(module)
-            .and_then(|code| strata_kernels::cubin::between_clock_reads(code, &program.name()));
+        let (dialect, own) = (dialect_for(self.gpu.facts()), Program::Pattern(program));
+        let code = self.gpu.machine_code(module).and_then(|code| dialect.between_clock_reads(own, code));
         Ok(ProgramFacts {
             registers: resources.registers,
             local_bytes: resources.local.0 as u32,

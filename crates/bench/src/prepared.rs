@@ -3,8 +3,8 @@
 use super::chain::{self, Placed};
 use strata_gpu::{DevicePtr, Texture};
 use strata_kernels::Program;
-use strata_kernels::idiom::UNROLL_SHIFT;
 use strata_kernels::job::{Done, Job};
+use strata_kernels::sizes::UNROLL_SHIFT;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Partner, WARP, Walk};
 use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 

@@ -11,10 +11,12 @@
 //! let mut device = Device::open("sim:k20c")?;
 //! let only = ["constant_l1".parse()?];
 //! let found = device.discover_only(&only, Options::effort(Effort::Quick))?;
-//! for (element, attributes) in &found.topology.elements {
-//!     for (name, finding) in attributes.findings() {
-//!         println!("{element} {name}: {}", finding.value);
-//!     }
+//! let constant = found.topology.element(only[0]);
+//! if let Some(size) = constant.size() {
+//!     println!("constant L1: {} [{} to {}]", size.value, size.low, size.high);
+//! }
+//! for (attribute, finding) in constant.findings() {
+//!     println!("{attribute}: {}", if finding.is_known() { "known" } else { "unknown" });
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -74,5 +76,5 @@ pub use machine::Machine;
 pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
 
-pub use strata_model::{characterization, experiment, facts, pattern, samples, topology, units};
+pub use strata_model::{attribute, characterization, experiment, facts, pattern, samples, topology, units};
 pub use strata_report::report::{devices as devices_table, sample_line};

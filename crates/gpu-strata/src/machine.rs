@@ -5,6 +5,8 @@ use std::fmt::Write;
 use strata_model::units::Bytes;
 use strata_sim::machine;
 use strata_sim::machine::spec::{Cache, Path, Scope, Sources, Spec};
+use textwrap::Options;
+use textwrap::WordSplitter::NoHyphenation;
 
 use crate::device::simulated;
 use crate::error::Result;
@@ -80,27 +82,14 @@ impl<'m> Page<'m> {
             }
         }
         for source in said {
-            let flat: Vec<&str> = source.split_whitespace().collect();
-            self.wrapped(&format!("[{}]", flat.join(" ")), "      ", "      ");
+            self.wrapped(&format!("[{}]", source.trim()), "      ", "      ");
         }
     }
 
     fn wrapped(&mut self, text: &str, first: &str, rest: &str) {
-        let mut line = first.to_owned();
-        let mut empty = true;
-        for word in text.split_whitespace() {
-            if !empty && line.chars().count() + 1 + word.chars().count() > self.width {
-                let _ = writeln!(self.text, "{line}");
-                line = rest.to_owned();
-                empty = true;
-            }
-            if !empty {
-                line.push(' ');
-            }
-            line.push_str(word);
-            empty = false;
-        }
-        let _ = writeln!(self.text, "{line}");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let options = Options::new(self.width).initial_indent(first).subsequent_indent(rest).break_words(false);
+        let _ = writeln!(self.text, "{}", textwrap::fill(&words.join(" "), options.word_splitter(NoHyphenation)));
     }
 }
 

@@ -5,7 +5,6 @@
 //! report of the run. Only the page for a browser shows the samples, too ([`Evidence`](strata_model::evidence::Evidence)).
 
 mod album;
-mod base64;
 pub mod comparison;
 pub mod costs;
 mod diagram;

@@ -5,13 +5,12 @@
 //! and on paper, the page shows the same findings with static pictures. Its policy lets no script run but its own two, which
 //! it knows by their sha256, and asks for nothing from anywhere.
 
+use data_encoding::BASE64;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior, context};
-
 use sha2::{Digest, Sha256};
 
-use super::base64::base64;
 use super::evidence::Shown;
 use super::plot::Store;
 use super::svg::{self, Numbers, Picture};
@@ -60,7 +59,7 @@ fn scripts() -> [String; 2] {
 
 /// What the browser lets the page do: run its own scripts, look as its style says, and nothing else.
 fn policy() -> String {
-    let hashes = scripts().map(|script| format!("'sha256-{}'", base64(&Sha256::digest(script))));
+    let hashes = scripts().map(|script| format!("'sha256-{}'", BASE64.encode(&Sha256::digest(script))));
     format!(
         "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
         hashes.join(" ")
@@ -171,7 +170,7 @@ mod tests {
     fn the_code_of_others_is_what_its_readme_says() {
         let readme = include_str!("templates/vendor/README.md");
         for (name, text) in [("uPlot.iife.min.js", UPLOT), ("uPlot.min.css", UPLOT_STYLE)] {
-            let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+            let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(text));
             assert!(readme.contains(&format!("{digest}  {name}\n")), "{name} is {digest}");
         }
         assert!(readme.contains("1.6.32") && UPLOT.contains("(v1.6.32)"));

@@ -1,6 +1,8 @@
 //! What a text is written for: how wide it may be, and whether it may have bold and dim letters.
 
 use anstyle::Style;
+use textwrap::Options;
+use textwrap::WordSplitter::NoHyphenation;
 
 use super::words::printable;
 
@@ -37,38 +39,32 @@ impl Terminal {
 
     /// Breaks a line so that it keeps to the width.
     pub(super) fn wrapped(&self, line: &str, first: &str, rest: &str) -> String {
-        self.folded(&[(line, Style::new())], first, rest)
+        self.folded(line, "", Style::new(), first, rest)
     }
 
     /// As [`Terminal::wrapped`], as a heading.
     pub(super) fn wrapped_heading(&self, line: &str, rest: &str) -> String {
-        self.folded(&[(line, Style::new().bold())], "", rest)
+        self.folded("", line, Style::new().bold(), "", rest)
     }
 
     /// Lines under a title; nothing, if there are none.
     pub(super) fn section(&self, out: &mut String, title: &str, lines: &[String]) {
-        let lines: Vec<[(&str, Style); 1]> = lines.iter().map(|line| [(line.as_str(), Style::new())]).collect();
-        self.titled(out, title, &lines);
+        self.titled(out, title, lines.iter().map(|line| self.wrapped(line, "  ", "    ")));
     }
 
     /// Reasons, each after what it is the reason for, under a title; nothing, if there are none.
     pub(super) fn reasons(&self, out: &mut String, title: &str, lines: &[(String, String)]) {
-        let all: Vec<String> = lines.iter().map(|(what, _)| format!("{what}:")).collect();
-        let spans = all
-            .iter()
-            .zip(lines)
-            .map(|(what, (_, reason))| [(what.as_str(), Style::new()), (reason.as_str(), Style::new().dimmed())]);
-        self.titled(out, title, &spans.collect::<Vec<_>>());
+        let reason = |(what, reason): &(String, String)| {
+            self.folded(&format!("{what}:"), reason, Style::new().dimmed(), "  ", "    ")
+        };
+        self.titled(out, title, lines.iter().map(reason));
     }
 
-    fn titled<const N: usize>(&self, out: &mut String, title: &str, lines: &[[(&str, Style); N]]) {
-        if lines.is_empty() {
-            return;
-        }
-        out.push('\n');
-        out.push_str(&self.wrapped_heading(title, "  "));
-        for line in lines {
-            out.push_str(&self.folded(line, "  ", "    "));
+    fn titled(&self, out: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {
+        if lines.len() > 0 {
+            out.push('\n');
+            out.push_str(&self.wrapped_heading(title, "  "));
+            out.extend(lines);
         }
     }
 
@@ -80,44 +76,28 @@ impl Terminal {
         }
     }
 
-    /// Breaks spans of text at blanks (a terminal is told nothing by what a name holds besides), and within a word only where
-    /// the word is wider than a line.
-    fn folded(&self, spans: &[(&str, Style)], first: &str, rest: &str) -> String {
-        let indent = first.chars().count().max(rest.chars().count());
-        let room = self.width.saturating_sub(indent).max(1);
-        let mut out = first.to_owned();
-        let mut column = first.chars().count();
-        let mut empty = true;
-        for (text, style) in spans {
-            // Words of one style that stand on one line.
-            let mut run = String::new();
-            for word in printable(text).split_whitespace() {
-                let letters: Vec<char> = word.chars().collect();
-                for (i, piece) in letters.chunks(room).enumerate() {
-                    if i > 0 || !empty && column + 1 + piece.len() > self.width {
-                        out.push_str(&self.in_style(&std::mem::take(&mut run), *style));
-                        out.push('\n');
-                        out.push_str(rest);
-                        column = rest.chars().count();
-                        empty = true;
-                    }
-                    if !empty {
-                        // A blank between spans is of neither.
-                        if run.is_empty() {
-                            out.push(' ')
-                        } else {
-                            run.push(' ')
-                        }
-                        column += 1;
-                    }
-                    run.extend(piece);
-                    column += piece.len();
-                    empty = false;
-                }
-            }
-            out.push_str(&self.in_style(&run, *style));
+    /// Breaks a text, of which the second part has a style, at blanks (a terminal is told nothing by what a name holds besides),
+    /// and within a word only where the word is wider than a line.
+    fn folded(&self, plain: &str, styled: &str, style: Style, first: &str, rest: &str) -> String {
+        let options = Options::new(self.width).initial_indent(first).subsequent_indent(rest);
+        let one_line = |text: &str| printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut whole = one_line(plain);
+        if !whole.is_empty() && !styled.is_empty() {
+            whole.push(' ');
         }
-        out.push('\n');
+        let plain = whole.len();
+        whole.push_str(&one_line(styled));
+        let mut left = whole.as_str();
+        let mut out = String::new();
+        for (i, line) in textwrap::wrap(&whole, options.word_splitter(NoHyphenation)).iter().enumerate() {
+            let indent = if i == 0 { first } else { rest };
+            let words = line.strip_prefix(indent).unwrap_or_default();
+            left = left.trim_start_matches(' ');
+            let still_plain = plain.saturating_sub(whole.len() - left.len()).min(words.len());
+            left = left.strip_prefix(words).unwrap_or_default();
+            let (words, rest) = words.split_at(still_plain);
+            out.extend([indent, words, &self.in_style(rest, style), "\n"]);
+        }
         out
     }
 }

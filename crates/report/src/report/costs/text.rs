@@ -1,5 +1,10 @@
 //! The report for a terminal: each part with its tables, then what they cannot hold.
 
+use std::borrow::Cow;
+
+use textwrap::Options;
+use textwrap::WordSplitter::NoHyphenation;
+
 use super::figure::{Grid, compact, heading, place};
 use super::{findings, unanswered};
 use crate::report::terminal::Terminal;
@@ -107,21 +112,8 @@ fn block(labels: &Column, columns: &[Column]) -> String {
 /// A text in lines of this width, broken at blanks, and within a word only where the word is wider.
 fn folded(text: &str, width: usize) -> Vec<String> {
     let text = printable(text);
-    let words = text.split_whitespace().flat_map(|word| {
-        let letters: Vec<char> = word.chars().collect();
-        letters.chunks(width).map(String::from_iter).collect::<Vec<_>>()
-    });
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in words {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::take(&mut line));
-        }
-        line.push_str(if line.is_empty() { "" } else { " " });
-        line.push_str(&word);
-    }
-    lines.push(line);
-    lines
+    let lines = textwrap::wrap(&text, Options::new(width).word_splitter(NoHyphenation));
+    lines.into_iter().map(Cow::into_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Tables of a machine file, in which no value stands without a source.
 
-use toml::Value;
+use textwrap::Options;
+use textwrap::WordSplitter::NoHyphenation;
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Value};
 
 use super::found::Sourced;
 
@@ -9,75 +11,70 @@ const WIDTH: usize = 118;
 
 /// One table, in the making.
 pub(super) struct Table {
-    header: String,
-    name: String,
-    about: String,
-    rows: Vec<(String, Value)>,
+    /// Tables around it, and its own name.
+    path: Vec<String>,
+    in_list: bool,
+    rows: toml_edit::Table,
+    /// Keys with the source of their values.
     sources: Vec<(String, String)>,
 }
 
 impl Table {
     /// An empty `[name]`; `about` stands above it as a comment.
     pub fn new(name: &str, about: &str) -> Self {
-        Table {
-            header: format!("[{name}]"),
-            name: name.into(),
-            about: about.into(),
-            rows: Vec::new(),
-            sources: Vec::new(),
-        }
+        let about = if about.is_empty() { String::new() } else { comment(about) };
+        let mut rows = toml_edit::Table::new();
+        rows.decor_mut().set_prefix(format!("\n{about}"));
+        let path = name.split('.').map(str::to_owned).collect();
+        Table { path, in_list: false, rows, sources: Vec::new() }
     }
 
     /// One more of the list `[[name]]`.
     pub fn list(name: &str) -> Self {
-        Table { header: format!("[[{name}]]"), ..Table::new(name, "") }
+        Table { in_list: true, ..Table::new(name, "") }
     }
 
     /// Adds a value with its source.
     pub fn put(&mut self, key: &str, value: Sourced<impl IntoToml>) {
-        self.rows.push((key.into(), value.value.into_toml()));
+        self.rows.insert(key, Item::Value(value.value.into_toml()));
         self.sources.push((key.into(), value.source));
     }
 
     /// Adds text that is no claim about a machine and has no source.
     pub fn plain(&mut self, key: &str, value: String) {
-        self.rows.push((key.into(), Value::String(printable(&value))));
+        self.rows.insert(key, Item::Value(value.into_toml()));
     }
 
     /// As text.
-    pub fn render(&self) -> String {
-        let mut text = String::from("\n");
-        if !self.about.is_empty() {
-            text.push_str(&comment(&self.about));
-        }
-        text.push_str(&format!("{}\n", self.header));
-        for (key, value) in &self.rows {
-            text.push_str(&format!("{key} = {value}\n"));
-        }
-        if !self.sources.is_empty() {
-            text.push_str(&format!("[{}.sources]\n", self.name));
-        }
+    pub fn render(mut self) -> String {
+        let mut sources = toml_edit::Table::new();
+        sources.decor_mut().set_prefix("");
         for keys in self.sources.chunk_by(|(_, one), (_, next)| one == next) {
             let names: Vec<&str> = keys.iter().map(|(key, _)| key.as_str()).collect();
-            text.push_str(&format!("\"{}\" = {}\n", names.join(", "), Value::String(printable(&keys[0].1))));
+            sources.insert(&names.join(", "), Item::Value(keys[0].1.as_str().into_toml()));
         }
-        text
+        if !sources.is_empty() {
+            self.rows.insert("sources", Item::Table(sources));
+        }
+        let table = match self.in_list {
+            true => Item::ArrayOfTables(ArrayOfTables::from_iter([self.rows])),
+            false => Item::Table(self.rows),
+        };
+        let document = self.path.iter().rev().fold(table, |inner, name| {
+            let mut outer = toml_edit::Table::new();
+            outer.set_implicit(true);
+            outer.insert(name, inner);
+            Item::Table(outer)
+        });
+        document.into_table().map(DocumentMut::from).unwrap_or_default().to_string()
     }
 }
 
 /// Text as comments of limited width.
 pub(super) fn comment(text: &str) -> String {
-    let mut lines = vec![String::from("#")];
-    for word in printable(text).split_whitespace() {
-        if lines.last().is_some_and(|line| line.chars().count() + word.chars().count() >= WIDTH) {
-            lines.push("#".into());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push(' ');
-            line.push_str(word);
-        }
-    }
-    lines.join("\n") + "\n"
+    let options = Options::new(WIDTH).initial_indent("# ").subsequent_indent("# ");
+    let lines = textwrap::fill(&printable(text), options.break_words(false).word_splitter(NoHyphenation));
+    lines + "\n"
 }
 
 /// A recording may come from anyone, and a machine file has no place for control characters.
@@ -93,31 +90,31 @@ pub(super) trait IntoToml {
 
 impl IntoToml for u64 {
     fn into_toml(self) -> Value {
-        Value::Integer(i64::try_from(self).unwrap_or(i64::MAX))
+        i64::try_from(self).unwrap_or(i64::MAX).into()
     }
 }
 
 impl IntoToml for bool {
     fn into_toml(self) -> Value {
-        Value::Boolean(self)
+        self.into()
     }
 }
 
 impl IntoToml for &str {
     fn into_toml(self) -> Value {
-        Value::String(printable(self))
+        printable(self).into()
     }
 }
 
 impl IntoToml for String {
     fn into_toml(self) -> Value {
-        Value::String(printable(&self))
+        self.as_str().into_toml()
     }
 }
 
 impl<T: IntoToml> IntoToml for Vec<T> {
     fn into_toml(self) -> Value {
-        Value::Array(self.into_iter().map(IntoToml::into_toml).collect())
+        self.into_iter().map(IntoToml::into_toml).collect::<Array>().into()
     }
 }
 
@@ -127,9 +124,11 @@ impl IntoToml for Value {
     }
 }
 
-/// An inline table.
+/// An inline table, by key.
 pub(super) fn inline<const N: usize>(rows: [(&str, Value); N]) -> Value {
-    Value::Table(rows.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    let mut table = InlineTable::from_iter(rows);
+    table.sort_values();
+    table.into()
 }
 
 #[cfg(test)]
@@ -140,7 +139,7 @@ mod tests {
     fn what_anyone_may_write_stays_one_value_and_one_comment() {
         let mut table = Table::new("device", "two\nlines");
         table.put("name", Sourced::new("\"\n[clock]\nmhz = 1 \\\u{1b}", "driver: a\nb".into()));
-        table.put("partitions", Sourced::new(inline([("count", Value::Integer(2))]), "x".into()));
+        table.put("partitions", Sourced::new(inline([("count", 2.into())]), "x".into()));
         let text = table.render();
         let parsed: toml::Table = text.parse().unwrap();
         assert_eq!(parsed.keys().collect::<Vec<_>>(), ["device"], "{text}");

@@ -1,0 +1,187 @@
+//! What a characterization finds on simulated machines: sizes and windows are those of the machine, whatever the machine.
+
+use std::sync::Arc;
+
+use strata_bench::Bench;
+use strata_gpu::Gpu;
+use strata_infer::characterize::{Characterized, Question, characterize};
+use strata_infer::probe::Effort;
+use strata_model::attribute::Sizes;
+use strata_model::characterization::{Figure, Part, PartName, Suite};
+use strata_model::units::Bytes;
+use strata_sim::Sim;
+use strata_sim::machine::spec::{Path, Scope, Spec};
+use strata_sim::machine::{self, Machine};
+
+/// Machines of a developer's test run: one of each generation that differs here. All of them with `STRATA_ALL_MACHINES`.
+const FEW: [&str; 3] = ["gtx560ti", "k20c", "840m"];
+
+fn machines() -> Vec<Machine> {
+    let all = std::env::var_os("STRATA_ALL_MACHINES").is_some();
+    machine::names()
+        .filter(|name| all || FEW.contains(name))
+        .map(|name| Machine::named(name).expect("it comes with strata"))
+        .collect()
+}
+
+fn characterized(machine: &Machine, parts: &[PartName], threads: &[u32]) -> Characterized {
+    let mut gpu = Sim::new(machine.clone(), 1);
+    let facts = gpu.facts().clone();
+    let mut bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
+    let suite = Suite { parts: parts.to_vec(), threads: threads.to_vec(), ..Suite::default() };
+    characterize(&mut bench, &facts, &Question { suite, effort: Effort::Quick, seed: 1 }, &mut |_| {})
+}
+
+fn one(machine: &Machine, part: PartName) -> Part {
+    let mut found = characterized(machine, &[part], &[1, 32]);
+    let part = found.parts.remove(&part).expect("it was asked for");
+    assert_eq!(part.unanswered, None, "{}", machine.spec.device.name);
+    part
+}
+
+fn figure<'p>(part: &'p Part, name: &str) -> &'p Figure {
+    part.figures.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("no figure {name}"))
+}
+
+/// Distances at which the level that answers changes, of a path whose caches each keep what a load fetched.
+fn steps(spec: &Spec, path: &Path) -> Vec<u64> {
+    let mut steps: Vec<u64> = Vec::new();
+    for level in &path.levels {
+        let fetched = spec.cache[level].sector_bytes();
+        // A level behind one that fetches more never answers the second load.
+        if steps.last().is_none_or(|&before| fetched > before) && fetched <= 512 {
+            steps.push(fetched);
+        }
+    }
+    steps
+}
+
+#[test]
+fn jumps_step_at_what_the_machine_fetches() {
+    for machine in machines() {
+        let part = one(&machine, PartName::Locality);
+        let spec = &machine.spec;
+        let paths = [
+            ("texture_steps", spec.path.texture.as_ref()),
+            ("constant_steps", Some(&spec.path.constant)),
+            ("global_ca_steps", Some(&spec.path.global_ca)),
+            ("global_cg_steps", Some(&spec.path.global_cg)),
+        ];
+        for (name, path) in paths {
+            let Some(path) = path else { continue };
+            let found: Vec<u64> = part.findings[name].get::<Sizes>().unwrap().0.iter().map(|size| size.0).collect();
+            assert_eq!(found, steps(spec, path), "{} {name}", spec.device.name);
+        }
+        let shared = &part.findings["shared_steps"];
+        assert_eq!(shared.get(), Some(&Sizes::default()), "{}: shared memory has no lines", spec.device.name);
+    }
+}
+
+#[test]
+fn the_window_is_the_machines() {
+    for machine in machines() {
+        let part = one(&machine, PartName::Coalescing);
+        let spec = &machine.spec;
+        let cached = spec.path.global_ca.levels.first().is_some_and(|level| spec.cache[level].scope == Scope::Sm);
+        let expected = if cached { spec.pipeline.coalescing.get() } else { 32 };
+        let name = &spec.device.name;
+        assert_eq!(part.findings["ca_window"].get(), Some(&Bytes(expected)), "{name}");
+        assert_eq!(part.findings["cg_window"].get(), Some(&Bytes(32)), "{name}");
+        // The times give the pieces that the window makes of a request.
+        let moved = figure(&part, "moved");
+        let implied =
+            moved.lines.iter().find(|line| line.label == "implied by ld.global.ca").expect("the window was found");
+        for point in &implied.points {
+            let pieces = (32.0 * point.x / expected as f64).ceil().clamp(1.0, 32.0);
+            assert!(
+                (point.value - pieces).abs() <= 0.15 * pieces,
+                "{name}: {} pieces at {} B, not {pieces}",
+                point.value,
+                point.x
+            );
+        }
+    }
+}
+
+#[test]
+fn further_constants_cost_what_the_machine_says() {
+    for machine in machines() {
+        let part = one(&machine, PartName::Constant);
+        let expected = machine.spec.pipeline.constant_word.get() as f64;
+        for name in ["further_word_4_b_apart", "further_word_64_b_apart"] {
+            let found = part.findings[name].number().expect("it is a number");
+            assert!(
+                (found - expected).abs() <= 0.1 * expected,
+                "{} {name}: {found}, not {expected}",
+                machine.spec.device.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_barrier_costs_what_the_machine_says() {
+    for machine in machines().into_iter().take(1) {
+        let part = one(&machine, PartName::Synchronization);
+        let block = part.findings["block_barrier_32_threads"].number().expect("it is a number");
+        let warp = part.findings["warp_barrier_32_threads"].number().expect("it is a number");
+        let barrier = machine.spec.pipeline.barrier.get() as f64;
+        // Each pass of the outer loop has the same instructions besides.
+        assert!((block - warp - barrier).abs() <= 1.0, "{block} and {warp} cycles, a barrier of {barrier}");
+        assert!(part.findings["grid_barrier"].number() > Some(block), "a barrier of the grid goes through memory");
+    }
+}
+
+#[test]
+fn what_a_simulated_machine_has_not_is_said() {
+    let machine = Machine::named("k20c").expect("it comes with strata");
+    let found = characterized(&machine, &[PartName::Spilling, PartName::Intensity], &[1, 32]);
+    for (name, why) in [(PartName::Spilling, "compiler"), (PartName::Intensity, "arithmetic")] {
+        let reason = found.parts[&name].unanswered.as_ref().and_then(|f| f.reason.clone()).expect("it has no answer");
+        assert!(reason.contains("simulated") && reason.contains(why), "{reason}");
+        assert!(!found.parts[&name].unanswered.as_ref().unwrap().failed, "{reason}");
+    }
+}
+
+#[test]
+fn lanes_that_count_in_one_word_wait_for_each_other() {
+    let machine = Machine::named("k20c").expect("it comes with strata");
+    let part = one(&machine, PartName::Histogram);
+    // Lanes that want one word of shared memory wait for each other; of 32 words drawn at random few share a bank.
+    assert!(part.findings["shared_skew"].number() > Some(10.0), "{:?}", part.findings["shared_skew"]);
+}
+
+#[test]
+fn an_array_serves_columns_as_it_serves_rows() {
+    let machine = Machine::named("k20c").expect("it comes with strata");
+    let part = one(&machine, PartName::Texture2d);
+    let walks = figure(&part, "walks");
+    let at = |line: usize, x: f64| walks.lines[line].points.iter().find(|p| p.x == x).expect("it was measured").value;
+    let [array, linear] = [0, 1];
+    assert!(at(array, 1.0) < 1.5 * at(array, 0.0), "columns of an array: {} and {}", at(array, 1.0), at(array, 0.0));
+    assert!(
+        at(linear, 1.0) > 1.5 * at(linear, 0.0),
+        "columns of linear memory: {} and {}",
+        at(linear, 1.0),
+        at(linear, 0.0)
+    );
+}
+
+#[test]
+fn every_point_has_an_interval_around_it_and_its_experiments() {
+    let machine = Machine::named("k20c").expect("it comes with strata");
+    let parts = [PartName::Constant, PartName::Banks, PartName::ReadOnly];
+    let found = characterized(&machine, &parts, &[1, 32]);
+    for (name, part) in &found.parts {
+        assert!(!part.question.is_empty() && !part.meaning.is_empty() && !part.figures.is_empty(), "{name}: {part:?}");
+        for point in part.figures.iter().flat_map(|f| &f.lines).flat_map(|l| &l.points) {
+            assert!(point.low <= point.value && point.value <= point.high, "{name}: {point:?}");
+            assert!(!point.experiments.is_empty(), "{name}: {point:?}");
+        }
+        for (finding, value) in &part.findings {
+            let between = |v: f64| value.low.is_none_or(|low| low <= v) && value.high.is_none_or(|high| v <= high);
+            assert!(value.number().is_none_or(between), "{name} {finding}: {value:?}");
+            assert!(value.is_known() || value.reason.is_some(), "{name} {finding}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What a finding must be, and whether it is.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use strata_model::topology::{ElementName, Finding, Topology};
+
+/// What a finding must be.
+#[derive(Clone, Debug)]
+pub enum Expect {
+    /// This, exactly.
+    Is(Value),
+    /// This number, no further off than the second.
+    Near(f64, f64),
+    /// A number from the first to the second.
+    Within(f64, f64),
+    /// These names; one that is left out must be said to be undecided.
+    Names(Vec<&'static str>),
+    /// Unknown, for a reason that contains this.
+    Unknown(&'static str),
+    /// This object, or these numbers, each no further off than the second.
+    Like(Value, f64),
+    /// An object of which these are among the parts, each no further off than the second, or null.
+    Parts(Value, f64),
+    /// A latency spectrum, each of whose patterns (path, data and translation) takes this long, from the first to the second.
+    Patterns(BTreeMap<String, (f64, f64)>),
+    /// That, or unknown for a reason: whether it shows depends on the draw.
+    IfStated(Box<Expect>),
+}
+
+/// One attribute of one element and what it must be.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub element: ElementName,
+    pub attribute: &'static str,
+    pub expect: Expect,
+}
+
+/// How a finding stands to what it must be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// As it must be.
+    Right,
+    /// Not the value, but its interval covers it.
+    Covered,
+    /// Not the value, and the interval misses it by this many times its width.
+    Missed(f64),
+    /// Unknown with a reason, where there is something to know.
+    Unanswered(String),
+    /// Wrong, and how.
+    Wrong(String),
+}
+
+impl Expect {
+    /// What it is for people.
+    pub fn shown(&self) -> String {
+        match self {
+            Expect::Is(value) => value.to_string().replace('"', ""),
+            Expect::Near(value, _) => format!("{}", (value * 100.0).round() / 100.0),
+            Expect::Within(low, high) if low == high => format!("{low}"),
+            Expect::Within(low, high) => format!("{low} to {high}"),
+            Expect::Names(names) => json!(names).to_string().replace('"', ""),
+            Expect::Unknown(part) => format!("unknown ({part})"),
+            Expect::Like(value, _) | Expect::Parts(value, _) => value.to_string().replace('"', ""),
+            Expect::Patterns(patterns) => {
+                let all: Vec<String> = patterns.iter().map(|(name, (low, high))| pattern(name, *low, *high)).collect();
+                all.join(", ")
+            }
+            Expect::IfStated(expect) => expect.shown(),
+        }
+    }
+
+    /// The number that an interval should cover.
+    fn number(&self) -> Option<(f64, f64)> {
+        match self {
+            Expect::Near(value, _) => Some((*value, *value)),
+            Expect::Within(low, high) => Some((*low, *high)),
+            _ => None,
+        }
+    }
+
+    /// Holds a finding against this.
+    pub fn judge(&self, finding: &Finding) -> Verdict {
+        let reason = finding.reason.clone().unwrap_or_default();
+        let found_value = super::json(finding);
+        let wrong = |what: String| Verdict::Wrong(what);
+        if finding.failed {
+            return wrong(format!("failed: {reason}"));
+        }
+        match self {
+            Expect::IfStated(_) if !finding.is_known() && !reason.is_empty() => Verdict::Right,
+            Expect::IfStated(expect) => expect.judge(finding),
+            Expect::Unknown(part) if finding.is_known() => wrong(format!("{}, to be unknown: {part}", found_value)),
+            Expect::Unknown(part) if reason.contains(part) => Verdict::Right,
+            Expect::Unknown(part) => wrong(format!("unknown because `{reason}`, not because of `{part}`")),
+            _ if !finding.is_known() && reason.is_empty() => wrong("unknown without a reason".into()),
+            _ if !finding.is_known() => Verdict::Unanswered(reason),
+            Expect::Is(value) if *value == found_value => Verdict::Right,
+            Expect::Like(value, off) if alike(value, &found_value, *off) => Verdict::Right,
+            Expect::Like(value, _) => wrong(format!("{}, not {value}", found_value)),
+            Expect::Parts(parts, off) => {
+                let part = |(key, a): (&String, &Value)| {
+                    found_value.get(key).is_some_and(|b| b.is_null() || alike(a, b, *off))
+                };
+                let right = parts.as_object().is_some_and(|parts| parts.iter().all(part));
+                if right { Verdict::Right } else { wrong(format!("{}, not {parts}", found_value)) }
+            }
+            Expect::Patterns(patterns) => {
+                let rows = found_value.as_array().map_or(&[][..], Vec::as_slice);
+                let off: Vec<String> = rows
+                    .iter()
+                    .filter_map(|row| {
+                        let (name, cycles) = (pattern_name(row), row["cycles"].as_f64().unwrap_or(f64::NAN));
+                        let right = patterns.get(&name).is_some_and(|(low, high)| (*low..=*high).contains(&cycles));
+                        (!right).then(|| format!("{name}: {cycles}, not {:?}", patterns.get(&name)))
+                    })
+                    .collect();
+                if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
+            }
+            Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Verdict::Right,
+            Expect::Within(low, high) if finding.number().is_some_and(|n| (*low..=*high).contains(&n)) => {
+                Verdict::Right
+            }
+            Expect::Names(names) => {
+                let found: Vec<&str> = found_value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                let undecided = |name| finding.note.as_ref().is_some_and(|note| note.contains(&format!("{name}: ")));
+                let right = found.iter().all(|name| names.contains(name))
+                    && names.iter().all(|name| found.contains(name) || undecided(name));
+                if right { Verdict::Right } else { wrong(format!("{}, not {names:?}", found_value)) }
+            }
+            other => match (other.number(), finding.low.zip(finding.high)) {
+                (Some((least, most)), Some((low, high))) if low <= most && high >= least => Verdict::Covered,
+                (Some((least, most)), Some((low, high))) => {
+                    let off = (low - most).max(least - high);
+                    Verdict::Missed(if high > low { off / (high - low) } else { f64::INFINITY })
+                }
+                _ => wrong(format!("{}, not {}", found_value, other.shown())),
+            },
+        }
+    }
+}
+
+/// A pattern by what it meets: `cg: l2, hit`.
+pub fn pattern_name(row: &Value) -> String {
+    let word = |key: &str| row[key].as_str().unwrap_or("?").to_owned();
+    format!("{}: {}, {}", word("path"), word("data"), word("translation"))
+}
+
+/// A pattern with its latency, for people.
+pub fn pattern(name: &str, low: f64, high: f64) -> String {
+    if high - low <= 3.0 {
+        format!("{name} {:.0}", low.midpoint(high))
+    } else {
+        format!("{name} {low:.0} to {high:.0}")
+    }
+}
+
+/// Whether two values are equal but for numbers, which may be so far off.
+fn alike(a: &Value, b: &Value, off: f64) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b, off)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b, off)))
+        }
+        (Value::Number(a), Value::Number(b)) => a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= off),
+        _ => a == b,
+    }
+}
+
+/// Each row with the verdict on its finding.
+pub fn judge<'r>(topology: &Topology, rows: &'r [Row]) -> Vec<(&'r Row, Verdict)> {
+    rows.iter().map(|row| (row, row.expect.judge(super::finding(topology, row.element, row.attribute)))).collect()
+}
