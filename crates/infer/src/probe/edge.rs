@@ -255,7 +255,7 @@ fn finest(
 mod tests {
     use super::*;
     use strata_model::effort::Effort;
-    use strata_model::experiment::LoadPath;
+    use strata_model::experiment::{Experiment, LoadPath, Timing};
     use strata_model::facts::DeviceFacts;
     use strata_model::samples::Samples;
 
@@ -263,7 +263,7 @@ mod tests {
     const KIB: u64 = 1024;
 
     /// The edge of a device whose chains of a round lie at `place`, and where so many loads of each footprint miss.
-    fn found(place: impl Fn(u32) -> u64, misses: impl Fn(u64, &Experiment) -> usize) -> Result<Edge, Gap> {
+    fn found(place: impl Fn(u32) -> u64, misses: impl Fn(u64, &Chase) -> usize) -> Result<Edge, Gap> {
         let search = Search::first_level(LoadPath::GlobalCa, STEP, Bytes::mib(1), 1);
         let rough = Rough {
             low: Bytes::kib(60),
@@ -281,8 +281,12 @@ mod tests {
                 return edge;
             }
             for (number, experiment) in missing.into_iter().enumerate() {
-                let (base, loads) = (place(round), experiment.timed_loads as usize);
-                let slow = misses(base, &experiment).min(loads);
+                let Experiment::Chase(chase) = &experiment else { unreachable!("an edge asks for chases") };
+                let Timing::EachLoad { loads, .. } = chase.timing else {
+                    unreachable!("whose loads are timed one by one")
+                };
+                let (base, loads) = (place(round), loads as usize);
+                let slow = misses(base, chase).min(loads);
                 let latencies = (0..loads).map(|i| if i < slow { 300 } else { 40 }).collect();
                 notebook.add(number as u32, experiment, Ok(Samples { latencies, base, ..Samples::default() }));
             }
@@ -322,9 +326,8 @@ mod tests {
     #[test]
     fn misses_that_come_and_go_leave_an_interval() {
         // Between 60 and 64 KiB every other footprint overflows, by chance.
-        let chance =
-            |e: &Experiment| (e.footprint.0 / 128 * 2_654_435_761 + u64::from(e.repeat) * 40_503) >> 7 & 1 == 1;
-        let misses = |_: u64, e: &Experiment| match e.footprint.0 {
+        let chance = |e: &Chase| (e.footprint.0 / 128 * 2_654_435_761 + u64::from(e.repeat) * 40_503) >> 7 & 1 == 1;
+        let misses = |_: u64, e: &Chase| match e.footprint.0 {
             footprint if footprint <= 60 * KIB => 0,
             footprint if footprint <= 64 * KIB => 6 * usize::from(chance(e)),
             _ => 4 * beyond(60 * KIB, e.footprint),
