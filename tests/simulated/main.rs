@@ -5,6 +5,7 @@
 mod banks;
 mod characterize;
 mod discover;
+mod equal;
 mod machine_files;
 mod random_machines;
 mod recovery;
