@@ -76,5 +76,5 @@ fn every_format_goes_to_a_file_and_json_is_read_back() {
     }
     let read: Comparison = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert!(read.same && !read.context.is_empty());
-    assert!(stderr(&compare(&[path.to_str().unwrap(), H200]).code(2)).contains("is a comparison"));
+    assert!(stderr(&compare(&[path.to_str().unwrap(), H200]).code(2)).contains("is already a comparison"));
 }

@@ -92,7 +92,7 @@ pub enum Error {
     },
     /// JSON that is something else.
     #[error(
-        "`{name}` {found}; what can be compared are results of schema {} or {}, recordings, and summaries of MT4G",
+        "`{name}` {found}; give a result of schema {} or {}, a recording, or a summary of MT4G",
         topology::SCHEMA,
         characterization::SCHEMA
     )]
@@ -133,12 +133,10 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
         Some(Value::String(schema)) if schema == characterization::SCHEMA => {
             typed(name, text).map(Document::Characterization)
         }
-        Some(Value::String(schema)) if schema == comparison::SCHEMA => {
-            other("is a comparison, which has two sides already".to_owned())
-        }
+        Some(Value::String(schema)) if schema == comparison::SCHEMA => other("is already a comparison".to_owned()),
         Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
         None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
-        None => other("names no schema".to_owned()),
+        None => other("has no schema".to_owned()),
     }
 }
 
@@ -177,7 +175,7 @@ mod tests {
         assert!(refused("{\n \"schema\": \"strata/topology/1\",\n").contains(":3:0: EOF"));
         assert!(refused("{\"schema\": \"strata/topology/1\",\n \"device\": 7}").contains(":2:12: invalid type"));
         assert!(refused("[1, 2]").contains("1:"));
-        assert!(refused("{}").contains("names no schema"));
+        assert!(refused("{}").contains("has no schema"));
         let other = refused("{\"schema\": \"strata/topology/2\"}");
         assert!(other.contains("topology/2") && other.contains("strata/topology/1"), "{other}");
         assert!(refused("{\"schema\": 1}").contains("schema 1;"));

@@ -132,7 +132,7 @@ fn row(place: &Place, (content_a, a, _): Known<'_>, (content_b, b, _): Known<'_>
     // A list of nothing has no unit.
     if a.unit != b.unit && !empty(a) && !empty(b) {
         let unit = |stated: &Stated| stated.unit.clone().unwrap_or_else(|| "no unit".into());
-        row.because = Some(format!("units that are not converted: {} and {}", unit(a), unit(b)));
+        row.because = Some(format!("different units: {} and {}", unit(a), unit(b)));
         return row;
     }
     match content_a.against(content_b, tolerance) {
@@ -161,7 +161,7 @@ fn remarks(a: &Side, b: &Side) -> Vec<String> {
     if [a, b].iter().all(|side| side.kind != Kind::Reference) {
         match (&a.uuid, &b.uuid) {
             _ if a.device != b.device => remarks.push(format!("Different GPUs: {} and {}", a.device, b.device)),
-            (Some(x), Some(y)) if x != y => remarks.push(format!("Two GPUs of one kind: {x} and {y}")),
+            (Some(x), Some(y)) if x != y => remarks.push(format!("Two GPUs of the same product: {x} and {y}")),
             _ => {}
         }
         if a.simulated != b.simulated {

@@ -112,7 +112,7 @@ impl Sheet {
             return self.finding(Place::of_element(element, attribute), finding);
         };
         for (path, in_whole) in Path::parts(attribute) {
-            let reason = finding.reason.clone().or_else(|| Some("unknown, as its note there says".into()));
+            let reason = finding.reason.clone().or_else(|| Some("unknown; its note says why".into()));
             let unit = in_whole.kind().unit().map(str::to_owned);
             let part = Finding { value: whole.part(in_whole), unit, low: None, high: None, reason, ..finding.clone() };
             self.finding(Place::of_element(element, path), &part);

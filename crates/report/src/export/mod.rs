@@ -22,7 +22,7 @@ use strata_recording::{Entry, Recording};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder cannot be made.
-    #[error("cannot make the folder `{}`: {source}; name a folder that you may write to", .path.display())]
+    #[error("cannot make the folder `{}`: {source}; name a folder with write permission", .path.display())]
     Folder {
         /// The folder.
         path: PathBuf,

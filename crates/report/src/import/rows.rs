@@ -39,7 +39,7 @@ pub fn rows(mut input: impl BufRead, keys: usize) -> Result<Vec<Row>, (usize, St
         if read as u64 > MAX_LINE {
             return Err((number, format!("the line is longer than {MAX_LINE} bytes; rows of timings are far shorter")));
         }
-        let text = std::str::from_utf8(&line).map_err(|_| (number, "it is no text".to_owned()))?;
+        let text = std::str::from_utf8(&line).map_err(|_| (number, "it is not text".to_owned()))?;
         let text = text.trim();
         if text.is_empty() {
             continue;
@@ -47,10 +47,10 @@ pub fn rows(mut input: impl BufRead, keys: usize) -> Result<Vec<Row>, (usize, St
         let row = row(text, keys).map_err(|what| (number, what))?;
         values += row.latencies.len();
         if values > MAX_VALUES {
-            return Err((number, format!("the file holds more than {MAX_VALUES} latencies; it is none of MT4G's")));
+            return Err((number, format!("the file has more than {MAX_VALUES} latencies, so it is not from MT4G")));
         }
         if rows.len() == MOST_ROWS {
-            return Err((number, format!("the file has more than {MOST_ROWS} rows; it is none of MT4G's")));
+            return Err((number, format!("the file has more than {MOST_ROWS} rows, so it is not from MT4G")));
         }
         rows.push(row);
     }
@@ -64,9 +64,10 @@ fn row(text: &str, keys: usize) -> Result<Row, String> {
         let cell = cell.trim();
         if column < keys {
             let key = cell.parse().ok().filter(|key| *key > 0);
-            row.keys.push(key.ok_or_else(|| format!("`{}` is no number of bytes", shown(cell)))?);
+            row.keys.push(key.ok_or_else(|| format!("`{}` is not a number of bytes", shown(cell)))?);
         } else {
-            row.latencies.push(cell.parse().map_err(|_| format!("`{}` is no latency in whole cycles", shown(cell)))?);
+            row.latencies
+                .push(cell.parse().map_err(|_| format!("`{}` is not a latency in whole cycles", shown(cell)))?);
         }
     }
     if row.latencies.is_empty() {

@@ -57,7 +57,7 @@ fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> O
     Some(Lines {
         title: format!("{}: misses by footprint", name.title()),
         description: format!(
-            "{} footprints from {} to {}, of whose loads {} to {} miss{usable}.",
+            "{} footprints from {} to {}; {} to {} of the loads miss{usable}.",
             points.len(),
             bytes(x.0),
             bytes(x.1),
@@ -65,7 +65,7 @@ fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> O
             share(y.1)
         ),
         x: Axis { label: "footprint".into(), measure: Measure::Bytes, log2: crowded(points.iter().map(|p| p.0)) },
-        y: Axis { label: "misses of a lap".into(), measure: Measure::Share, log2: false },
+        y: Axis { label: "miss rate of a lap".into(), measure: Measure::Share, log2: false },
         series: vec![Series { name: "misses".into(), points }],
         marks: mark.into_iter().collect(),
         gaps: false,
@@ -84,7 +84,7 @@ fn spectrum(name: ElementName, rows: &[SpectrumRow]) -> Option<Bars> {
     Some(Bars {
         title: format!("{}: latency by pattern", name.title()),
         description: format!(
-            "{} patterns of what a load meets, {} to {} cycles.",
+            "{} combinations of cache level and TLB level, {} to {} cycles.",
             bars.len(),
             Measure::Number.show(low),
             Measure::Number.show(high)
@@ -113,7 +113,7 @@ fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Lines> {
     }
     let named = |((width, mode), points): (Access, _)| {
         // Short, so that two stand side by side in the legend.
-        let name = mode.map_or(format!("{width} B a thread"), |mode| format!("{width} B, banks of {mode} B"));
+        let name = mode.map_or(format!("{width} B per thread"), |mode| format!("{width} B, banks of {mode} B"));
         Series { name, points }
     };
     let show = |x| Measure::Number.show(x);

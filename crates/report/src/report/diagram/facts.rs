@@ -67,10 +67,10 @@ pub(super) fn memory(name: ElementName, kind: Kind, element: &Element) -> Memory
     let mut facts = Vec::new();
     if let Some(cached) = element.finding(CACHED) {
         let text = match cached.get() {
-            Some(true) if kind == Kind::Path => "cached before the L2",
+            Some(true) if kind == Kind::Path => "cached in the SM",
             Some(true) => "",
-            Some(false) if kind == Kind::Path => "not cached before the L2",
-            Some(false) => "loads pass it by",
+            Some(false) if kind == Kind::Path => "not cached in the SM",
+            Some(false) => "these loads bypass it",
             None => "cached ?",
         };
         let label = Label { text: text.into(), hint: hint(name, CACHED.attribute(), cached) };

@@ -90,11 +90,11 @@ fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &
     };
     let mut series = if pairs {
         vec![
-            Series::banded("first load of a line, with eight tenths", Draw::Line, curve(Which::First)),
+            Series::banded("first load of a line: median, and the middle 80 %", Draw::Line, curve(Which::First)),
             Series::new("second load", Draw::Line, curve(Which::Second).into_iter().map(|(x, y)| (x, y[0]))),
         ]
     } else {
-        vec![Series::banded("median, with eight tenths of the loads", Draw::Line, curve(Which::All))]
+        vec![Series::banded("median, and the middle 80 % of the loads", Draw::Line, curve(Which::All))]
     };
     if !pairs && levels.levels.len() > 1 {
         let same = sheets.chunk_by(|a, b| a.footprint() == b.footprint());
@@ -205,7 +205,7 @@ fn map(sheets: &[Sheet<'_>]) -> Option<Plot> {
     rows.sort_by_key(|(sm, cells)| (turned(cells), *sm));
     Some(Plot::Heat {
         title: "Latency of atomics by SM and line".into(),
-        x: "line, nearest to the first SM at the left".into(),
+        x: "line, sorted by latency from the first SM".into(),
         y: "SM".into(),
         value: "cycles".into(),
         rows: rows.iter().map(|(sm, _)| format!("SM {sm}")).collect(),

@@ -65,8 +65,8 @@ pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
     };
     let draw = if over == Over::Else { Draw::Points } else { Draw::Line };
     let title = format!("Whole laps: {}", kind.words());
-    let series = vec![series("median, least and greatest round", draw, places)];
-    one(over, sheets.len(), title, axis, Axis::of("cycles a load"), series)
+    let series = vec![series("median, minimum and maximum of the rounds", draw, places)];
+    one(over, sheets.len(), title, axis, Axis::of("cycles per load"), series)
 }
 
 /// Cycles of a warp's load: over stride where the lanes are evenly apart, over the distance of the farthest lane elsewhere.
@@ -84,7 +84,7 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
         let place = if even { step } else { offsets.iter().max().map_or(0, |far| far.saturating_sub(first)) };
         let width = warp.width.bytes();
         let banks = warp.bank_width.map_or(String::new(), |bank| format!(", banks of {}", bank.bytes()));
-        let name = format!("{width} a lane{banks}");
+        let name = format!("{width} per lane{banks}");
         let (_, _, count, curves) = &mut figures[usize::from(!even)];
         *count += 1;
         curves.entry(name).or_default().entry(place).or_default().extend(rounds(sheet));
@@ -98,7 +98,7 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
                 count,
                 title.into(),
                 Axis::bytes(label, false),
-                Axis::of("cycles a load"),
+                Axis::of("cycles per load"),
                 series,
             ));
         }

@@ -55,7 +55,7 @@ impl Caches {
             let name = match caches.names.get(&L1) {
                 Some(name) => name,
                 None => {
-                    let why = "local memory is cached, by what is not known: a cache of its own";
+                    let why = "local memory is cached, but by an unknown cache: modelled as a separate one";
                     caches.text.push_str(&first(found, "local", &[(Local, why)]).render());
                     "local"
                 }
@@ -64,7 +64,7 @@ impl Caches {
         }
         if found.known(ConstantL15, LATENCY_CYCLES).is_some() {
             caches.names.insert(ConstantL15, ConstantL15.key());
-            let why = "who shares it is not asked: modelled as the SM's own";
+            let why = "sharing is not measured: modelled as private to the SM";
             caches.text.push_str(&first(found, ConstantL15.key(), &[(ConstantL15, why)]).render());
         }
         caches.text.push_str(&l2(found).render());
@@ -109,10 +109,8 @@ fn groups(found: &Found) -> Vec<Group> {
     for element in untold {
         let of_data = |group: &&mut Group| element != ConstantL1 && group.iter().any(|(one, _)| *one != ConstantL1);
         match groups.iter_mut().find(of_data) {
-            Some(group) => {
-                group.push((element, "neither its size nor what it shares was found: taken to be the same cache"))
-            }
-            None => groups.push(vec![(element, "what it shares was not found: a cache of its own")]),
+            Some(group) => group.push((element, "size and sharing were not found: modelled as the same cache")),
+            None => groups.push(vec![(element, "sharing was not found: modelled as a separate cache")]),
         }
     }
     for group in &mut groups {
@@ -218,7 +216,9 @@ fn replacement(found: &Found, element: ElementName) -> (Value, String) {
     };
     match policy(replacement) {
         Some(policy) => (policy, found.source(element, &[attribute], finding)),
-        None => ("lru".into_toml(), assumed(&format!("found was {}, which a machine cannot have", replacement.name()))),
+        None => {
+            ("lru".into_toml(), assumed(&format!("found {}, which a machine file cannot express", replacement.name())))
+        }
     }
 }
 
@@ -244,7 +244,7 @@ fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     let whys: Vec<&str> = group.iter().map(|(_, why)| *why).filter(|why| !why.is_empty()).collect();
     let scope = match (whys.is_empty(), found.known(element, SHARED_WITH)) {
         (true, Some(finding)) => found.source(element, &[Attribute::SharedWith, Attribute::InstancesPerSm], finding),
-        (true, None) => assumed("what it shares was not found"),
+        (true, None) => assumed("sharing was not found"),
         _ => assumed(&whys.join("; ")),
     };
     table.put("scope", Sourced::new("sm", scope));
@@ -343,7 +343,7 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
 /// The L2: what one SM can use of it, as often as there are partitions.
 fn l2(found: &Found) -> Table {
     let facts = &found.topology.device;
-    let mut table = Table::new("cache.l2", "L2: of the size that one SM's loads can use, in each of its partitions");
+    let mut table = Table::new("cache.l2", "L2: each partition has the size that the loads of one SM can use");
     table.put("scope", Sourced::new("device", assumed("all SMs share the L2")));
     let line = found.whole(L2, Attribute::LineSize).filter(|line| line.value.is_power_of_two());
     let line = line.unwrap_or_else(|| Sourced::new(LINE, not_found(L2, Attribute::LineSize)));
@@ -362,7 +362,7 @@ fn l2(found: &Found) -> Table {
     let ways = (1..=L2_WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
     table.put("size", Sourced::new(lines * line.value * parts, source));
     sectors(&mut table, line, found.whole(L2, Attribute::FetchGranularity));
-    let why = assumed("the structure of the L2 does not show");
+    let why = assumed("the structure of the L2 is unknown");
     table.put("sets", Sourced::new(lines / ways * parts, why.clone()));
     table.put("ways", Sourced::new(ways, why.clone()));
     table.put("index", Sourced::new("modulo", why.clone()));
@@ -386,7 +386,7 @@ fn partitions(found: &Found, count: u64, copies: bool) -> Option<Sourced<Value>>
         ("far_hit", far.into_toml()),
         ("far_memory", far.into_toml()),
     ]);
-    let how = "l2.partitions, l2.sm_map; far_hit: l2.far_latency less l2.near_latency; copies: whether l2.size is far below the \
+    let how = "l2.partitions, l2.sm_map; far_hit: l2.far_latency minus l2.near_latency; copies: whether l2.size is far below the \
                driver's; far_memory assumed to be far_hit, granule assumed";
     Some(Sourced::new(value, found.derived(how)))
 }

@@ -47,7 +47,7 @@ fn memory(found: &Found) -> Sourced<u64> {
     let far = far_cycles(found) as f64 * (parts - 1.0) / parts;
     match found.number(Dram, Attribute::LatencyCycles) {
         Some(cycles) if far > 0.0 => {
-            let how = "dram.latency less what lines of the other partitions add to its mean";
+            let how = "dram.latency minus what lines of the other partitions add to its mean";
             Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(how))
         }
         _ => found.cycles(Dram, Attribute::LatencyCycles, DRAM_CYCLES),
