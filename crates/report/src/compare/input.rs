@@ -179,7 +179,7 @@ mod tests {
         let other = refused("{\"schema\": \"strata/topology/2\"}");
         assert!(other.contains("topology/2") && other.contains("strata/topology/1"), "{other}");
         assert!(refused("{\"schema\": 1}").contains("schema 1;"));
-        assert!(refused("{\"schema\": \"strata/comparison/1\"}").contains("two sides"));
+        assert!(refused("{\"schema\": \"strata/comparison/1\"}").contains("already a comparison"));
         let bytes = parse("f", b"a\nb\xff").unwrap_err();
         assert_eq!(bytes, Error::NotText { name: "f".into(), line: 2 });
     }

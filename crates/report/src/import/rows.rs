@@ -111,16 +111,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let wrong = |text: &str, keys| read(text, keys).unwrap_err();
-        assert_eq!(wrong("1024,3\nabc,def\n", 1), (2, "`abc` is no number of bytes".into()));
-        assert_eq!(wrong("1024,3\n2048,x\n", 1), (2, "`x` is no latency in whole cycles".into()));
+        assert_eq!(wrong("1024,3\nabc,def\n", 1), (2, "`abc` is not a number of bytes".into()));
+        assert_eq!(wrong("1024,3\n2048,x\n", 1), (2, "`x` is not a latency in whole cycles".into()));
         assert_eq!(wrong("1024,-3\n", 1).0, 1);
         assert_eq!(wrong("1024,3.5\n", 1).0, 1);
         assert_eq!(wrong("1024,99999999999\n", 1).0, 1);
-        assert_eq!(wrong("0,3\n", 1), (1, "`0` is no number of bytes".into()));
+        assert_eq!(wrong("0,3\n", 1), (1, "`0` is not a number of bytes".into()));
         assert_eq!(wrong("1024\n", 1).0, 1);
         assert_eq!(wrong("\n\n1024,,3\n", 1).0, 3);
         let escape = wrong("1024,\u{1b}[31m and a long rest of a line\n", 1).1;
-        assert_eq!(escape, "`�[31m and a long rest of…` is no latency in whole cycles");
+        assert_eq!(escape, "`�[31m and a long rest of…` is not a latency in whole cycles");
     }
 
     #[test]

@@ -200,7 +200,7 @@ mod tests {
     fn each_curve_has_its_picture() {
         let stairs = drawn(Attribute::Staircase, json!([[2112, 0.15], [2176, 0.29], [2560, 1.0]])).unwrap();
         assert!(
-            stairs.contains("3 footprints from 2.062 KiB to 2.5 KiB, of whose loads 15 % to 100 % miss"),
+            stairs.contains("3 footprints from 2.062 KiB to 2.5 KiB; 15 % to 100 % of the loads miss"),
             "{stairs}"
         );
         assert!(stairs.contains("class=\"mark\"") && stairs.contains("usable 2 KiB"), "{stairs}");
@@ -211,7 +211,7 @@ mod tests {
             {"width": 8, "stride": 1, "cycles": 25.0, "ways": 2, "mode": 8}, {"width": 8, "stride": 2, "cycles": 29.0}
         ]);
         let banks = drawn(Attribute::BankCurve, banks).unwrap();
-        for series in ["4 B a thread", "8 B a thread", "8 B, banks of 8 B"] {
+        for series in ["4 B per thread", "8 B per thread", "8 B, banks of 8 B"] {
             assert!(banks.contains(&format!(">{series}</text>")), "{banks}");
         }
         let map = json!([

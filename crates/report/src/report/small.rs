@@ -151,7 +151,7 @@ mod tests {
         let mut samples = Samples { laps: vec![lap(800), lap(80), lap(96)], ..Samples::default() };
         let what = "    7 barriers      ca     threads 32, blocks 1, writes 8, between 4, scope block:";
         let line = |samples: &Samples| sample_line(7, &experiment, &Ok(samples.clone()));
-        assert_eq!(line(&samples), format!("{what} 12.00 cycles an operation, the first of 3 rounds 100.00\n"));
+        assert_eq!(line(&samples), format!("{what} 12.00 cycles per operation, the first of 3 rounds 100.00\n"));
         samples.program = Some(ProgramFacts { registers: 40, local_bytes: 1024, ..ProgramFacts::default() });
         assert!(line(&samples).ends_with("; 40 registers, 1 KiB of local memory\n"), "{}", line(&samples));
         let failed = sample_line(7, &experiment, &Err(Failure::failed("no grid")));
