@@ -116,7 +116,7 @@ fn a_known_cache_is_found_in_its_timings() {
         assert_eq!((&cycles["value"], &cycles["high"]), (&40.0.into(), &40.0.into()), "an upper bound");
         assert!(cycles.get("low").is_none(), "{cycles}");
         let note = cycles["note"].as_str().unwrap();
-        assert!(note.contains("took at least 30 cycles there"), "{note}");
+        assert!(note.contains("added at least 30 cycles there"), "{note}");
         assert_eq!(report["run"]["backend"], "mt4g");
         assert_eq!(report["device"]["name"], "Some GPU 12GB");
         assert!(report["device"]["multiprocessors"].is_null(), "nobody said how many");
@@ -213,7 +213,7 @@ fn imported_timings_cannot_be_run_again() {
     strata().args(["import", "mt4g"]).arg(folder.path()).arg("--output").arg(&file).assert().success();
     let output = strata().arg("measure").arg(&file).args(["--device", "sim:k20c"]).assert().failure();
     let said = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-    assert_eq!(said.matches("failed: another tool timed it").count(), 2, "{said}");
+    assert_eq!(said.matches("failed: these timings come from another tool").count(), 2, "{said}");
 }
 
 /// The raw timings of real GPUs, where they are.

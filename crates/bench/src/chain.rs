@@ -1,4 +1,4 @@
-//! Where chains lie in device memory, and where a walk along one must end.
+//! The addresses of chains in device memory, and where a walk must end.
 
 use strata_gpu::{DevicePtr, Gpu, Result};
 use strata_kernels::sizes::UNROLL_SHIFT;

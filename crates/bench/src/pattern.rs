@@ -1,4 +1,4 @@
-//! One pattern: its memory, its launch, and the check of what came back.
+//! One pattern: its memory, its launch, and the check of its results.
 //!
 //! All kernels of patterns have the same parameters and the same output (`ptx/idiom/pattern.ptx` of the kernels), so what differs
 //! is what lies in memory before the launch, three parameters, and what the host knows must come out.

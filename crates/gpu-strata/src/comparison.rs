@@ -1,4 +1,4 @@
-//! Two results, or a result and what is published of its GPU, compared place by place.
+//! Compares two results, or a result and the published values of its GPU.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! The simulated machines: which there are, and what one of them is.
+//! The simulated machines: their names and descriptions.
 
 use std::fmt::Write;
 

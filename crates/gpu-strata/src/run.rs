@@ -1,4 +1,4 @@
-//! A run on a device: what the caller chooses, how it is recorded, and what is said of it in the result.
+//! A run on a device: its options, its recording, and its description in the result.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What threads do to memory: the patterns whose cost `strata characterize` measures.
+//! The access patterns whose cost `strata characterize` measures.
 //!
 //! A pattern is data, like the chases of [`crate::experiment`]: it says what every thread does, not how it is launched or what
 //! is inferred from it. `limits` says which ones there may be.

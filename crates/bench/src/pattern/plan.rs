@@ -1,4 +1,4 @@
-//! What a pattern's kernel is told, and what the host knows must come out of it.
+//! The parameters of a pattern kernel, and the results that the host expects.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! Sorts latencies into levels without a number of cycles fixed beforehand: each memory level's form a group of their own.
+//! Groups latencies into levels without a fixed threshold: the latencies of each memory level form a cluster.
 //!
 //! From the bottom up. Bins (distinct values) are joined in the order of the gaps between them; a gap stays when so many
 //! samples are missing from it that chance is out of the question, given how dense the groups on its sides are. So the

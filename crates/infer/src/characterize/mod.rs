@@ -1,4 +1,4 @@
-//! What access patterns cost: the parts of `strata characterize`, and the order in which they are asked.
+//! What access patterns cost: the parts of `strata characterize`, in the order in which they are measured.
 //!
 //! A part is a function over the [`Notebook`], as a probe is: it names the experiments that it needs and makes of their samples
 //! figures, findings and sentences. `points` turns samples into points; a part's file says what its figures mean.

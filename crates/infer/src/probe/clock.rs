@@ -1,4 +1,4 @@
-//! The SM clock: `%clock64` over `%globaltimer`, for as long as it takes to settle.
+//! The SM clock: `%clock64` over `%globaltimer`, repeated until it settles.
 //!
 //! Assumes that the global timer is right. It ticks coarsely (up to a microsecond), so both ends of a span are taken at a
 //! tick and the span is long. Fails to notice a clock that changes within a span and back.
@@ -67,7 +67,7 @@ pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
     let mut warnings = Vec::new();
     if !before.settled {
         warnings.push(format!(
-            "the SM clock had not settled after {} ms ({:.0} to {:.0} MHz); times in ns are uncertain by as much",
+            "the SM clock did not settle within {} ms ({:.0} to {:.0} MHz); times in ns have the same uncertainty",
             MAX_SPANS * SPAN_US / 1000,
             before.low * 1e3,
             before.high * 1e3
@@ -76,7 +76,7 @@ pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
     let moved = (after.rate.0 - before.rate.0) / before.rate.0;
     if moved.abs() > DRIFT {
         warnings.push(format!(
-            "the SM clock moved from {:.0} to {:.0} MHz during the run; times in ns hold for the first",
+            "the SM clock changed from {:.0} to {:.0} MHz during the run; times in ns use the first value",
             before.rate.0 * 1e3,
             after.rate.0 * 1e3
         ));

@@ -1,4 +1,4 @@
-//! Which load paths share one physical cache, and how many of it an SM has: decided by disturbance.
+//! Which load paths share a physical cache, and how many instances of it an SM has, found by disturbance.
 //!
 //! One thread warms a small chain, another walks twice the capacity that it sees on its own path, and
 //! the first times its chain again (Größler, sections 4.5 and 4.6). In one physical cache the first chain is gone; in two
@@ -81,7 +81,7 @@ pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<boo
         Ok(false)
     } else {
         Gap::unknown(format!(
-            "loads by {} displace {:.0} % of what {} had cached: neither all nor nothing",
+            "loads by {} displace {:.0} % of what {} had cached, which is neither all nor nothing",
             second.path,
             gone * 100.0,
             first.path
@@ -99,7 +99,7 @@ fn displaces_itself(notebook: &Notebook, seen: &Seen) -> Result<(), Gap> {
         return Ok(());
     }
     Gap::unknown(format!(
-        "loads by {} do not even displace what it had cached itself: it may hold more than {}",
+        "control failed: loads by {} do not displace their own cached data, so the cache may hold more than {}",
         seen.path, seen.usable
     ))
 }
@@ -135,13 +135,14 @@ pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     }
     if displacing == 0 {
         return Gap::unknown(format!(
-            "no thread displaces what thread 0 had cached, not even one of its warp: it may hold more than {}",
+            "control failed: no thread displaces what thread 0 had cached, not even a thread of its warp, so the cache \
+             may hold more than {}",
             seen.usable
         ));
     }
     let sharing = displacing + 1;
     if !block.is_multiple_of(sharing) {
-        return Gap::unknown(format!("{sharing} of {block} threads share a cache, which is no whole fraction"));
+        return Gap::unknown(format!("{sharing} of {block} threads share a cache, which does not divide the block"));
     }
     Ok(Instances { count: block / sharing, sharing, block })
 }

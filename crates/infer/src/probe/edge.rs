@@ -1,4 +1,4 @@
-//! The edge of a cache in one allocation: the footprint at which misses begin to grow, to a sector.
+//! The capacity of a cache in one allocation: the footprint at which misses begin to grow, exact to one sector.
 //!
 //! Footprints compare only where they lie at the same addresses: with a hashed index each place in memory fills the sets in
 //! another way, and with it the usable capacity changes. A bench may move an allocation between two launches, so the place
@@ -211,7 +211,9 @@ pub(super) fn edge(
     }
     match covering(places.iter().filter_map(|place| interval(place, rough, from))) {
         Some(edge) => Ok(edge),
-        None => Gap::unknown("the search did not converge: misses come and go as the footprint grows"),
+        None => {
+            Gap::unknown("the search did not converge: the number of misses rises and falls while the footprint grows")
+        }
     }
 }
 

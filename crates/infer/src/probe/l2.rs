@@ -1,11 +1,11 @@
 //! The L2: usable capacity as one SM sees it, fetch granularity, line.
 //!
-//! Filled by a full block of the SM that then measures, so that a footprint of 100 MiB takes a millisecond; then a chain
-//! that visits a sample of the footprint's lines, page by page, is timed load by load. Nothing else runs meanwhile.
-//! The footprint at which DRAM misses begin is the size; the rise from near to far hits, where an L2 has partitions, is
-//! not. Assumes that the sample stands for the footprint: it is spread evenly over it. Fill and sample go in steps of
-//! [`STRIDE`]; where three quarters of what is found overflow once every sector is loaded, lines are shorter than that and
-//! the search is made again in steps of a sector.
+//! Filled by a full block of the SM that then measures, so that a footprint of 100 MiB takes a millisecond; then a chain that
+//! visits a sample of the footprint's lines, page by page, is timed load by load. No other SM runs during the measurement. The
+//! footprint at which DRAM misses begin is the size; the rise from near to far hits, where an L2 has partitions, is not.
+//! Assumes that the sample stands for the footprint: it is spread evenly over it. Fill and sample go in steps of [`STRIDE`];
+//! where three quarters of what is found overflow once every sector is loaded, lines are shorter than that and the search is
+//! made again in steps of a sector.
 
 use super::capacity::Capacity;
 use super::latency::Setting;
@@ -145,11 +145,11 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
         let shares = dram_shares(notebook, &levels, &doubling)?;
         let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
-            let reason = "no footprint up to there misses".into();
+            let reason = "no footprint up to this one misses".into();
             return Err(Unknown::Beyond { bound: limit, reason }.into());
         };
         if at == 0 {
-            return Gap::unknown(format!("less than {START}: the smallest footprint misses already"));
+            return Gap::unknown(format!("less than {START}: even the smallest footprint misses"));
         }
         // Misses may begin to grow well before they are counted as a change: an octave more on the lower side.
         let bracket = Bracket { low: doubling[at - 1].footprint.0 / 2, high: doubling[at].footprint.0 };
@@ -209,8 +209,8 @@ fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
     let misses = |i: usize| answers[i].as_ref().ok().map(|sheet| levels.miss_share(sheet.latencies()));
     match (misses(1), misses(3)) {
         (Some(few), Some(many)) if few > 2.0 * many + SETTLED => Gap::unknown(format!(
-            "lines give way at random: after {PASSES} passes over {footprint} {:.0} % of them miss, after {MANY_PASSES} \
-             {:.0} %, so no footprint ever settles",
+            "replacement is random: {:.0} % of the lines miss after {PASSES} passes over {footprint}, and {:.0} % after \
+             {MANY_PASSES}, so no footprint reaches a steady state",
             few * 100.0,
             many * 100.0
         )),
@@ -309,7 +309,7 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     let mut finding = Finding::measured(
         found.usable,
         format!(
-            "footprint at which DRAM misses begin, filled and sampled by one SM in {} allocations{}",
+            "largest footprint before DRAM misses begin, filled and sampled by one SM in {} allocations{}",
             found.by_allocation.len(),
             if found.by_allocation.contains(&found.usable) { "" } else { ", and in one of them line by line" }
         ),
@@ -317,14 +317,14 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     .range(low, high);
     let stated = Bytes(notebook.facts().l2_size);
     if (found.usable.0 as f64) < DISAGREES * stated.0 as f64 {
-        finding = finding.note(format!("the driver states {stated}: what one SM loads does not use all of it"));
+        finding = finding.note(format!("the driver states {stated}: the loads of one SM do not use all of it"));
     }
     if let Some((footprint, share, median)) = far_hits(notebook, &found)?
         && share > CHANGED
     {
         finding = finding.note(format!(
-            "at {footprint} {:.0} % of the loads are hits of about {median:.0} cycles (timing overhead included) instead \
-             of {:.0}: the L2 has a far part, and keeps copies of its lines in the near one",
+            "at {footprint}, {:.0} % of the loads are hits that take about {median:.0} cycles instead of {:.0} (timing \
+             overhead included): the L2 has a far partition and keeps copies of its lines in the near one",
             share * 100.0,
             found.levels.hit
         ));

@@ -60,7 +60,7 @@ pub fn refine(
         let Some(knee) = spikes::knee(&counts, spikes) else {
             // The sample was early by more than that: look further up.
             if bracket.high > 2 * coarse.first_grown {
-                return Gap::unknown("misses do not grow line by line where a sample says they do");
+                return Gap::unknown("misses do not grow line by line where a sample shows growth");
             }
             bracket = Bracket { low: bracket.high, high: bracket.high + bracket.high / 16 };
             continue;

@@ -113,7 +113,7 @@ pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> 
     if values.is_empty() {
         return Err(match sheets.into_iter().find_map(Result::err) {
             Some(failure) => failure.into(),
-            None => Unknown::because("no lap was timed").into(),
+            None => Unknown::because("no lap was measured").into(),
         });
     }
     let interval = bootstrap::interval(&values, robust::mean, LEVEL, RESAMPLES, notebook.seed(1));

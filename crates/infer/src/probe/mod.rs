@@ -1,4 +1,4 @@
-//! The questions: one file for each, its plan, inference and failure modes together.
+//! The probes: one file per question, with its plan, its inference and its failure modes.
 //!
 //! A probe is a function from a [`Notebook`] to findings. It may use `experiment` and `analysis` and nothing below the
 //! upper seam; it cannot know whether a GPU or a recording answers. Where it has no finding, it has a [`Gap`]: samples are

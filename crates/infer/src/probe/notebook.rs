@@ -1,4 +1,4 @@
-//! What a probe sees: the samples so far, and a page on which to note what is missing.
+//! What a probe sees: the samples so far, and a list of the experiments that it still needs.
 //!
 //! A probe is one function from samples to a finding. Where it needs a sample that is not there yet, [`Notebook::read`]
 //! notes the experiment and answers [`Missing`]; so the same function that infers also asks, and a recording that lacks

@@ -1,4 +1,4 @@
-//! What templates are given: paths, types, counts and names. No text of an instruction is made here.
+//! The values for the templates: paths, types, counts and names. No instruction text is made here.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The attributes of an element of a topology: what each is called, what it means, what type its value has.
+//! The attributes of an element of a topology: its name, its meaning, and the type of its value.
 //!
 //! This is the only place that names them. A probe says which attribute a finding is for by its [`Key`], so that a value of
 //! another type does not compile; reports, comparisons, the JSON format and its schema follow from the table below. A new

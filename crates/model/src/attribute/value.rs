@@ -1,4 +1,4 @@
-//! A value of an attribute, and what is known of each type of value.
+//! The value of an attribute, and the properties of each type of value.
 
 use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! Two answers, or an answer and what is published, compared place by place.
+//! Compares two results, or a result and published values, place by place.
 //!
 //! Each side becomes a [`Sheet`]: what it says of every attribute, finding and curve, with its interval and its source. Two
 //! numbers differ if their intervals do not overlap; a number without an interval is its own. Nothing here knows where a

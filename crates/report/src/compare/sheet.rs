@@ -1,4 +1,4 @@
-//! One side as a sheet: what it says of each place.
+//! One side as a sheet: its value at each place.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which files of a folder hold which series.
+//! Finds the files of a folder, and the series that each contains.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Timings that other tools took, made into experiments with samples, so that they can be recorded and analysed as our own.
+//! Converts the timings of other tools into experiments with samples, so that they can be recorded and analysed like our own.
 //!
 //! Nothing is inferred here. What a file does not say (its kernel's overhead, a footprint, a stride) stays unsaid.
 

@@ -1,4 +1,4 @@
-//! A file of published values: its keys, and what is checked of them.
+//! A file of published values: its keys and their checks.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What the pages for a browser have in common: one file, nothing from elsewhere, light or dark as the reader's system is.
+//! The common part of all HTML pages: one file without external resources, light or dark like the reader's system.
 //!
 //! What a page says is put together in Rust; how it looks stands in `templates/`. A template escapes every text that it is not
 //! told to be markup, and only pictures, style and scripts are. Scripts draw plots to look closer and sort tables; without them,

@@ -1,4 +1,4 @@
-//! Figures as data, for the script of a page to draw: what one can zoom into and read values from.
+//! Figures as data that the script of a page draws, with zoom and a readout of values.
 //!
 //! The SVG pictures of [`super::svg`] are for paper and for pages without scripts; a [`Plot`] is the same or more as numbers.
 //! Every plot is kept once in a [`Store`], however many findings show it.

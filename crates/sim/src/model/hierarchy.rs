@@ -1,4 +1,4 @@
-//! The way of a load through the caches: which level answers, and when.
+//! The path of a load through the caches: which level answers, and when.
 
 use super::cache::Cache;
 use super::noise::Noise;

@@ -1,4 +1,4 @@
-//! Banks of shared memory: how many, how wide, and what it costs when lanes of a warp want several rows of one.
+//! Banks of shared memory: number, width, and the cost of a bank conflict.
 //!
 //! All lanes of a warp load, each the same element again and again, and the time of a load is taken from n and 2n of them.
 //! Pairs of words show the banks: with 31 lanes on word 0, the nearest word that makes the load slower is one row further on.
@@ -135,8 +135,8 @@ fn scale(curve: &Curve) -> Result<Scale, Unknown> {
     let above = (SLOWER * one).max(ABOVE_NOISE * curve.noise);
     if one <= 0.0 || above > one / 2.0 {
         return Err(Unknown::because(format!(
-            "no stride conflicts beyond the noise: {base:.1} to {most:.1} cycles a load over strides of 0 to {STRIDES} words, \
-             {:.2} from one round to the next",
+            "no stride has conflicts above the noise: {base:.1} to {most:.1} cycles per load over strides of 0 to \
+             {STRIDES} words, with {:.2} between rounds",
             curve.noise
         )));
     }
@@ -170,7 +170,7 @@ fn geometry(notebook: &Notebook, asked: Option<BankWidth>) -> Result<Geometry, G
         }
         let Some((row, one_more)) = one_more else {
             return Gap::unknown(format!(
-                "strides conflict, but no two words of 1 to {} words apart do",
+                "strides conflict, but no two words at distances of 1 to {} words do",
                 1 << (DISTANCES - 1)
             ));
         };
@@ -200,8 +200,8 @@ fn columns(notebook: &Notebook, asked: Option<BankWidth>, row: u64, scale: Scale
     let (nearer, beside) = seen.split_at(before.len());
     if nearer.contains(&true) {
         return Gap::unknown(format!(
-            "words {row} apart are in one bank, but nearer ones conflict as well: the banks do not follow one another in rows \
-             of a power of two words"
+            "words at a distance of {row} are in the same bank, but nearer words conflict as well: the banks are not \
+             arranged in rows of a power of two words"
         ));
     }
     if !beside.contains(&true) {
@@ -222,7 +222,7 @@ fn columns(notebook: &Notebook, asked: Option<BankWidth>, row: u64, scale: Scale
     let (each, others) = (each?, others?);
     if columns.len() == 1 || each.contains(&false) || others.contains(&true) {
         return Gap::unknown(format!(
-            "words {row} apart are in one bank, but which words of a row are in it together follows no power of two"
+            "words at a distance of {row} are in the same bank, but the words of a row in that bank follow no power of two"
         ));
     }
     Ok(columns)

@@ -65,7 +65,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
     let laps: Vec<u64> = counts.iter().map(|c| c.loads as u64).collect();
     let Some(growth) = growth::growth_of_laps(&points, &laps) else {
         let reason = format!(
-            "up to there no more loads are slow than at the smallest footprint, {}{}",
+            "no more loads are slow up to this footprint than at the smallest one, {}{}",
             footprint(&first.experiment),
             remark.map_or(String::new(), |remark| format!("; {remark}"))
         );
@@ -78,7 +78,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
     let smallest = counts[0];
     if growth.flat_points < 2 && smallest.slow > 0 {
         return Err(Unknown::because(format!(
-            "less than {}: {} of {} loads are slow at this, the smallest footprint of the timings, and more from {} on",
+            "less than {}: at this smallest footprint of the timings {} of {} loads are slow, and more from {} on",
             Bytes(smallest.footprint),
             smallest.slow,
             smallest.loads,
@@ -142,8 +142,8 @@ fn remark(notebook: &Notebook, level: Level, hits: &Hits) -> Option<String> {
     let own = latency::stated(notebook, level)?;
     (hits.median + hits.spread < own).then(|| {
         format!(
-            "loads of these rows take {} cycles and those of the latency series {own}, so that a row is not simply the \
-             latencies of this level",
+            "loads of these rows take {} cycles, and those of the latency series {own}, so these rows are not latencies \
+             of this level alone",
             hits.median
         )
     })
@@ -192,10 +192,10 @@ impl Capacity {
     pub fn thrash_size(&self) -> Result<Finding<Bytes>, Unknown> {
         match (self.growth.all_miss, self.counts.last()) {
             (Some(size), _) => {
-                Ok(Finding::measured(Bytes(size), "first footprint from which on all timed loads are slow"))
+                Ok(Finding::measured(Bytes(size), "smallest footprint beyond which all timed loads are slow"))
             }
             (None, Some(&Count { footprint, slow, loads })) => {
-                Err(Unknown::because(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint))))
+                Err(Unknown::because(format!("more than {}: there {slow} of {loads} loads are slow", Bytes(footprint))))
             }
             (None, None) => Err(Unknown::because("no footprint")),
         }
@@ -211,7 +211,10 @@ impl Capacity {
     pub fn staircase(&self) -> Finding<Curve> {
         let share = |count: &Count| count.slow as f64 / count.loads.max(1) as f64;
         let points: Vec<(u64, f64)> = self.counts.iter().map(|count| (count.footprint, share(count))).collect();
-        Finding::measured(Curve::rounded(&points), "footprint in bytes, share of the timed loads that are slow")
+        Finding::measured(
+            Curve::rounded(&points),
+            "pairs of footprint (bytes) and share of the timed loads that are slow",
+        )
     }
 
     /// As the finding `miss_penalty`. What timing takes is in both and cancels.
@@ -222,10 +225,10 @@ impl Capacity {
         let (hit, spread) = (self.hits.median, self.hits.spread);
         if miss - hit < APART * spread {
             return Err(Unknown::because(format!(
-                "slow loads ({miss} cycles) do not stand apart from hits ({hit}, spread over {spread:.0})"
+                "slow loads ({miss} cycles) and hits ({hit}, spread over {spread:.0}) overlap"
             )));
         }
-        let method = "median of the slow loads of the largest footprint less the median of the hits";
+        let method = "median of the slow loads of the largest footprint minus the median of the hits";
         let finding = Finding::measured(Cycles(miss - hit), method);
         Ok(finding
             .range(miss - hit - spread, miss - hit + spread)

@@ -1,4 +1,4 @@
-//! Load latency: an upper bound, since what timing took is in it and no file says how much.
+//! Load latency: an upper bound, because it includes an unknown timing overhead.
 //!
 //! Of one cache, several series time hits by kernels of their own. All include what their timing took, so the least is the
 //! closest; how much further the others are is the least that theirs took.
@@ -52,7 +52,7 @@ pub(super) fn least(notebook: &Notebook, level: Level) -> Option<Hit> {
 
 /// As findings.
 pub(super) fn latency(notebook: &Notebook, level: Level) -> [Entry; 2] {
-    let no_clock = "the clock that these timings were taken at is not known";
+    let no_clock = "the clock frequency of these timings is unknown";
     [
         notebook.attribute(LATENCY_CYCLES, || Ok(cycles(notebook, level)?)),
         notebook.attribute(LATENCY_NS, || Gap::unknown(no_clock)),
@@ -66,17 +66,14 @@ fn cycles(notebook: &Notebook, level: Level) -> Result<Finding<Cycles>, Unknown>
     };
     let finding =
         Finding::measured(Cycles(least.cycles), format!("median hit of the {} series", least.question.name()));
-    let mut finding = finding.at_most(least.cycles).note("what timing a load took is in it");
+    let mut finding = finding.at_most(least.cycles).note("it includes the timing overhead");
     let others: Vec<Hit> = hits(notebook, level).into_iter().filter(|hit| hit.question != least.question).collect();
     for hit in &others {
         finding = finding.note(format!("{} in the {} series", hit.cycles, hit.question.name()));
     }
     let most = others.iter().map(|hit| hit.cycles).fold(least.cycles, f64::max);
     if most > least.cycles {
-        finding = finding.note(format!(
-            "so that timing and whatever else its kernel did took at least {} cycles there",
-            most - least.cycles
-        ));
+        finding = finding.note(format!("so its kernel added at least {} cycles there", most - least.cycles));
     }
     if let Some(groups) = own.ok().and_then(|sheets| groups(sheets.first()?.latencies())) {
         finding = finding.note(groups);

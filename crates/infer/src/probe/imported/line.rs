@@ -37,7 +37,7 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
         && footprint(&first.experiment) >= capacity.first_beyond()
     {
         return Err(Unknown::because(format!(
-            "the smallest footprint of these timings, {}, overflows the cache already",
+            "even the smallest footprint of these timings, {}, overflows the cache",
             footprint(&first.experiment)
         )));
     }
@@ -76,7 +76,7 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
         }
     }
     Err(Unknown::because(format!(
-        "at {footprint} slow loads do not vanish at any stride up to {} B",
+        "at {footprint} there are slow loads at every stride up to {} B",
         rows.last().map_or(0, |row| row.stride)
     )))
 }

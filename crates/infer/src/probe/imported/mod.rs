@@ -1,5 +1,5 @@
-//! What timings of another tool show. There is nothing to ask: the samples are what they are, so that these questions only infer,
-//! by the statistics of our own ([`growth`](crate::analysis::growth), the thesis' test, [`cluster`](crate::analysis::cluster)).
+//! Inference from the timings of another tool. These probes plan no experiments: they only infer, with the same statistics as
+//! our own probes ([`growth`](crate::analysis::growth), the thesis' test, [`cluster`](crate::analysis::cluster)).
 //!
 //! No calibration came with the timings. What tells a hit from a miss is taken from each series by itself, since the kernels of
 //! two series may take different times about a load; latencies are upper bounds; differences within a series are what they are.
@@ -89,7 +89,7 @@ fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<S
         )));
     }
     if sheets.len() > MOST_ROWS {
-        return Err(Unknown::because(format!("the series has more than the {MOST_ROWS} rows that are looked at")));
+        return Err(Unknown::because(format!("the series has more than {MOST_ROWS} rows, which is the limit")));
     }
     Ok(sheets)
 }

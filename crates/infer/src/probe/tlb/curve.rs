@@ -1,4 +1,4 @@
-//! The curve of what translating takes over footprints: visits to pages, and where their cost steps up.
+//! The cost of address translation over the footprint, and where it steps up.
 //!
 //! One line a page is visited, and two of its elements in a row: the first load needs the page's translation, the second
 //! finds it done and the line where the first found it, so that their difference is what translating took ([`Order::Pages`]).
@@ -158,7 +158,7 @@ pub(super) fn limit(notebook: &Notebook) -> Bytes {
 fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let most = (limit(notebook) / distance).min(MOST_PAGES);
     if most < 4 {
-        return Gap::unknown(format!("{} are too little memory to walk page by page", limit(notebook)));
+        return Gap::unknown(format!("{} of memory are too little to walk page by page", limit(notebook)));
     }
     // The largest first, so that one allocation serves all.
     let mut counts: Vec<u64> = vec![most];
@@ -173,7 +173,7 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let disturbed = sheets.iter().take(CALM).map(disturbed).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     if disturbed.0 as f64 > DISTURBED.1 * disturbed.1 as f64 {
         return Gap::unknown(format!(
-            "{} of {} visits to a few pages took over {:.0} cycles more or less than usual: loads are slow at random",
+            "{} of {} visits to a few pages differ by over {:.0} cycles from the usual: single loads are slow at random",
             disturbed.0, disturbed.1, DISTURBED.0
         ));
     }

@@ -1,4 +1,4 @@
-//! What is written in the boxes: findings in short, each with all that is known of it where the pointer rests.
+//! The text in the boxes: short values, each with its whole finding as a hint under the pointer.
 
 use super::model::{Kind, Lane, Memory};
 use crate::report::svg::Label;

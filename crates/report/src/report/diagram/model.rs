@@ -1,4 +1,4 @@
-//! What is drawn: boxes with what is known of each, and the loads that lead to them.
+//! The content of the diagram: boxes with their values, and the loads that lead to them.
 
 use super::facts::{cache, memory, partitions};
 use crate::report::svg::Label;

@@ -1,4 +1,4 @@
-//! Figures of experiments that give few numbers each: whole laps, warps, the clock, and chains that a partner disturbs.
+//! Figures of experiments with few numbers each: whole laps, warps, the clock, and chains that a partner disturbs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! From the experiments that a finding cites to the figures that show what it rests on. Pure: the same samples give the same
+//! From the experiments that a finding cites to the figures that show its evidence. Pure: the same samples give the same
 //! figures.
 //!
 //! The experiments are put into groups of one kind (kernel, path, order, what was done before). What varies within a group says

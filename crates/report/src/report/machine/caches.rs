@@ -1,4 +1,4 @@
-//! Caches: those that an SM asks first, the second constant cache, and the L2.
+//! Caches: the first-level caches of an SM, the constant L1.5, and the L2.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which way loads go, and how long they take.
+//! The route of each load path, and its latency.
 
 use super::caches::{Caches, far_cycles};
 use super::found::{Found, Sourced, assumed};
