@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::plot;
-use super::svg::{Axis, Bar, Bars, Lines, Mark, Measure, Numbers, Picture, Series, Tile, TileGroup, TileRow, Tiles};
+use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series, Tile, TileGroup, TileRow, Tiles};
+use super::svg::{self, Picture};
 use super::words;
 use strata_model::topology::{Element, ElementName};
 use strata_model::units::Bytes;
@@ -18,40 +18,38 @@ pub(super) const PICTURED: [&str; 4] = ["staircase", SPECTRUM, "bank_curve", "sm
 /// The one of them that is short enough for a text.
 pub(super) const SPECTRUM: &str = "spectrum";
 
-/// A picture of a finding, and its numbers.
-pub(super) struct Plot {
+/// A finding that is drawn.
+pub(super) struct Drawn {
     /// The attribute that it shows.
     pub attribute: &'static str,
     /// The picture.
     pub picture: Picture,
-    /// The same as numbers.
-    pub numbers: Numbers,
-    /// The same for the script of a page; bars and tiles have their numbers written on them and need none.
-    pub data: Option<plot::Plot>,
+    /// What it is drawn from, for its numbers and for the script of a page.
+    pub plot: Plot,
 }
 
 /// The pictures of an element.
-pub(super) fn of(name: ElementName, element: &Element) -> Vec<Plot> {
+pub(super) fn of(name: ElementName, element: &Element) -> Vec<Drawn> {
     let size = element.size.as_ref().or(element.reach.as_ref()).and_then(|f| f.number());
     let findings = element.findings();
     findings.into_iter().filter_map(|(attribute, finding)| draw(name, attribute, &finding.value, size)).collect()
 }
 
 /// The picture of an attribute of an element of this usable capacity; `None` if it is none that is drawn, or cannot be.
-fn draw(name: ElementName, attribute: &'static str, value: &Value, size: Option<f64>) -> Option<Plot> {
+fn draw(name: ElementName, attribute: &'static str, value: &Value, size: Option<f64>) -> Option<Drawn> {
     let rows = value.as_array()?;
-    let (picture, numbers, data) = match attribute {
-        "staircase" => staircase(name, rows, size).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?,
-        SPECTRUM => spectrum(name, rows).map(|p| (p.picture(), p.numbers(), None))?,
-        "bank_curve" => bank_curve(name, rows).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?,
-        "sm_map" => sm_map(name, rows).map(|p| (p.picture(), p.numbers(), None))?,
+    let plot: Plot = match attribute {
+        "staircase" => staircase(name, rows, size)?.into(),
+        SPECTRUM => spectrum(name, rows)?.into(),
+        "bank_curve" => bank_curve(name, rows)?.into(),
+        "sm_map" => sm_map(name, rows)?.into(),
         _ => return None,
     };
-    Some(Plot { attribute, picture: picture?, numbers, data })
+    Some(Drawn { attribute, picture: svg::picture(&plot)?, plot })
 }
 
 /// Misses of a lap by footprint: rows of footprint and share.
-fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lines> {
+fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Curves> {
     let point = |row: &Value| match row.as_array()?.as_slice() {
         [footprint, share] => Some((footprint.as_f64()?, share.as_f64()?)),
         _ => None,
@@ -59,9 +57,9 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lin
     let (points, left_out) = readable(rows, point)?;
     let (x, y) = (span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)));
     let (bytes, share) = (|b| Measure::Bytes.show(b), |s| Measure::Share.show(s));
-    let mark = size.map(|at| Mark { at, label: format!("usable {}", Bytes(at as u64)) });
+    let mark = size.map(|at| Mark::new(at, format!("usable {}", Bytes(at as u64))));
     let usable = mark.as_ref().map_or(String::new(), |m| format!("; {} is marked", m.label));
-    Some(Lines {
+    Some(Curves {
         title: format!("{}: misses by footprint", name.title()),
         description: format!(
             "{} footprints from {} to {}, of whose loads {} to {} miss{usable}{left_out}.",
@@ -73,10 +71,9 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Lin
         ),
         x: Axis { label: "footprint".into(), measure: Measure::Bytes, log2: crowded(points.iter().map(|p| p.0)) },
         y: Axis { label: "misses of a lap".into(), measure: Measure::Share, log2: false },
-        series: vec![Series { name: "misses".into(), points }],
+        series: vec![Series::new("misses", Draw::Steps, points)],
         marks: mark.into_iter().collect(),
-        gaps: false,
-        steps: true,
+        ..Curves::default()
     })
 }
 
@@ -103,7 +100,7 @@ fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
 type Access = (u64, Option<u64>);
 
 /// Cycles by stride, a curve for each width of access and, where the banks have modes, each mode.
-fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Lines> {
+fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Curves> {
     let point = |row: &Value| {
         let number = |key: &str| row.get(key)?.as_f64();
         // An optional mode may also be written as null.
@@ -117,13 +114,13 @@ fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Lines> {
     for (key, point) in all {
         series.entry(key).or_default().push(point);
     }
-    let named = |((width, mode), points): (Access, _)| {
+    let named = |((width, mode), points): (Access, Vec<(f64, f64)>)| {
         // Short, so that two stand side by side in the legend.
         let name = mode.map_or(format!("{width} B a thread"), |mode| format!("{width} B, banks of {mode} B"));
-        Series { name, points }
+        Series::new(name, Draw::Line, points)
     };
     let show = |x| Measure::Number.show(x);
-    Some(Lines {
+    Some(Curves {
         title: format!("{}: cycles by stride", name.title()),
         description: format!(
             "{} kinds of access, strides of {} to {} elements, {} to {} cycles{left_out}.",
@@ -136,9 +133,7 @@ fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Lines> {
         x: Axis { label: "stride, elements".into(), measure: Measure::Number, log2 },
         y: Axis { label: "cycles".into(), measure: Measure::Number, log2: false },
         series: series.into_iter().map(named).collect(),
-        marks: Vec::new(),
-        gaps: false,
-        steps: false,
+        ..Curves::default()
     })
 }
 
