@@ -123,7 +123,7 @@ fn the_curve_of_a_discovery_has_the_ways_of_the_machine() {
     for machine in ["gtx560ti", "k20c"] {
         let machine = Machine::named(machine).unwrap();
         let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], |_| None);
-        let rows = sim::finding(&outcome.topology, Shared, "bank_curve").value.as_array().unwrap().clone();
+        let rows = sim::json(sim::finding(&outcome.topology, Shared, "bank_curve")).as_array().unwrap().clone();
         assert!(rows.len() > 100, "{} rows", rows.len());
         let shared = &machine.spec.shared;
         for row in rows {
@@ -157,7 +157,7 @@ fn what_cannot_be_asked_is_unknown_for_its_reason() {
     let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], choice);
     let finding = |attribute| sim::finding(&outcome.topology, Shared, attribute);
     assert_eq!(finding("bank_modes").reason.as_deref(), Some("this driver does not have it"));
-    assert_eq!(finding("banks").value, 32);
+    assert_eq!(finding("banks").number(), Some(32.0));
     assert!(finding("padding").is_known() && finding("bank_curve").is_known());
 }
 

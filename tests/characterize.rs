@@ -6,7 +6,9 @@ use strata_bench::Bench;
 use strata_gpu::Gpu;
 use strata_infer::characterize::{Characterized, Question, characterize};
 use strata_infer::probe::Effort;
+use strata_model::attribute::Sizes;
 use strata_model::characterization::{Figure, Part, PartName, Suite};
+use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::spec::{Path, Scope, Spec};
 use strata_sim::machine::{self, Machine};
@@ -67,12 +69,11 @@ fn jumps_step_at_what_the_machine_fetches() {
         ];
         for (name, path) in paths {
             let Some(path) = path else { continue };
-            let found: Vec<u64> =
-                part.findings[name].value.as_array().unwrap().iter().filter_map(|v| v.as_u64()).collect();
+            let found: Vec<u64> = part.findings[name].get::<Sizes>().unwrap().0.iter().map(|size| size.0).collect();
             assert_eq!(found, steps(spec, path), "{} {name}", spec.device.name);
         }
         let shared = &part.findings["shared_steps"];
-        assert_eq!(shared.value, serde_json::json!([]), "{}: shared memory has no lines", spec.device.name);
+        assert_eq!(shared.get(), Some(&Sizes::default()), "{}: shared memory has no lines", spec.device.name);
     }
 }
 
@@ -84,8 +85,8 @@ fn the_window_is_the_machines() {
         let cached = spec.path.global_ca.levels.first().is_some_and(|level| spec.cache[level].scope == Scope::Sm);
         let expected = if cached { spec.pipeline.coalescing.get() } else { 32 };
         let name = &spec.device.name;
-        assert_eq!(part.findings["ca_window"].value.as_u64(), Some(expected), "{name}");
-        assert_eq!(part.findings["cg_window"].value.as_u64(), Some(32), "{name}");
+        assert_eq!(part.findings["ca_window"].get(), Some(&Bytes(expected)), "{name}");
+        assert_eq!(part.findings["cg_window"].get(), Some(&Bytes(32)), "{name}");
         // The times give the pieces that the window makes of a request.
         let moved = figure(&part, "moved");
         let implied =

@@ -5,6 +5,7 @@ mod model;
 use model::expect::compare;
 use model::machine::{Chaos, Machine};
 use model::{Model, element, finding, topology};
+use strata_model::attribute::{CACHED, SIZE};
 use strata_model::experiment::{Kernel, LoadPath};
 use strata_model::samples::Failure;
 use strata_model::topology::{ElementName, Topology};
@@ -45,7 +46,7 @@ fn a_cache_that_keeps_what_was_hit() {
 #[test]
 fn global_loads_that_no_l1_caches() {
     let topology = topology(&Machine::uncached());
-    assert_eq!(finding(&topology, ElementName::L1, "cached").value, false);
+    assert_eq!(element(&topology, ElementName::L1).get(CACHED), Some(&false));
     for attribute in ["size", "line_size", "fetch_granularity", "latency.cycles", "shared_with", "instances_per_sm"] {
         let finding = finding(&topology, ElementName::L1, attribute);
         let reason = finding.reason.as_deref().unwrap_or_default();
@@ -139,7 +140,7 @@ fn only_what_is_asked_for_is_measured() {
     let mut model = Model::refusing(Machine::unified(), |_| None);
     let topology = model.discover(&[ElementName::L2]);
     assert_eq!(topology.elements.len(), 1);
-    assert!(element(&topology, ElementName::L2).size.as_ref().unwrap().is_known());
+    assert!(element(&topology, ElementName::L2).get(SIZE).is_some());
     let paths = [LoadPath::GlobalCg, LoadPath::Atomic];
     assert!(model.asked.iter().all(|e| paths.contains(&e.path)), "other paths were measured");
 }

@@ -10,9 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::json;
 use strata_gpu::DeviceFacts;
-use strata_model::topology::{Element, ElementName, Finding, Latency, RunInfo, SCHEMA, Topology};
+use strata_model::attribute::{
+    CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, PARTITIONS, SIZE, SM_MAP, SmMap, SmPlace,
+};
+use strata_model::topology::{Element, ElementName, Finding, RunInfo, SCHEMA, Topology};
+use strata_model::units::{Bytes, Cycles};
 use strata_report::report;
 use strata_sim::machine;
 use tempfile::TempDir;
@@ -45,30 +48,25 @@ fn written(dir: &TempDir, topology: &Topology) -> PathBuf {
     file
 }
 
-fn bytes(value: u64) -> Option<Finding> {
-    Some(Finding::measured(value, "by hand").unit("B").range(value as f64, value as f64))
+fn bytes(value: u64) -> Finding<Bytes> {
+    Finding::measured(Bytes(value), "by hand").range(value as f64, value as f64)
 }
 
 /// A GPU of this many SMs with so many caches each, in so many partitions of the L2.
 fn gpu(name: &str, sms: u32, instances: u64, partitions: u64) -> Topology {
-    let cycles = Finding::measured(32.5, "by hand").unit("cycles").interval(32.0, 33.0, 0.95);
-    let l1 = Element {
-        cached: Some(Finding::measured(true, "by hand")),
-        size: bytes(48 << 10),
-        line_size: bytes(128),
-        instances_per_sm: Some(Finding::measured(instances, "by hand")),
-        latency: Some(Latency { cycles, ns: Finding::unknown("no clock") }),
-        ..Element::default()
-    };
-    let map: Vec<_> =
-        (0..u64::from(sms)).map(|sm| json!({"sm": sm, "partition": sm % partitions, "group": 0})).collect();
-    let l2 = Element {
-        size: bytes(3 << 20),
-        line_size: bytes(128),
-        partitions: Some(Finding::measured(partitions, "by hand")),
-        sm_map: Some(Finding::measured(map, "by hand")),
-        ..Element::default()
-    };
+    let l1 = Element::default()
+        .with(CACHED, Finding::measured(true, "by hand"))
+        .with(SIZE, bytes(48 << 10))
+        .with(LINE_SIZE, bytes(128))
+        .with(INSTANCES_PER_SM, Finding::measured(instances, "by hand"))
+        .with(LATENCY_CYCLES, Finding::measured(Cycles(32.5), "by hand").interval(32.0, 33.0, 0.95))
+        .with(LATENCY_NS, Finding::unknown("no clock"));
+    let place = |sm: u32| SmPlace { sm, partition: Some(sm % partitions as u32), group: Some(0), tpc: None };
+    let l2 = Element::default()
+        .with(SIZE, bytes(3 << 20))
+        .with(LINE_SIZE, bytes(128))
+        .with(PARTITIONS, Finding::measured(partitions, "by hand"))
+        .with(SM_MAP, Finding::measured(SmMap((0..sms).map(place).collect()), "by hand"));
     Topology {
         schema: SCHEMA.into(),
         device: DeviceFacts {
@@ -120,11 +118,10 @@ fn a_cache_of_unknown_size_is_not_drawn() {
     let dir = TempDir::new().unwrap();
     let mut topology = gpu("unknown", 4, 1, 1);
     let l1 = topology.elements.get_mut(&ElementName::L1).unwrap();
-    let known = l1.size.replace(Finding::unknown("the search did not converge"));
+    l1.set(SIZE, Finding::unknown("the search did not converge"));
     let drawing = draw(&written(&dir, &topology), &["--of", "console", "--no-collapse"]);
     assert_eq!((drawing.matches("L1d(").count(), drawing.matches("PU L#").count()), (0, 4), "{drawing}");
-    let element = Element { size: known, ..Element::default() };
-    topology.elements.insert(ElementName::ReadOnly, element);
+    topology.elements.insert(ElementName::ReadOnly, Element::default().with(SIZE, bytes(48 << 10)));
     let drawing = draw(&written(&dir, &topology), &["--of", "console", "--no-collapse"]);
     assert_eq!(drawing.matches("L1d(Read-only)").count(), 4, "{drawing}");
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use strata_model::attribute::SIZE;
 use strata_model::topology::{ElementName, Finding, Topology};
 use strata_report::report;
 
@@ -83,7 +84,7 @@ fn what_readers_need_is_there() {
         less.elements.remove(name);
         assert_eq!(missed(&written(&less)), Vec::<String>::new(), "without {name}");
         let mut less = whole.clone();
-        less.elements.get_mut(name).unwrap().size = Some(Finding::unknown("nobody looked"));
+        less.elements.get_mut(name).unwrap().set(SIZE, Finding::unknown("nobody looked"));
         assert_eq!(missed(&written(&less)), Vec::<String>::new(), "{name} without a size");
     }
 }
@@ -106,7 +107,7 @@ fn values_are_those_of_the_findings() {
     assert_eq!(document.pointer("/memory/l1/size/confidence"), None);
     assert_eq!(document.pointer("/memory/constant/l1/sharedWith"), None);
     let mut less = recorded();
-    less.elements.get_mut(&ElementName::Texture).unwrap().size = Some(Finding::unknown("nobody looked"));
+    less.elements.get_mut(&ElementName::Texture).unwrap().set(SIZE, Finding::unknown("nobody looked"));
     let left_out = &written(&less)["strata"]["leftOut"]["memory.texture"];
     assert_eq!(left_out, "size is not known: nobody looked");
 }

@@ -60,7 +60,7 @@ fn one(seed: u64) -> Tally {
         let name = format!("machine {seed} ({:?}), {}.{}", drawn.noise, row.element, row.attribute);
         let finding = sim::finding(&outcome.topology, row.element, row.attribute);
         let found =
-            format!("{} [{:?} to {:?}], truth {}", finding.value, finding.low, finding.high, row.expect.shown());
+            format!("{} [{:?} to {:?}], truth {}", sim::json(finding), finding.low, finding.high, row.expect.shown());
         if !hostile {
             tally.asked += 1;
             tally.answered += u32::from(!matches!(verdict, Verdict::Unanswered(_)));

@@ -12,6 +12,7 @@ use std::sync::Mutex;
 
 use sim::expect::{Verdict, judge, pattern, pattern_name};
 use strata_infer::probe::Effort;
+use strata_model::attribute::Spectrum;
 use strata_model::topology::Finding;
 use strata_sim::machine::{self, Machine};
 
@@ -36,14 +37,15 @@ fn found(finding: &Finding) -> String {
     let value = match finding.number() {
         Some(value) => number(value),
         None if is_spectrum(finding) => {
-            let rows = finding.value.as_array().map_or(&[][..], Vec::as_slice);
+            let value = sim::json(finding);
+            let rows = value.as_array().map_or(&[][..], Vec::as_slice);
             let shown = rows.iter().map(|row| {
                 let cycles = row["cycles"].as_f64().unwrap_or(f64::NAN);
                 pattern(&pattern_name(row), cycles, cycles)
             });
             return shown.collect::<Vec<_>>().join(", ");
         }
-        None if finding.is_known() => finding.value.to_string().replace('"', ""),
+        None if finding.is_known() => sim::json(finding).to_string().replace('"', ""),
         None => return "unknown".into(),
     };
     match (finding.low, finding.high) {
@@ -55,7 +57,7 @@ fn found(finding: &Finding) -> String {
 }
 
 fn is_spectrum(finding: &Finding) -> bool {
-    finding.value.get(0).is_some_and(|row| row.get("translation").is_some())
+    finding.get::<Spectrum>().is_some()
 }
 
 /// One machine's section, and the rows that are not as they should be.

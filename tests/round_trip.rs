@@ -19,6 +19,7 @@ use std::path::Path;
 use serde_json::Value;
 use strata_infer::discover::{Question, discover};
 use strata_infer::probe::Effort;
+use strata_model::attribute::{Attribute, Elements, SIZE};
 use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 use strata_recording::Recording;
 use strata_report::report;
@@ -49,8 +50,7 @@ fn follows(first: &Topology, element: ElementName, attribute: &str) -> bool {
 }
 
 fn known<'t>(topology: &'t Topology, element: ElementName, attribute: &str) -> Option<&'t Finding> {
-    let all = topology.elements.get(&element)?.findings();
-    all.into_iter().find(|(name, finding)| *name == attribute && finding.is_known()).map(|(_, finding)| finding)
+    topology.elements.get(&element)?.known(attribute.parse::<Attribute>().unwrap())
 }
 
 /// What differs, and how many attributes were compared.
@@ -59,7 +59,8 @@ fn differences(first: &Topology, second: &Topology) -> (Vec<String>, usize) {
     let parts = known(first, ElementName::L2, "partitions").and_then(Finding::number).is_some_and(|parts| parts > 1.0);
     let (mut off, mut compared) = (Vec::new(), 0);
     for (&element, found) in &first.elements {
-        for (attribute, one) in found.findings().into_iter().filter(|(_, finding)| finding.is_known()) {
+        for (attribute, one) in found.findings().filter(|(_, finding)| finding.is_known()) {
+            let attribute = attribute.key();
             let Some(other) = known(second, element, attribute) else { continue };
             if follows(first, element, attribute) {
                 continue;
@@ -67,7 +68,7 @@ fn differences(first: &Topology, second: &Topology) -> (Vec<String>, usize) {
             compared += 1;
             let same = match attribute {
                 "shared_with" => told(first, one) == told(first, other),
-                "spectrum" => has_rows(&other.value, &one.value, parts),
+                "spectrum" => has_rows(&sim::json(other), &sim::json(one), parts),
                 _ => equal(one, other, slack(one, clock)),
             };
             if !same {
@@ -91,8 +92,8 @@ fn slack(finding: &Finding, ghz: f64) -> f64 {
 
 /// Which elements share a cache, of those of which the first discovery could tell.
 fn told(first: &Topology, shared_with: &Finding) -> Vec<ElementName> {
-    let names = shared_with.value.as_array().into_iter().flatten().filter_map(|name| name.as_str()?.parse().ok());
-    names.filter(|name| known(first, *name, "shared_with").is_some()).collect()
+    let names = shared_with.get::<Elements>().map_or(&[][..], |elements| &elements.names);
+    names.iter().copied().filter(|name| known(first, *name, "shared_with").is_some()).collect()
 }
 
 /// Whether a spectrum has each of these rows. Where the L2 has parts, how far memory is behind another one is assumed: of those rows
@@ -116,7 +117,7 @@ fn equal(one: &Finding, other: &Finding, slack: f64) -> bool {
             let (low, high) = (one.low.unwrap_or(a).min(a), one.high.unwrap_or(a).max(a));
             (low - slack..=high + slack).contains(&b)
         }
-        _ => alike(&one.value, &other.value, slack.max(CYCLES)),
+        _ => alike(&sim::json(one), &sim::json(other), slack.max(CYCLES)),
     }
 }
 
@@ -138,8 +139,8 @@ fn alike(one: &Value, other: &Value, slack: f64) -> bool {
 
 fn shown(finding: &Finding) -> String {
     match (finding.low, finding.high) {
-        (Some(low), Some(high)) => format!("{:.300} [{low} to {high}]", finding.value.to_string()),
-        _ => format!("{:.300}", finding.value.to_string()),
+        (Some(low), Some(high)) => format!("{:.300} [{low} to {high}]", sim::json(finding).to_string()),
+        _ => format!("{:.300}", sim::json(finding).to_string()),
     }
 }
 
@@ -183,8 +184,12 @@ fn sourced(text: &str) {
 /// half of the shared memory: a machine that was written knows the least and the most. Nothing in it names the run, since the
 /// test's runs have no date.
 fn report_of(mut topology: Topology) -> String {
-    let size = topology.elements.get_mut(&ElementName::L1).and_then(|l1| l1.size.as_mut());
-    size.into_iter().for_each(|size| size.note = None);
+    if let Some(l1) = topology.elements.get_mut(&ElementName::L1)
+        && let Some(size) = l1.finding(SIZE)
+    {
+        let value = size.get().copied();
+        l1.set(SIZE, Finding { value, note: None, ..size.clone().without_value() });
+    }
     let report = report::text(&topology, &report::Terminal::PAPER);
     let (known, _unknown) = report.split_once("\nUnknown\n").expect("something is always unknown");
     known.to_owned()

@@ -35,16 +35,17 @@ pub type Row = (ElementName, &'static str, Expect);
 /// What is wrong with the finding.
 pub fn check(finding: &Finding, expect: &Expect) -> Result<Option<()>, String> {
     let reason = finding.reason.as_deref().unwrap_or_default();
+    let found_value = super::json(finding);
     if finding.failed {
         return Err(format!("failed: {reason}"));
     }
     match expect {
-        Expect::Unknown(part) if finding.is_known() => Err(format!("{}, to be unknown: {part}", finding.value)),
+        Expect::Unknown(part) if finding.is_known() => Err(format!("{}, to be unknown: {part}", found_value)),
         Expect::Unknown(part) if reason.contains(part) => Ok(Some(())),
         Expect::Unknown(part) => Err(format!("unknown because `{reason}`, not because of `{part}`")),
         _ if !finding.is_known() && reason.is_empty() => Err("unknown without a reason".into()),
         _ if !finding.is_known() => Ok(None),
-        Expect::Is(value) if *value == finding.value => Ok(Some(())),
+        Expect::Is(value) if *value == found_value => Ok(Some(())),
         Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Ok(Some(())),
         Expect::Within(low, high) if finding.number().is_some_and(|n| (*low..=*high).contains(&n)) => Ok(Some(())),
         Expect::Covers(value)
@@ -56,13 +57,13 @@ pub fn check(finding: &Finding, expect: &Expect) -> Result<Option<()>, String> {
             Ok(Some(()))
         }
         Expect::Names(names) => {
-            let found: Vec<&str> = finding.value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let found: Vec<&str> = found_value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let undecided = |name| finding.note.as_ref().is_some_and(|note| note.contains(&format!("{name}: ")));
             let right = found.iter().all(|name| names.contains(name))
                 && names.iter().all(|name| found.contains(name) || undecided(name));
-            if right { Ok(Some(())) } else { Err(format!("{}, not {names:?}", finding.value)) }
+            if right { Ok(Some(())) } else { Err(format!("{}, not {names:?}", found_value)) }
         }
-        other => Err(format!("{} [{:?} to {:?}], not {other:?}", finding.value, finding.low, finding.high)),
+        other => Err(format!("{} [{:?} to {:?}], not {other:?}", found_value, finding.low, finding.high)),
     }
 }
 

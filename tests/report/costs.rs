@@ -1,6 +1,7 @@
 //! Reports of a characterization.
 
 use strata_model::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
+use strata_model::units::Cycles;
 use strata_report::report::costs;
 
 use super::published::conforms;
@@ -69,8 +70,8 @@ fn small(device: &str, simulated: bool) -> Characterization {
     let long = "A jump within a line costs 0.2 cycles on the shared path, and 410 cycles more where it leaves the line, so that \
                 data which is read together should lie together.";
     let mut locality = part("What does a jump within a line cost?", &[long, "By textures it is slower."], vec![local]);
-    let cost = Finding::measured(410.25, "difference of medians").unit("cycles").interval(405.0, 415.5, 0.95);
-    locality.findings.insert("jump_cost".into(), cost.from_experiments([4, 5]));
+    let cost = Finding::measured(Cycles(410.25), "difference of medians").interval(405.0, 415.5, 0.95);
+    locality.findings.insert("jump_cost".into(), cost.from_experiments([4, 5]).any());
     locality.findings.insert("texture_cost".into(), Finding::unknown(format!("{device} does not say")));
     let mut banks = part("What do conflicts cost?", &[], Vec::new());
     banks.findings.insert("padding".into(), Finding::failed("the kernel ended elsewhere"));

@@ -4,9 +4,13 @@ use std::fmt::Write;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
-use serde_json::json;
 use strata_gpu::DeviceFacts;
-use strata_model::topology::{Element, ElementName, Finding, Provenance, SCHEMA, Topology};
+use strata_model::attribute::{
+    BANKS, CACHED, Configuration, Curve, ENTRIES, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LEAST_CONFIGURATION,
+    LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PAGE_SIZE, PARTITIONS, Policy, REACH, SHARED_WITH, SIZE,
+};
+use strata_model::topology::{Element, ElementName, Finding, SCHEMA, Topology};
+use strata_model::units::{Bytes, Cycles};
 use strata_report::report::{self, Pictures};
 
 use super::machines;
@@ -243,48 +247,56 @@ fn of(elements: BTreeMap<ElementName, Element>) -> Topology {
 
 #[test]
 fn values_of_any_size_stay_in_their_boxes() {
-    for value in
-        [json!(0), json!(-1), json!(1e300), json!(u64::MAX), json!("x".repeat(500)), json!({}), json!([1]), json!(null)]
-    {
-        let finding = || {
-            Some(Finding {
-                value: value.clone(),
-                source: Some(Provenance::Driver),
-                reason: Some(MISCHIEF.into()),
-                ..Finding::unknown("")
-            })
+    let unknown = |reason: &str| {
+        Element::default().with(SIZE, Finding::unknown(reason)).with(LEAST_CONFIGURATION, Finding::unknown(reason))
+    };
+    let of_number = |count: u64, number: f64| {
+        let least = Configuration {
+            size: Bytes(count / 2),
+            sets: Some(count),
+            ways: None,
+            index: None,
+            replacement: Some(Policy::Other("x".repeat(500))),
+            misses: Some(Curve::default()),
         };
-        let element = || Element {
-            size: finding(),
-            line_size: finding(),
-            fetch_granularity: finding(),
-            nominal_size: finding(),
-            reach: finding(),
-            entries: finding(),
-            page_size: finding(),
-            miss_penalty: finding(),
-            shared_with: finding(),
-            instances_per_sm: finding(),
-            partitions: finding(),
-            near_latency: finding(),
-            banks: finding(),
-            cached: finding(),
-            least_configuration: finding(),
-            ..Element::default()
-        };
-        let topology = of(ElementName::ALL.into_iter().map(|name| (name, element())).collect());
-        sound(&value.to_string().chars().take(20).collect::<String>(), &topology);
+        let sharers: Elements = [MISCHIEF, "l1"].into_iter().collect();
+        let by = || MISCHIEF.to_owned();
+        Element::default()
+            .with(SIZE, Finding::from_driver(Bytes(count), by()))
+            .with(LINE_SIZE, Finding::from_driver(Bytes(count), by()))
+            .with(FETCH_GRANULARITY, Finding::from_driver(Bytes(count), by()))
+            .with(NOMINAL_SIZE, Finding::from_driver(Bytes(count), by()))
+            .with(REACH, Finding::from_driver(Bytes(count), by()))
+            .with(ENTRIES, Finding::from_driver(count, by()))
+            .with(PAGE_SIZE, Finding::from_driver(Bytes(count), by()))
+            .with(MISS_PENALTY, Finding::from_driver(Cycles(number), by()))
+            .with(SHARED_WITH, Finding::from_driver(sharers, by()))
+            .with(INSTANCES_PER_SM, Finding::from_driver(count, by()))
+            .with(PARTITIONS, Finding::from_driver(count, by()))
+            .with(NEAR_LATENCY, Finding::from_driver(Cycles(number), by()))
+            .with(BANKS, Finding::from_driver(count, by()))
+            .with(CACHED, Finding::from_driver(count > 0, by()))
+            .with(LEAST_CONFIGURATION, Finding::from_driver(least, by()))
+    };
+    for (name, element) in [
+        ("nothing", of_number(0, 0.0)),
+        ("one", of_number(1, -1.0)),
+        ("the most", of_number(u64::MAX, 1e300)),
+        ("unknown", unknown(MISCHIEF)),
+    ] {
+        let topology = of(ElementName::ALL.into_iter().map(|name| (name, element.clone())).collect());
+        sound(name, &topology);
         assert!(!drawn(&topology).unwrap().contains("<script"));
     }
 }
 
 #[test]
 fn paths_of_one_cache_share_a_box_and_keep_their_differences() {
-    let path = |size: u64, with: &[&str]| Element {
-        size: Some(Finding::measured(size, "by hand").unit("B")),
-        line_size: Some(Finding::measured(128, "by hand").unit("B")),
-        shared_with: Some(Finding::measured(with.to_vec(), "by hand")),
-        ..Element::default()
+    let path = |size: u64, with: &[&str]| {
+        Element::default()
+            .with(SIZE, Finding::measured(Bytes(size), "by hand"))
+            .with(LINE_SIZE, Finding::measured(Bytes(128), "by hand"))
+            .with(SHARED_WITH, Finding::measured(with.iter().copied().collect::<Elements>(), "by hand"))
     };
     let one = of(BTreeMap::from([
         (ElementName::L1, path(24576, &["texture"])),
@@ -299,10 +311,18 @@ fn paths_of_one_cache_share_a_box_and_keep_their_differences() {
 
 #[test]
 fn shared_memory_is_drawn_with_the_l1_where_one_takes_from_the_other() {
-    let l1 = |least: u64| Element {
-        size: Some(Finding::measured(49152, "by hand").unit("B")),
-        least_configuration: Some(Finding::measured(json!({ "size": least }), "by hand")),
-        ..Element::default()
+    let configuration = |size: u64| Configuration {
+        size: Bytes(size),
+        sets: None,
+        ways: None,
+        index: None,
+        replacement: None,
+        misses: None,
+    };
+    let l1 = |least: u64| {
+        Element::default()
+            .with(SIZE, Finding::measured(Bytes(49152), "by hand"))
+            .with(LEAST_CONFIGURATION, Finding::measured(configuration(least), "by hand"))
     };
     let with = |least| of(BTreeMap::from([(ElementName::L1, l1(least)), (ElementName::Shared, Element::default())]));
     let divided = outline(&drawn(&with(16384)).unwrap());

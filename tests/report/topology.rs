@@ -1,37 +1,34 @@
 //! Reports of a discovery.
 
 use serde_json::json;
+use strata_model::attribute::{
+    Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE,
+};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Experiment, Kernel, LoadPath};
 use strata_model::samples::Samples;
-use strata_model::topology::{Element, ElementName, Latency, SCHEMA, Topology};
-use strata_model::units::Bytes;
+use strata_model::topology::{Element, ElementName, SCHEMA, Topology};
+use strata_model::units::{Bytes, Cycles, Nanoseconds};
 
 use super::*;
 
-/// A small result of everything: known, unknown and failed, from the driver, with a curve and with one of a wrong shape.
+/// A small result of everything: known, unknown and failed, from the driver, with a curve and with one without points.
 fn small(device: &str, simulated: bool) -> Topology {
-    let cycles =
-        Finding::measured(32.0, "whole-lap chase").unit("cycles").interval(31.5, 32.5, 0.95).from_experiments([1]);
-    let l1 = Element {
-        size: Some(
-            Finding::measured(2048, "nested footprints").unit("B").range(1984.0, 2048.0).note("one of two | three"),
-        ),
-        staircase: Some(Finding::measured(
-            vec![json!([2112, 0.1515]), json!([2176, 0.2941]), json!([2560, 1.0])],
-            "footprint in bytes, share of a lap that misses",
-        )),
-        line_size: Some(Finding::failed("no load came back")),
-        shared_with: Some(Finding::measured(vec!["texture", "read_only"], "disturbance")),
-        latency: Some(Latency { cycles, ns: Finding::derived(16.2, "by the clock").unit("ns") }),
-        ..Element::default()
-    };
-    let dram = Element {
-        size: Some(Finding::from_driver(1u64 << 30, "device memory").unit("B")),
-        staircase: Some(Finding::measured("not a curve", "by hand")),
-        miss_penalty: Some(Finding::unknown(format!("{device} does not say"))),
-        ..Element::default()
-    };
+    let cycles = Finding::measured(Cycles(32.0), "whole-lap chase").interval(31.5, 32.5, 0.95).from_experiments([1]);
+    let size = Finding::measured(Bytes(2048), "nested footprints").range(1984.0, 2048.0).note("one of two | three");
+    let points = Curve(vec![(Bytes(2112), 0.1515), (Bytes(2176), 0.2941), (Bytes(2560), 1.0)]);
+    let sharers: Elements = [ElementName::Texture, ElementName::ReadOnly].into_iter().collect();
+    let l1 = Element::default()
+        .with(SIZE, size)
+        .with(STAIRCASE, Finding::measured(points, "footprint in bytes, share of a lap that misses"))
+        .with(LINE_SIZE, Finding::failed("no load came back"))
+        .with(SHARED_WITH, Finding::measured(sharers, "disturbance"))
+        .with(LATENCY_CYCLES, cycles)
+        .with(LATENCY_NS, Finding::derived(Nanoseconds(16.2), "by the clock"));
+    let dram = Element::default()
+        .with(SIZE, Finding::from_driver(Bytes(1 << 30), "device memory"))
+        .with(STAIRCASE, Finding::measured(Curve::default(), "by hand"))
+        .with(MISS_PENALTY, Finding::unknown(format!("{device} does not say")));
     Topology {
         schema: SCHEMA.into(),
         device: DeviceFacts { name: device.into(), compute_capability: (3, 5), ..DeviceFacts::default() },
@@ -127,7 +124,7 @@ fn recorded_results_make_whole_pages() {
         let page = report::html(&topology, &evidence()).unwrap();
         well_formed(&page);
         self_contained(&page);
-        let curves = topology.elements.values().filter(|e| e.staircase.as_ref().is_some_and(Finding::is_known)).count();
+        let curves = topology.elements.values().filter(|e| e.known(STAIRCASE).is_some()).count();
         assert!(curves > 0 && page.matches("<svg ").count() >= curves, "a curve has no picture");
         for name in topology.elements.keys() {
             assert!(page.contains(&format!("<section id=\"{}\">", name.key())), "{name} is missing");

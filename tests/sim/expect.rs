@@ -82,6 +82,7 @@ impl Expect {
     /// Holds a finding against this.
     pub fn judge(&self, finding: &Finding) -> Verdict {
         let reason = finding.reason.clone().unwrap_or_default();
+        let found_value = super::json(finding);
         let wrong = |what: String| Verdict::Wrong(what);
         if finding.failed {
             return wrong(format!("failed: {reason}"));
@@ -89,23 +90,23 @@ impl Expect {
         match self {
             Expect::IfStated(_) if !finding.is_known() && !reason.is_empty() => Verdict::Right,
             Expect::IfStated(expect) => expect.judge(finding),
-            Expect::Unknown(part) if finding.is_known() => wrong(format!("{}, to be unknown: {part}", finding.value)),
+            Expect::Unknown(part) if finding.is_known() => wrong(format!("{}, to be unknown: {part}", found_value)),
             Expect::Unknown(part) if reason.contains(part) => Verdict::Right,
             Expect::Unknown(part) => wrong(format!("unknown because `{reason}`, not because of `{part}`")),
             _ if !finding.is_known() && reason.is_empty() => wrong("unknown without a reason".into()),
             _ if !finding.is_known() => Verdict::Unanswered(reason),
-            Expect::Is(value) if *value == finding.value => Verdict::Right,
-            Expect::Like(value, off) if alike(value, &finding.value, *off) => Verdict::Right,
-            Expect::Like(value, _) => wrong(format!("{}, not {value}", finding.value)),
+            Expect::Is(value) if *value == found_value => Verdict::Right,
+            Expect::Like(value, off) if alike(value, &found_value, *off) => Verdict::Right,
+            Expect::Like(value, _) => wrong(format!("{}, not {value}", found_value)),
             Expect::Parts(parts, off) => {
                 let part = |(key, a): (&String, &Value)| {
-                    finding.value.get(key).is_some_and(|b| b.is_null() || alike(a, b, *off))
+                    found_value.get(key).is_some_and(|b| b.is_null() || alike(a, b, *off))
                 };
                 let right = parts.as_object().is_some_and(|parts| parts.iter().all(part));
-                if right { Verdict::Right } else { wrong(format!("{}, not {parts}", finding.value)) }
+                if right { Verdict::Right } else { wrong(format!("{}, not {parts}", found_value)) }
             }
             Expect::Patterns(patterns) => {
-                let rows = finding.value.as_array().map_or(&[][..], Vec::as_slice);
+                let rows = found_value.as_array().map_or(&[][..], Vec::as_slice);
                 let off: Vec<String> = rows
                     .iter()
                     .filter_map(|row| {
@@ -121,12 +122,11 @@ impl Expect {
                 Verdict::Right
             }
             Expect::Names(names) => {
-                let found: Vec<&str> =
-                    finding.value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                let found: Vec<&str> = found_value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
                 let undecided = |name| finding.note.as_ref().is_some_and(|note| note.contains(&format!("{name}: ")));
                 let right = found.iter().all(|name| names.contains(name))
                     && names.iter().all(|name| found.contains(name) || undecided(name));
-                if right { Verdict::Right } else { wrong(format!("{}, not {names:?}", finding.value)) }
+                if right { Verdict::Right } else { wrong(format!("{}, not {names:?}", found_value)) }
             }
             other => match (other.number(), finding.low.zip(finding.high)) {
                 (Some((least, most)), Some((low, high))) if low <= most && high >= least => Verdict::Covered,
@@ -134,7 +134,7 @@ impl Expect {
                     let off = (low - most).max(least - high);
                     Verdict::Missed(if high > low { off / (high - low) } else { f64::INFINITY })
                 }
-                _ => wrong(format!("{}, not {}", finding.value, other.shown())),
+                _ => wrong(format!("{}, not {}", found_value, other.shown())),
             },
         }
     }

@@ -14,6 +14,7 @@ use strata_gpu::Gpu;
 use strata_infer::asking::Stage;
 use strata_infer::discover::{Question, discover};
 use strata_infer::probe::Effort;
+use strata_model::attribute::Attribute;
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
@@ -72,9 +73,13 @@ pub fn refusing(
     Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen, stages }
 }
 
-/// An attribute of an element by its name in `Element::findings`.
+/// An attribute of an element by its key.
 pub fn finding<'t>(topology: &'t Topology, name: ElementName, attribute: &str) -> &'t Finding {
-    let all = topology.elements[&name].findings();
-    let found = all.into_iter().find(|(a, _)| *a == attribute);
-    found.unwrap_or_else(|| panic!("{name} has no attribute {attribute}")).1
+    let attribute: Attribute = attribute.parse().unwrap();
+    topology.elements[&name].finding(attribute).unwrap_or_else(|| panic!("{name} has no attribute {attribute}"))
+}
+
+/// The value of a finding as JSON has it, null where it is unknown: what expectations are written in.
+pub fn json(finding: &Finding) -> serde_json::Value {
+    serde_json::to_value(&finding.value).unwrap()
 }

@@ -5,11 +5,19 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use strata_model::attribute::Attribute;
 use strata_model::topology::{ElementName, Topology};
 
 /// Attributes whose spread over runs is shown.
-const SHOWN: [&str; 7] =
-    ["size", "line_size", "fetch_granularity", "latency.cycles", "miss_penalty", "shared_with", "instances_per_sm"];
+const SHOWN: [Attribute; 7] = [
+    Attribute::Size,
+    Attribute::LineSize,
+    Attribute::FetchGranularity,
+    Attribute::LatencyCycles,
+    Attribute::MissPenalty,
+    Attribute::SharedWith,
+    Attribute::InstancesPerSm,
+];
 
 /// The table: each attribute with its value in every run and, for numbers, the spread.
 pub fn table(files: &[PathBuf]) -> Result<String> {
@@ -24,8 +32,9 @@ pub fn table(files: &[PathBuf]) -> Result<String> {
         for (name, element) in &topology.elements {
             for (attribute, finding) in element.findings() {
                 let Some(place) = SHOWN.iter().position(|s| *s == attribute) else { continue };
-                if finding.is_known() {
-                    rows.entry((*name, place)).or_default().push(finding.value.to_string());
+                if let Some(value) = &finding.value {
+                    let shown = value.number().map_or_else(|| value.to_string(), |number| number.to_string());
+                    rows.entry((*name, place)).or_default().push(shown);
                 }
             }
         }

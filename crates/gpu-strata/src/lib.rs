@@ -12,8 +12,8 @@
 //! let only = ["constant_l1".parse()?];
 //! let found = device.discover_only(&only, Options::effort(Effort::Quick))?;
 //! for (element, attributes) in &found.topology.elements {
-//!     for (name, finding) in attributes.findings() {
-//!         println!("{element} {name}: {}", finding.value);
+//!     for (attribute, finding) in attributes.findings() {
+//!         println!("{element} {attribute}: {finding}");
 //!     }
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -74,5 +74,5 @@ pub use machine::Machine;
 pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
 
-pub use strata_model::{characterization, experiment, facts, pattern, samples, topology, units};
+pub use strata_model::{attribute, characterization, experiment, facts, pattern, samples, topology, units};
 pub use strata_report::report::{devices as devices_table, sample_line};

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::DeviceFacts;
-use crate::topology::{Finding, RunInfo};
+use crate::topology::{Finding, RunInfo, by_name};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "strata/characterization/1";
@@ -257,6 +257,7 @@ pub struct Part {
     /// What the answer means for a kernel on this GPU: sentences made of the numbers below.
     pub meaning: Vec<String>,
     /// Numbers that were fitted or computed, by name.
+    #[serde(deserialize_with = "by_name::deserialize")]
     pub findings: BTreeMap<String, Finding>,
     /// Every point.
     pub figures: Vec<Figure>,

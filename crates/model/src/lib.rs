@@ -1,8 +1,9 @@
 //! The vocabulary of strata: what to do ([`experiment`], [`pattern`]), what came back ([`samples`]), who answers ([`source`]), and
-//! the documents made of the answers ([`topology`], [`characterization`]).
+//! the documents made of the answers ([`topology`], [`characterization`]) and what their values mean ([`attribute`]).
 //!
 //! Everything here is plain data. Nothing knows how a device is driven, how a value is inferred, or how it is shown.
 
+pub mod attribute;
 pub mod characterization;
 pub mod effort;
 pub mod evidence;

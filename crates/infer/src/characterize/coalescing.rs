@@ -15,7 +15,7 @@ use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{Experiment, LoadPath, Prepare, WARP};
 use strata_model::pattern::Pattern;
 use strata_model::topology::Finding;
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, Cycles};
 
 /// What is asked.
 pub(super) const QUESTION: &str = "What does it cost that the threads of a warp read far from each other?";
@@ -264,7 +264,7 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
         "size of pieces, among powers of two, whose number best explains reads by {} at all distances",
         line.label
     );
-    let finding = Finding::measured(found.bytes, method).unit("B").note(format!(
+    let finding = Finding::measured(Bytes(found.bytes), method).any().note(format!(
         "{} cycles for one piece and {} for each further one, off by at most {}",
         said(found.base),
         said(found.each),
@@ -312,7 +312,8 @@ fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
         answer.finding(name, Finding::unknown(reason).from_experiments(experiments));
         return;
     }
-    answer.finding(name, Finding::measured(both.each, method).unit("cycles").note(&told).from_experiments(experiments));
+    let cost = Finding::measured(Cycles(both.each), method).note(&told).from_experiments(experiments);
+    answer.finding(name, cost.any());
     answer.means(format!(
         "More than that, the banks of the cache matter: each further word of a bank takes {} cycles ({told}). Distances that are \
          odd numbers of words avoid it.",

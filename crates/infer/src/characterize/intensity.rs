@@ -144,7 +144,8 @@ fn balance(answer: &mut Answer, name: &str, rates: &Line, loads: &str, peak: &Po
         )
         .range(below + 1.0, found.x)
         .note(format!("one operation to a load gives {} a cycle", said(one)))
-        .from_experiments(experiments),
+        .from_experiments(experiments)
+        .any(),
     );
     let equal = answer.number(&format!("equal_{name}")).unwrap_or(0.0);
     answer.means(format!(

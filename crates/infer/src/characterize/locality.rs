@@ -10,6 +10,7 @@ use super::points::{Plan, axis, figure, measure, rounded, said};
 use crate::analysis::ks::ks_test;
 use crate::analysis::robust;
 use crate::probe::{Effort, Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch_of};
+use strata_model::attribute::Sizes;
 use strata_model::characterization::{Line, Suite};
 use strata_model::experiment::{Experiment, LoadPath, Prepare};
 use strata_model::pattern::Pattern;
@@ -169,12 +170,12 @@ fn steps(notebook: &Notebook, path: LoadPath, jumps: &[u32], line: &Line) -> Res
 
 impl Steps {
     fn finding(&self, path: LoadPath, line: &Line, fetched: Option<Bytes>) -> Finding {
-        let sizes: Vec<u32> = self.steps.iter().map(|step| step.at).collect();
+        let sizes = Sizes(self.steps.iter().map(|step| Bytes(step.at.into())).collect());
         let method = "jumps from which on the second load's latencies are others (Kolmogorov and Smirnov, against all jumps since the \
                       last such)";
         let (least, most) = (line.points.first(), line.points.last());
-        let mut finding = match (sizes.is_empty(), least, most) {
-            (true, Some(least), Some(most)) => Finding::measured(serde_json::json!([]), method).note(format!(
+        let mut finding = match (sizes.0.is_empty(), least, most) {
+            (true, Some(least), Some(most)) => Finding::measured(sizes, method).note(format!(
                 "none from {} to {} B: {} cycles throughout",
                 least.x,
                 most.x,
@@ -213,6 +214,6 @@ impl Steps {
                 finding = finding.note(format!("a cold walk of a chain gives a fetch of {fetched} B{relation}"));
             }
         }
-        finding.from_experiments(self.experiments.iter().copied())
+        finding.from_experiments(self.experiments.iter().copied()).any()
     }
 }

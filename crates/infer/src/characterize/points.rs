@@ -6,6 +6,7 @@ use strata_model::characterization::{Axis, Figure, Line, Point};
 use strata_model::experiment::Experiment;
 use strata_model::samples::Failure;
 use strata_model::topology::Finding;
+use strata_model::units::Cycles;
 
 /// Launches of each experiment: the interval of a point is the range over them and their rounds.
 pub(super) fn launches(effort: Effort) -> u32 {
@@ -164,9 +165,12 @@ pub(super) fn difference(of: &Point, base: &Point, over: f64) -> Point {
 
 /// A point as a finding.
 pub(super) fn finding(point: &Point, unit: &str, method: impl Into<String>) -> Finding {
-    let finding = Finding::measured(point.value, method).range(point.low, point.high);
-    let finding = if unit.is_empty() { finding } else { finding.unit(unit) };
-    finding.from_experiments(point.experiments.iter().copied())
+    let finding = match unit {
+        "" => Finding::measured(point.value, method).any(),
+        "cycles" => Finding::measured(Cycles(point.value), method).any(),
+        unit => Finding::measured(point.value, method).unit(unit).any(),
+    };
+    finding.range(point.low, point.high).from_experiments(point.experiments.iter().copied())
 }
 
 /// So much longer or shorter, in words; `None` if it is nothing to speak of.

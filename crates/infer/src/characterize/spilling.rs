@@ -158,7 +158,8 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
             "compile_time",
             Finding::measured(us as f64 / 1e3, "by the driver, the longest of all programs")
                 .unit("ms")
-                .note(format!("{x} variables, blocks of up to {bound} threads")),
+                .note(format!("{x} variables, blocks of up to {bound} threads"))
+                .any(),
         );
     }
     for (name, title, y, lines) in [
@@ -199,12 +200,13 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
                 answer.finding(
                     &name,
                     Finding::measured(
-                        x,
+                        u64::from(x),
                         "fewest variables of 64 bits with which the compiled program has local memory, by bisection",
                     )
                     .range(f64::from(x), f64::from(x))
                     .note(format!("{} registers and {} B of local memory a thread", facts.registers, facts.local_bytes))
-                    .from_experiments(number),
+                    .from_experiments(number)
+                    .any(),
                 );
             }
             Ok(None) => {
@@ -342,7 +344,7 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
             let bytes = f64::from(local) * point.x;
             answer.finding(
                 name,
-                Finding::measured("l1", method)
+                Finding::measured("l1".to_owned(), method)
                     .note(format!(
                         "with {} threads, which spill {:.0} KiB: {} cycles a statement against {}",
                         point.x,
@@ -350,7 +352,8 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
                         said(point.value),
                         said(other.value)
                     ))
-                    .from_experiments(experiments),
+                    .from_experiments(experiments)
+                    .any(),
             );
             answer.means(format!(
                 "Spilled bytes are cached in the L1: with {} threads that spill {:.0} KiB, an L1 that shared memory leaves little \

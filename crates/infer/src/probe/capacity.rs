@@ -17,9 +17,10 @@ use super::spikes::{self, Spikes};
 use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_all, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
+use strata_model::attribute::Curve;
 use strata_model::experiment::{Experiment, Kernel, LoadPath};
 use strata_model::topology::Finding;
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, Cycles};
 
 /// Footprint at which doubling begins, as in the thesis.
 const START: Bytes = Bytes::kib(1);
@@ -262,7 +263,7 @@ fn staircase(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) -
 
 impl Capacity {
     /// As the finding `size`.
-    pub fn size(&self, search: &Search) -> Finding {
+    pub fn size(&self, search: &Search) -> Finding<Bytes> {
         let low = self.lowest.0 as f64;
         let high = self.highest.0 as f64;
         let over = match self.by_allocation.len() {
@@ -270,10 +271,9 @@ impl Capacity {
             count => format!("median and range of {count} allocations ({})", self.allocations()),
         };
         Finding::measured(
-            self.usable.0,
+            self.usable,
             format!("per-load chase by {}, nested footprints; {over}, step {} B", search.path, search.sector.0),
         )
-        .unit("B")
         .range(low, high)
         .note(format!(
             "change point at {}, confirmed by Kolmogorov-Smirnov (D = {:.3}, critical {:.3})",
@@ -292,9 +292,9 @@ impl Capacity {
     }
 
     /// As the finding `thrash_size`.
-    pub fn thrash_size(&self) -> Finding {
+    pub fn thrash_size(&self) -> Finding<Bytes> {
         match (self.thrash, self.staircase.last()) {
-            (Some(size), _) => Finding::measured(size.0, "first footprint of which at least 99 % misses").unit("B"),
+            (Some(size), _) => Finding::measured(size, "first footprint of which at least 99 % misses"),
             (None, Some(&(size, share))) => {
                 Finding::unknown(format!("beyond {}: there {:.0} % of a lap misses", Bytes(size), share * 100.0))
             }
@@ -303,17 +303,15 @@ impl Capacity {
     }
 
     /// As the finding `staircase`.
-    pub fn staircase(&self) -> Finding {
-        let rows: Vec<serde_json::Value> = self
-            .staircase
-            .iter()
-            .map(|&(size, share)| serde_json::json!([size, (share * 1e4).round() / 1e4]))
-            .collect();
-        Finding::measured(rows, "footprint in bytes, share of a lap that misses; one allocation")
+    pub fn staircase(&self) -> Finding<Curve> {
+        Finding::measured(
+            Curve::rounded(&self.staircase),
+            "footprint in bytes, share of a lap that misses; one allocation",
+        )
     }
 
     /// As the finding `conflicts`.
-    pub fn conflicts(&self) -> Finding {
+    pub fn conflicts(&self) -> Finding<f64> {
         let most = self.conflicts.iter().copied().fold(0.0, f64::max);
         let least = self.conflicts.iter().copied().fold(f64::MAX, f64::min).min(most);
         Finding::measured(
@@ -325,10 +323,9 @@ impl Capacity {
     }
 
     /// As the finding `miss_penalty`.
-    pub fn miss_penalty(&self) -> Finding {
+    pub fn miss_penalty(&self) -> Finding<Cycles> {
         let penalty = self.levels.miss - self.levels.hit;
-        Finding::measured(penalty, "median of the misses less median of the hits, per load, to the spread of the hits")
-            .unit("cycles")
-            .range(penalty - self.levels.spread, penalty + self.levels.spread)
+        let method = "median of the misses less median of the hits, per load, to the spread of the hits";
+        Finding::measured(Cycles(penalty), method).range(penalty - self.levels.spread, penalty + self.levels.spread)
     }
 }

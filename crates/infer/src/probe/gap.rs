@@ -43,7 +43,7 @@ impl Unknown {
     }
 
     /// As the finding of an attribute that is no size. A bound of the size is in its reason only.
-    pub fn finding(self) -> Finding {
+    pub fn finding<T>(self) -> Finding<T> {
         match self {
             Unknown::Failed(reason) => Finding::failed(reason),
             other => Finding::unknown(other.reason()),
@@ -51,7 +51,7 @@ impl Unknown {
     }
 
     /// As the finding of a size: its bound, if it has one, is the lower end of the interval.
-    pub fn size(self) -> Finding {
+    pub fn size(self) -> Finding<Bytes> {
         match self {
             Unknown::Beyond { bound, reason } => {
                 Finding::unknown(format!("more than {bound}: {reason}")).unit("B").at_least(bound.0 as f64)
@@ -98,12 +98,12 @@ impl Gap {
     }
 
     /// As the finding of an attribute that is no size ([`Unknown::finding`]).
-    pub fn finding(self) -> Finding {
+    pub fn finding<T>(self) -> Finding<T> {
         self.into_unknown().finding()
     }
 
     /// As the finding of a size ([`Unknown::size`]).
-    pub fn size(self) -> Finding {
+    pub fn size(self) -> Finding<Bytes> {
         self.into_unknown().size()
     }
 }
@@ -213,7 +213,7 @@ mod tests {
         let size = beyond.clone().size();
         assert_eq!((size.low, size.unit.as_deref()), (Some(65536.0), Some("B")));
         assert_eq!(size.reason.as_deref(), Some("more than 64 KiB: nothing misses"));
-        let ways = Gap::from(beyond).finding();
+        let ways: Finding<u64> = Gap::from(beyond).finding();
         assert_eq!((ways.low, ways.unit), (None, None));
         assert_eq!(ways.reason.as_deref(), Some("the size is needed, which is more than 64 KiB: nothing misses"));
     }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_failure_of_an_experiment_stays_one() {
         assert!(Gap::from(Failure::failed("broken")).size().failed);
-        assert!(!Gap::from(Failure::unsupported("no such path")).finding().failed);
-        assert_eq!(Gap::Missing.finding().reason.as_deref(), Some("not measured"));
+        assert!(!Gap::from(Failure::unsupported("no such path")).finding::<u64>().failed);
+        assert_eq!(Gap::Missing.finding::<u64>().reason.as_deref(), Some("not measured"));
     }
 }

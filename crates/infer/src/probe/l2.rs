@@ -305,19 +305,18 @@ fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64,
 /// # Errors
 ///
 /// As [`capacity`].
-pub fn size(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     let found = capacity(notebook)?;
     let low = found.lowest.0 as f64;
     let high = found.highest.0 as f64;
     let mut finding = Finding::measured(
-        found.usable.0,
+        found.usable,
         format!(
             "footprint at which DRAM misses begin, filled and sampled by one SM in {} allocations{}",
             found.by_allocation.len(),
             if found.by_allocation.contains(&found.usable) { "" } else { ", and in one of them line by line" }
         ),
     )
-    .unit("B")
     .range(low, high);
     let stated = Bytes(notebook.facts().l2_size);
     if (found.usable.0 as f64) < DISAGREES * stated.0 as f64 {

@@ -6,9 +6,10 @@
 
 use super::{Gap, Notebook, Sheet, Unknown};
 use crate::analysis::{bootstrap, robust};
+use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
-use strata_model::topology::{Finding, Latency};
-use strata_model::units::{Bytes, Cycles};
+use strata_model::topology::{Entry, Finding};
+use strata_model::units::{Bytes, Cycles, Nanoseconds};
 
 /// Loads of the shorter measurement: enough that a clock's granularity of one cycle is 0.2 % of a cycle a load.
 const LOADS: u32 = 512;
@@ -128,26 +129,24 @@ pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> 
 }
 
 /// As findings in both units.
-pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, method: &str) -> Option<Latency> {
+pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, method: &str) -> [Entry; 2] {
     let round = |x: f64| (x * 100.0).round() / 100.0;
-    let cycles = notebook.attribute(|| {
+    let cycles = notebook.attribute(LATENCY_CYCLES, || {
         let m = infer()?;
-        Ok(Finding::measured(round(m.cycles.0), method)
-            .unit("cycles")
+        Ok(Finding::measured(Cycles(round(m.cycles.0)), method)
             .interval(round(m.interval.0), round(m.interval.1), LEVEL)
             .note(format!("{} to {} over {} measurements", round(m.range.0), round(m.range.1), m.count)))
-    })?;
-    let ns = notebook.attribute(|| {
+    });
+    let ns = notebook.attribute(LATENCY_NS, || {
         let m = infer()?;
         let Some(clock) = notebook.clock() else {
             return Gap::unknown("the SM clock could not be measured");
         };
         let ns = |cycles: f64| round(clock.duration(Cycles(cycles)).0);
-        Ok(Finding::derived(ns(m.cycles.0), format!("cycles at the measured {:.0} MHz", clock.0 * 1e3))
-            .unit("ns")
+        Ok(Finding::derived(Nanoseconds(ns(m.cycles.0)), format!("cycles at the measured {:.0} MHz", clock.0 * 1e3))
             .interval(ns(m.interval.0), ns(m.interval.1), LEVEL))
-    })?;
-    Some(Latency { cycles, ns })
+    });
+    [cycles, ns]
 }
 
 /// The overhead of timing one load on this path, in cycles: what is left of one load's time when half the difference to

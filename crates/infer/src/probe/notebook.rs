@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use super::gap::{Gap, Missing, Settle};
 use super::memo::{Cache, Inferred, Memo};
+use strata_model::attribute::{Key, Typed};
 use strata_model::effort::Effort;
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Experiment, Kernel, Order};
@@ -18,8 +19,8 @@ use strata_model::facts::DeviceFacts;
 use strata_model::imported::Series;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
-use strata_model::topology::Finding;
-use strata_model::units::Gigahertz;
+use strata_model::topology::{Entry, Finding};
+use strata_model::units::{Bytes, Gigahertz};
 
 type Answer = Result<Samples, Failure>;
 
@@ -171,16 +172,21 @@ impl Notebook {
         self.answers.is_empty()
     }
 
-    /// One attribute: what `infer` says, with the numbers of the experiments that it read, or why it says nothing.
-    pub fn attribute(&self, infer: impl FnOnce() -> Result<Finding, Gap>) -> Option<Finding> {
+    /// One attribute of an element: what `infer` says, with the numbers of the experiments that it read, or why it says nothing.
+    pub fn attribute<T: Typed>(&self, key: Key<T>, infer: impl FnOnce() -> Result<Finding<T>, Gap>) -> Entry {
+        Entry::new(key, self.finding(infer))
+    }
+
+    /// As [`Notebook::attribute`], of what is no attribute of an element.
+    pub fn finding<T>(&self, infer: impl FnOnce() -> Result<Finding<T>, Gap>) -> Finding<T> {
         let (finding, cited) = self.citing(infer);
-        Some(finding.unwrap_or_else(Gap::finding).from_experiments(cited))
+        finding.unwrap_or_else(Gap::finding).from_experiments(cited)
     }
 
     /// As [`Notebook::attribute`], of the size itself: where it is beyond what could be tried, that is its lower bound.
-    pub fn size(&self, infer: impl FnOnce() -> Result<Finding, Gap>) -> Option<Finding> {
+    pub fn size(&self, key: Key<Bytes>, infer: impl FnOnce() -> Result<Finding<Bytes>, Gap>) -> Entry {
         let (finding, cited) = self.citing(infer);
-        Some(finding.unwrap_or_else(Gap::size).from_experiments(cited))
+        Entry::new(key, finding.unwrap_or_else(Gap::size).from_experiments(cited))
     }
 
     /// What `infer` says, with the numbers of the experiments that it read.
@@ -281,13 +287,11 @@ mod tests {
         let failed = |how: &str| Gap::from(Unknown::Failed(how.into()));
         assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), failed("the samples hold 0 latencies, not 1"));
         assert_eq!(notebook.read(&wanted).unwrap_err(), failed("broken"));
-        let finding = notebook
-            .attribute(|| {
-                let sheets = notebook.read(&[chase(0)])?;
-                Ok(Finding::measured(sheets[0].latencies()[0], "read"))
-            })
-            .unwrap();
-        assert_eq!((finding.number(), finding.experiments), (Some(40.0), vec![7]));
+        let finding = notebook.finding(|| {
+            let sheets = notebook.read(&[chase(0)])?;
+            Ok(Finding::measured(sheets[0].latencies()[0].into(), "read"))
+        });
+        assert_eq!((finding.value, finding.experiments), (Some(40_u64), vec![7]));
         assert!(notebook.take_missing().is_empty());
     }
 
@@ -307,8 +311,8 @@ mod tests {
             })
         };
         for _ in 0..2 {
-            let finding = notebook.attribute(|| Ok(Finding::measured(levels()?.hit, "hit"))).unwrap();
-            assert_eq!((finding.number(), finding.experiments), (Some(40.0), vec![3]));
+            let finding = notebook.finding(|| Ok(Finding::measured(levels()?.hit, "hit")));
+            assert_eq!((finding.value, finding.experiments), (Some(40.0), vec![3]));
         }
         assert_eq!(times.get(), 1);
     }

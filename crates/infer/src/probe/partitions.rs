@@ -8,13 +8,12 @@
 //! Assumes that lines are spread over the partitions by address, and that no line's home moves. It would be refuted by SMs
 //! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
 
-use serde_json::json;
-
 use super::{Gap, Notebook, Sheet, Unknown};
 use crate::analysis::robust;
+use strata_model::attribute::{SmMap, SmPlace};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
 use strata_model::topology::Finding;
-use strata_model::units::{Bytes, KIB, MIB};
+use strata_model::units::{Bytes, Cycles, KIB, MIB};
 
 /// Lines that every SM visits: in one large page, so that translation costs nothing.
 const FOOTPRINT: Bytes = Bytes(2 * MIB);
@@ -263,8 +262,8 @@ const METHOD: &str = "dependent atomics by every SM, one at a time, on the same 
 
 impl Partitions {
     /// As the finding `partitions`.
-    pub fn count(&self) -> Finding {
-        let finding = Finding::measured(self.count, METHOD).range(self.count as f64, self.count as f64);
+    pub fn count(&self) -> Finding<u64> {
+        let finding = Finding::measured(self.count as u64, METHOD).range(self.count as f64, self.count as f64);
         match self.correlations {
             None => finding.note("all SMs take the same time to the same line"),
             Some((within, across)) => {
@@ -279,7 +278,7 @@ impl Partitions {
     }
 
     /// As the finding `near_latency`.
-    pub fn near(&self) -> Finding {
+    pub fn near(&self) -> Finding<Cycles> {
         cycles(self.near)
     }
 
@@ -288,17 +287,21 @@ impl Partitions {
     /// # Errors
     ///
     /// An unknown where there is one partition.
-    pub fn far(&self) -> Result<Finding, Unknown> {
+    pub fn far(&self) -> Result<Finding<Cycles>, Unknown> {
         self.far.map(cycles).ok_or_else(|| Unknown::because("all SMs take the same time to the same line"))
     }
 
     /// As the finding `sm_map`.
-    pub fn map(&self) -> Finding {
-        let rows: Vec<serde_json::Value> = (0..self.of_sm.len())
-            .map(|sm| json!({ "sm": sm, "partition": self.of_sm[sm], "group": self.group[sm] }))
-            .collect();
+    pub fn map(&self) -> Finding<SmMap> {
+        let number = |list: &[usize], sm: usize| list.get(sm).map(|&number| number as u32);
+        let rows = (0..self.of_sm.len()).map(|sm| SmPlace {
+            sm: sm as u32,
+            partition: number(&self.of_sm, sm),
+            group: number(&self.group, sm),
+            tpc: None,
+        });
         let groups: Vec<String> = self.groups.iter().map(usize::to_string).collect();
-        Finding::measured(rows, METHOD).note(format!(
+        Finding::measured(SmMap(rows.collect()), METHOD).note(format!(
             "SMs in ascending `%smid`; {} groups of SMs at like distances from the lines within the partitions; which GPC or \
              TPC an SM belongs to does not show in latencies alone",
             groups.join(" and ")
@@ -306,9 +309,8 @@ impl Partitions {
     }
 }
 
-fn cycles((median, low, high): (f64, f64, f64)) -> Finding {
-    Finding::measured(median.round(), METHOD)
-        .unit("cycles")
+fn cycles((median, low, high): (f64, f64, f64)) -> Finding<Cycles> {
+    Finding::measured(Cycles(median.round()), METHOD)
         .range(low.round(), high.round())
         .note("of an atomic, timing included; 5 % of the lines and SMs take less than the interval, 5 % more")
 }

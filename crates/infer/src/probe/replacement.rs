@@ -14,13 +14,13 @@ use std::collections::BTreeSet;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use serde_json::json;
 
 use super::capacity::{Capacity, Search};
 use super::structure::{Structure, structure};
 use super::{Gap, Notebook, Sheet};
 use crate::analysis::overflow::Index;
 use crate::analysis::replacement::Deterministic;
+use strata_model::attribute::Policy;
 use strata_model::experiment::{Experiment, Kernel, Order, Walk};
 use strata_model::order;
 use strata_model::topology::Finding;
@@ -58,7 +58,7 @@ fn listed(search: &Search, structure: &Structure, offsets: Vec<u64>, repeat: u32
 /// # Errors
 ///
 /// An unknown, if no candidate explains what the set does, or several do.
-pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) -> Result<Finding, Gap> {
+pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) -> Result<Finding<Policy>, Gap> {
     let structure = structure(notebook, search, capacity)?;
     let element = search.path.element();
     let lines = &structure.sets.members[0];
@@ -136,7 +136,7 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
     let left: Vec<Deterministic> = Deterministic::ALL.into_iter().filter(explains).collect();
     let visits: usize = orders.iter().map(Vec::len).sum();
     match left.as_slice() {
-        [policy] => Ok(Finding::measured(policy.name(), how)
+        [policy] => Ok(Finding::measured(Policy::named(policy.name()), how)
             .note(format!("the only candidate that explains each of {visits} visits; {}", rejected(ways, &left)))),
         [] => Gap::unknown(format!(
             "the same visits give the same misses, but no candidate explains {visits} visits to a set of {ways} lines ({})",
@@ -174,7 +174,7 @@ fn in_a_row(bits: &[u32]) -> bool {
 /// Who gives way.
 enum Victims {
     /// Different lines, as this finding says.
-    Drawn(Box<Finding>),
+    Drawn(Box<Finding<Policy>>),
     /// The same line in this share of the cases.
     Always(f64),
 }
@@ -184,7 +184,7 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     let ways = structure.sets.members[0].len() - 1;
     if structure.sets.ways().iter().any(|&w| w != ways) {
         return Ok(Victims::Drawn(Box::new(
-            Finding::measured("random", "the same visits to one set, repeated, give different misses")
+            Finding::measured(Policy::Random, "the same visits to one set, repeated, give different misses")
                 .note("sets differ in ways, so that victims are not counted by place"),
         )));
     }
@@ -232,11 +232,11 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     let uniform = square <= freedom + WEIGHTED * (2.0 * freedom).sqrt();
     let error = 1.96 * (0.25 / counted as f64).sqrt();
     Ok(Victims::Drawn(Box::new(if uniform {
-        Finding::measured("random", method)
+        Finding::measured(Policy::Random, method)
             .note(format!("every place alike (χ² {square:.1} of {freedom} degrees of freedom)"))
     } else {
         let odds: Vec<f64> = gone.iter().map(|&n| (share(n) * 1e4).round() / 1e4).collect();
-        Finding::measured(json!({ "policy": "weighted", "probabilities": odds }), method)
+        Finding::measured(Policy::Weighted(odds), method)
             .note(format!("each to ±{error:.3} at 95 %; χ² of equal ones {square:.0} of {freedom} degrees of freedom"))
     })))
 }

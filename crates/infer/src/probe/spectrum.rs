@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use serde_json::json;
 
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
 use super::{Gap, Notebook, Unknown, tlb};
 use crate::analysis::robust;
+use strata_model::attribute::{Data, Spectrum, SpectrumRow, Translation};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk, pages_span};
 use strata_model::order;
 use strata_model::topology::Finding;
@@ -58,24 +58,6 @@ pub struct L1 {
     pub lines: u64,
     /// Its hits and misses.
     pub levels: HitMiss,
-}
-
-/// What has the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Data {
-    L1,
-    L2,
-    Memory,
-}
-
-impl Data {
-    const fn name(self) -> &'static str {
-        match self {
-            Data::L1 => "l1",
-            Data::L2 => "l2",
-            Data::Memory => "memory",
-        }
-    }
 }
 
 /// What has the data, and how many levels of translation miss.
@@ -245,7 +227,7 @@ fn pattern((data, missed): Meets, levels: usize) -> Option<u32> {
 /// # Errors
 ///
 /// An unknown, if translation is not known, or a failure.
-pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<Finding, Gap> {
+pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<Finding<Spectrum>, Gap> {
     let (l1, unknown) = match l1 {
         Ok(l1) => (l1, None),
         Err(unknown) => (None, Some(unknown.reason())),
@@ -306,15 +288,20 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
                 continue;
             }
             last = at(0.5);
-            let translation = if meets.1 == 0 { "hit".to_owned() } else { format!("l{} miss", meets.1) };
-            rows.push(json!({
-                "path": path.name(), "pattern": pattern(meets, trip.levels), "data": meets.0.name(),
-                "translation": translation, "cycles": at(0.5), "low": at(0.05), "high": at(0.95), "loads": values.len(),
-            }));
+            rows.push(SpectrumRow {
+                path,
+                pattern: pattern(meets, trip.levels),
+                data: meets.0,
+                translation: if meets.1 == 0 { Translation::Hit } else { Translation::Miss(meets.1 as u32) },
+                cycles: at(0.5),
+                low: Some(at(0.05)),
+                high: Some(at(0.95)),
+                loads: Some(values.len() as u64),
+            });
         }
     }
     let method = format!("one cold chain of {} loads that meets each combination by design", offsets.len());
-    let finding = Finding::measured(rows, method).unit("cycles");
+    let finding = Finding::measured(Spectrum(rows), method).unit("cycles");
     Ok(if trip.lacks.is_empty() { finding } else { finding.note(format!("it lacks {}", trip.lacks.join("; "))) })
 }
 

@@ -8,12 +8,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::capacity::{Capacity, Search};
 use super::{Gap, Notebook, Sheet};
 use crate::analysis::overflow::{Footprint, Index, Sets, Unclear};
 use crate::analysis::turns::Turns;
+use strata_model::attribute::{IndexFunction, Mask, Ways};
 use strata_model::experiment::{Experiment, Kernel};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
@@ -179,10 +178,10 @@ pub fn why_unclear(unclear: &Unclear, fits: usize) -> String {
 }
 
 /// As the finding `sets`, up to a footprint.
-pub fn sets_finding(sets: &Sets, footprint: Bytes, method: &str) -> Finding {
+pub fn sets_finding(sets: &Sets, footprint: Bytes, method: &str) -> Finding<u64> {
     let seen = sets.members.len();
     if sets.complete {
-        return Finding::measured(seen, method).unit("sets").range(seen as f64, seen as f64);
+        return Finding::measured(seen as u64, method).unit("sets").range(seen as f64, seen as f64);
     }
     Finding::unknown(format!(
         "at least {seen}: so many overflow up to a footprint of {footprint}, and lines of others still hit there"
@@ -192,7 +191,7 @@ pub fn sets_finding(sets: &Sets, footprint: Bytes, method: &str) -> Finding {
 }
 
 /// As the finding `ways`: a number, or a list where sets differ.
-pub fn ways_finding(sets: &Sets, method: &str) -> Finding {
+pub fn ways_finding(sets: &Sets, method: &str) -> Finding<Ways> {
     let mut ways = sets.ways();
     ways.sort_unstable_by(|a, b| b.cmp(a));
     let (most, least) = (ways[0], ways[ways.len() - 1]);
@@ -201,7 +200,7 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding {
     let middle = ways[ways.len() / 2];
     let others = ways.iter().filter(|&&w| w != middle).count();
     if !sets.complete && others > 0 && others * RARE <= ways.len() {
-        return Finding::measured(middle, method)
+        return Finding::measured(Ways::Equal(middle as u64), method)
             .unit("lines")
             .range(least as f64, most as f64)
             .note(format!("of {seen}, of which {others} seem to have others, from {least} to {most}"));
@@ -215,7 +214,8 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding {
         .unit("lines")
         .at_least(least as f64);
     }
-    let value = if most == least { json!(most) } else { json!(ways) };
+    let each = || Ways::Each(ways.iter().map(|&ways| ways as u64).collect());
+    let value = if most == least { Ways::Equal(most as u64) } else { each() };
     Finding::measured(value, method).unit("lines").range(least as f64, most as f64).note(format!("of {seen}"))
 }
 
@@ -226,27 +226,27 @@ const METHOD: &str = "lines that begin to miss together as the footprint grows l
 
 impl Structure {
     /// As the finding `sets`.
-    pub fn sets(&self) -> Finding {
+    pub fn sets(&self) -> Finding<u64> {
         sets_finding(&self.sets, self.footprint, METHOD)
     }
 
     /// As the finding `ways`: a number, or a list where sets differ.
-    pub fn ways(&self) -> Finding {
+    pub fn ways(&self) -> Finding<Ways> {
         ways_finding(&self.sets, METHOD)
     }
 
     /// As the finding `index`.
-    pub fn index(&self) -> Finding {
+    pub fn index(&self) -> Finding<IndexFunction> {
         match &self.index {
-            Some(Index::Bits(bits)) => Finding::measured(json!({ "kind": "bits", "bits": bits }), METHOD).note(
+            Some(Index::Bits(bits)) => Finding::measured(IndexFunction::Bits { bits: bits.clone() }, METHOD).note(
                 format!("bits of the address that lines of a set share, of those that vary in {}", self.footprint),
             ),
             Some(Index::Parity(masks)) => {
-                let masks: Vec<String> = masks.iter().map(|m| format!("{m:#x}")).collect();
-                Finding::measured(json!({ "kind": "parity", "masks": masks }), METHOD)
+                let masks = masks.iter().map(|mask| Mask(*mask)).collect();
+                Finding::measured(IndexFunction::Parity { masks }, METHOD)
                     .note("the parity of the address under each mask is a bit of the set's number")
             }
-            Some(Index::Modulo(sets)) => Finding::measured(json!({ "kind": "modulo", "sets": sets }), METHOD)
+            Some(Index::Modulo(sets)) => Finding::measured(IndexFunction::Modulo { sets: *sets }, METHOD)
                 .note("the number of the line modulo the number of sets"),
             None if self.sets.members.len() < 2 => Finding::unknown("there is one set, or only one was seen"),
             None if !self.sets.complete => Finding::unknown("not all sets were seen"),

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use strata_model::attribute::Value;
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "strata/comparison/1";
@@ -71,7 +71,9 @@ pub struct Citation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stated {
     /// Number, text, list or object; null where only an interval or bound is known, and for curves.
-    pub value: Value,
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schemars(required, with = "serde_json::Value")]
+    pub value: Option<Value>,
     /// Unit of `value`, `low` and `high`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Number, Value};
+use strata_model::attribute::{Policy, Sizes, Value};
 
 /// A number with all that it may be: the interval of a measurement, a published range, a bound (infinite on one side), or
 /// the number alone.
@@ -41,10 +41,13 @@ impl Range {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurvePoint {
     /// What has to overlap, by name.
-    pub ranges: BTreeMap<String, Range>,
+    pub ranges: BTreeMap<&'static str, Range>,
     /// What has to be equal.
-    pub exact: Value,
+    pub exact: Exact,
 }
+
+/// Numbers by name; `None` where one is unknown.
+pub type Exact = BTreeMap<&'static str, Option<f64>>;
 
 /// What is known of a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +56,7 @@ pub enum Content {
     Number(Range),
     /// A list whose order says nothing.
     Set(BTreeSet<String>),
-    /// Text, a list, an object, yes or no.
+    /// What is equal or not: text, a list, yes or no.
     Exact(Value),
     /// Points by their place on the x axis.
     Curve(BTreeMap<String, CurvePoint>),
@@ -114,7 +117,7 @@ fn curves(a: &BTreeMap<String, CurvePoint>, b: &BTreeMap<String, CurvePoint>, to
         let Some(there) = b.get(x) else { continue };
         of += 1;
         let apart = apart(here, there);
-        let unequal = !equal(&here.exact, &there.exact, tolerance) || !here.ranges.keys().eq(there.ranges.keys());
+        let unequal = !alike(&here.exact, &there.exact, tolerance) || !here.ranges.keys().eq(there.ranges.keys());
         differ += usize::from(unequal || apart > tolerance);
         if apart > tolerance {
             most = Some(most.map_or(apart, |most| most.max(apart)));
@@ -134,28 +137,39 @@ fn apart(a: &CurvePoint, b: &CurvePoint) -> f64 {
     common.fold(0.0, f64::max)
 }
 
-/// Equality of JSON values, whose numbers may lie up to `tolerance` per cent apart; 2 and 2.0 are the same number: a result
-/// that was read has one where the run had the other.
+/// Equality of values that are no numbers. The numbers within may lie up to `tolerance` per cent apart.
 fn equal(a: &Value, b: &Value, tolerance: f64) -> bool {
+    let near = |a: f64, b: f64| {
+        let range = |number| Range::new(Some(number), None, None);
+        range(a).zip(range(b)).is_some_and(|(a, b)| a.apart(&b) <= tolerance)
+    };
+    let all_near = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| near(*a, *b));
+    let floats = |all: &[u64]| all.iter().map(|x| *x as f64).collect::<Vec<_>>();
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => {
-            let range = |number: &Number| Range::new(number.as_f64(), None, None);
-            a == b || range(a).zip(range(b)).is_some_and(|(a, b)| a.apart(&b) <= tolerance)
+        (Value::Ways(a), Value::Ways(b)) => all_near(&floats(a.list()), &floats(b.list())),
+        (Value::Sizes(a), Value::Sizes(b)) => {
+            let sizes = |all: &Sizes| all.0.iter().map(|size| size.0 as f64).collect::<Vec<_>>();
+            all_near(&sizes(a), &sizes(b))
         }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b, tolerance))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b, tolerance)))
-        }
+        (Value::Policy(Policy::Weighted(a)), Value::Policy(Policy::Weighted(b))) => all_near(a, b),
         _ => a == b,
     }
+}
+
+/// Equality of what has to be equal at a point of a curve, but for the tolerance.
+fn alike(a: &Exact, b: &Exact, tolerance: f64) -> bool {
+    let range = |number: &Option<f64>| Range::new(*number, None, None);
+    let near = |a: &Option<f64>, b: &Option<f64>| match (range(a), range(b)) {
+        (Some(a), Some(b)) => a.apart(&b) <= tolerance,
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    a.keys().eq(b.keys()) && a.values().zip(b.values()).all(|(a, b)| near(a, b))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
+    use strata_model::attribute::Ways;
 
     use super::*;
 
@@ -184,20 +198,19 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_and_fractions_are_the_same_numbers() {
-        assert!(equal(&json!({"a": [2, 3.5]}), &json!({"a": [2.0, 3.5]}), 0.0));
-        assert!(equal(&json!({"a": 1, "b": 2}), &json!({"b": 2, "a": 1}), 0.0));
-        assert!(!equal(&json!([1, 2]), &json!([2, 1]), 0.0));
-        assert!(!equal(&json!([100]), &json!([98]), 1.0) && equal(&json!([100]), &json!([98]), 2.0));
-        assert!(!equal(&json!(true), &json!(1), 0.0));
+    fn lists_are_equal_in_their_order_within_the_tolerance() {
+        let ways = |all: &[u64]| Value::from(Ways::Each(all.to_vec()));
+        assert!(equal(&ways(&[1, 2]), &ways(&[1, 2]), 0.0) && !equal(&ways(&[1, 2]), &ways(&[2, 1]), 0.0));
+        assert!(!equal(&ways(&[100, 1]), &ways(&[98, 1]), 1.0) && equal(&ways(&[100, 1]), &ways(&[98, 1]), 2.0));
+        assert!(!equal(&Value::from(true), &Value::from(false), 50.0));
+        let weighted = |share| Value::from(Policy::Weighted(vec![share, 0.5]));
+        assert!(!equal(&weighted(0.5), &weighted(0.49), 1.0) && equal(&weighted(0.5), &weighted(0.49), 5.0));
     }
 
     #[test]
     fn curves_compare_where_both_have_points() {
-        let point = |y: f64| CurvePoint {
-            ranges: BTreeMap::from([("y".into(), range(Some(y), None, None))]),
-            exact: json!(null),
-        };
+        let point =
+            |y: f64| CurvePoint { ranges: BTreeMap::from([("y", range(Some(y), None, None))]), exact: Exact::new() };
         let curve =
             |points: &[(&str, f64)]| Content::Curve(points.iter().map(|(x, y)| ((*x).to_owned(), point(*y))).collect());
         let a = curve(&[("1", 10.0), ("2", 20.0), ("3", 30.0)]);

@@ -2,83 +2,72 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
-
-use super::content::{CurvePoint, Range};
+use strata_model::attribute::{BankPoint, Curve, PaddingRow, SmPlace, SpectrumRow, Value};
 use strata_model::characterization::{Axis, Line};
-use strata_model::topology::Finding;
+use strata_model::units::Bytes;
 
-/// The attribute that is a small element of its own.
-pub const CONFIGURATION: &str = "least_configuration";
+use super::content::{CurvePoint, Exact, Range};
 
-/// How the rows of a list of objects are compared.
-struct Rows {
-    /// Attribute.
-    attribute: &'static str,
-    /// Fields that say where a row is.
-    place: &'static [&'static str],
-    /// Fields that are measured; `low` and `high` of a row are the ends of its interval.
-    measured: &'static [&'static str],
-    /// Fields that have to be equal.
-    exact: &'static [&'static str],
-}
+/// Points by their place.
+type Points = BTreeMap<String, CurvePoint>;
 
-const ROWS: [Rows; 4] = [
-    Rows { attribute: "bank_curve", place: &["width", "mode", "stride"], measured: &["cycles"], exact: &["ways"] },
-    Rows { attribute: "padding", place: &["width", "mode"], measured: &[], exact: &["words"] },
-    Rows { attribute: "sm_map", place: &["sm"], measured: &[], exact: &["partition", "group"] },
-    Rows { attribute: "spectrum", place: &["path", "data", "translation"], measured: &["cycles"], exact: &[] },
-];
-
-/// What `least_configuration` says of one of its parts; the value is still to be put in.
-pub fn part_of_configuration(name: &str, whole: &Finding) -> Finding {
-    let unit = (name == "size").then(|| "B".to_owned());
-    Finding {
-        unit,
-        low: None,
-        high: None,
-        reason: whole.reason.clone().or_else(|| Some("unknown, as its note there says".into())),
-        ..whole.clone()
+/// The points of a value that has points; `None` for any other, and for one with a number that is none.
+pub fn of_value(value: &Value) -> Option<Points> {
+    match value {
+        Value::Curve(Curve(steps)) => steps.iter().map(step).collect(),
+        Value::Spectrum(rows) => rows.0.iter().map(pattern).collect(),
+        Value::BankCurve(points) => points.0.iter().map(stride).collect(),
+        Value::Padding(rows) => Some(rows.0.iter().map(padding).collect()),
+        Value::SmMap(map) => Some(map.0.iter().map(place).collect()),
+        _ => None,
     }
 }
 
-/// The points of an attribute that has points; `None` for any other, and for one whose value has another shape than ours.
-pub fn of_attribute(attribute: &str, value: &Value) -> Option<BTreeMap<String, CurvePoint>> {
-    let items = value.as_array()?;
-    if let Some(rows) = ROWS.iter().find(|rows| rows.attribute == attribute) {
-        return items.iter().map(|item| row(rows, item.as_object()?)).collect();
-    }
-    let steps = attribute == "staircase" || attribute.strip_prefix(CONFIGURATION) == Some(".misses");
-    if steps { items.iter().map(step).collect() } else { None }
+/// Footprint and share of misses.
+fn step((footprint, share): &(Bytes, f64)) -> Option<(String, CurvePoint)> {
+    Some((footprint.0.to_string(), point(Range::new(Some(*share), None, None)?)))
 }
 
-fn row(rows: &Rows, fields: &Map<String, Value>) -> Option<(String, CurvePoint)> {
-    let place: Vec<String> = rows.place.iter().filter_map(|name| Some(shown(fields.get(*name)?))).collect();
-    let number = |name: &str| fields.get(name).and_then(Value::as_f64);
-    let mut ranges = BTreeMap::new();
-    for name in rows.measured {
-        ranges.insert((*name).to_owned(), Range::new(Some(number(name)?), number("low"), number("high"))?);
-    }
-    let exact: Map<String, Value> =
-        rows.exact.iter().filter_map(|name| Some(((*name).to_owned(), fields.get(*name)?.clone()))).collect();
-    Some((place.join(" "), CurvePoint { ranges, exact: Value::Object(exact) }))
+fn pattern(row: &SpectrumRow) -> Option<(String, CurvePoint)> {
+    let place = format!("{} {} {}", row.path.name(), row.data.name(), row.translation);
+    Some((place, cycles(Range::new(Some(row.cycles), row.low, row.high)?, Exact::new())))
 }
 
-/// A pair of footprint and share.
-fn step(item: &Value) -> Option<(String, CurvePoint)> {
-    let [x, y] = item.as_array()?.as_slice() else { return None };
-    Some((number(x.as_f64()?), point(Range::new(y.as_f64(), None, None)?)))
+fn stride(at: &BankPoint) -> Option<(String, CurvePoint)> {
+    let exact = Exact::from([("ways", at.ways.map(|ways| ways as f64))]);
+    let place = format!("{} {}", of_width(at.width, at.mode), at.stride);
+    Some((place, cycles(Range::new(Some(at.cycles), None, None)?, exact)))
+}
+
+fn padding(row: &PaddingRow) -> (String, CurvePoint) {
+    let exact = Exact::from([("words", row.words.map(|words| words as f64))]);
+    (of_width(row.width, row.mode), CurvePoint { ranges: BTreeMap::new(), exact })
+}
+
+fn place(sm: &SmPlace) -> (String, CurvePoint) {
+    let exact = Exact::from([("partition", sm.partition.map(f64::from)), ("group", sm.group.map(f64::from))]);
+    (sm.sm.to_string(), CurvePoint { ranges: BTreeMap::new(), exact })
+}
+
+/// Width of an access and, where banks can be chosen, the mode.
+fn of_width(width: Bytes, mode: Option<Bytes>) -> String {
+    mode.map_or(width.0.to_string(), |mode| format!("{} {}", width.0, mode.0))
+}
+
+fn cycles(range: Range, exact: Exact) -> CurvePoint {
+    CurvePoint { ranges: BTreeMap::from([("cycles", range)]), exact }
 }
 
 fn point(range: Range) -> CurvePoint {
-    CurvePoint { ranges: BTreeMap::from([("y".to_owned(), range)]), exact: Value::Null }
+    CurvePoint { ranges: BTreeMap::from([("y", range)]), exact: Exact::new() }
 }
 
 /// The points of a line, each by its number on the x axis, or by its name there.
-pub fn of_line(x: &Axis, line: &Line) -> BTreeMap<String, CurvePoint> {
+pub fn of_line(x: &Axis, line: &Line) -> Points {
     let place = |at: f64| match x.names.get(at as usize) {
         Some(name) if at >= 0.0 && at.fract() == 0.0 => name.clone(),
-        _ => number(at),
+        // Negative zero is zero.
+        _ => format!("{}", at + 0.0),
     };
     let points = line
         .points
@@ -87,45 +76,22 @@ pub fn of_line(x: &Axis, line: &Line) -> BTreeMap<String, CurvePoint> {
     points.collect()
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Number(n) => n.as_f64().map_or_else(|| n.to_string(), number),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// One text for each number, whether it was written as 2 or as 2.0.
-fn number(x: f64) -> String {
-    // Negative zero is zero.
-    format!("{}", x + 0.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use strata_model::attribute::BankCurve;
 
     use super::*;
 
     #[test]
     fn rows_are_found_by_what_says_where_they_are() {
-        let curve =
-            of_attribute("bank_curve", &json!([{"width": 4, "stride": 2.0, "cycles": 25.0, "ways": 2}])).unwrap();
+        let at = BankPoint { width: Bytes(4), stride: 2, cycles: 25.0, ways: Some(2), mode: None };
+        let curve = of_value(&BankCurve(vec![at]).into()).unwrap();
         let (place, point) = curve.first_key_value().unwrap();
         assert_eq!(place, "4 2");
-        assert_eq!(point.exact, json!({"ways": 2}));
+        assert_eq!(point.exact, Exact::from([("ways", Some(2.0))]));
         assert_eq!(point.ranges["cycles"], Range::new(Some(25.0), None, None).unwrap());
-        let steps = of_attribute("staircase", &json!([[2112, 0.1], [2176.0, 0.2]])).unwrap();
+        let steps = of_value(&Curve(vec![(Bytes(2112), 0.1), (Bytes(2176), 0.2)]).into()).unwrap();
         assert_eq!(steps.keys().collect::<Vec<_>>(), ["2112", "2176"]);
-    }
-
-    /// A result may come from anyone.
-    #[test]
-    fn other_shapes_are_no_curves() {
-        for value in [json!("x"), json!([1]), json!([[1]]), json!([["a", 1]]), json!({"a": 1}), json!([[1, 2, 3]])] {
-            assert_eq!(of_attribute("staircase", &value), None, "{value}");
-        }
-        assert_eq!(of_attribute("spectrum", &json!([{"path": "cg"}])), None);
-        assert_eq!(of_attribute("size", &json!([[1, 2]])), None);
+        assert_eq!(of_value(&Value::from(Bytes(2))), None);
     }
 }

@@ -23,6 +23,7 @@ pub use sheet::Sheet;
 use std::collections::BTreeSet;
 
 use content::{Content, Verdict};
+use strata_model::attribute::Value;
 
 /// How to compare.
 #[derive(Clone, Debug, Default)]
@@ -127,7 +128,7 @@ fn row(place: &Place, (content_a, a, _): Known<'_>, (content_b, b, _): Known<'_>
         points_compared: None,
         because: None,
     };
-    let empty = |stated: &Stated| stated.value.as_array().is_some_and(Vec::is_empty);
+    let empty = |stated: &Stated| matches!(&stated.value, Some(Value::Sizes(sizes)) if sizes.0.is_empty());
     // A list of nothing has no unit.
     if a.unit != b.unit && !empty(a) && !empty(b) {
         let unit = |stated: &Stated| stated.unit.clone().unwrap_or_else(|| "no unit".into());

@@ -5,12 +5,16 @@
 //! have none.
 
 use serde::Deserialize;
-use serde_json::json;
 
 use super::comparison::{Kind, Side, Stated};
 use super::place::Place;
 use super::sheet::{Claim, Sheet, content};
+use strata_model::attribute::{
+    Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE,
+    PARTITIONS, SHARED_WITH, SIZE, Typed,
+};
 use strata_model::topology::{ElementName, Finding};
+use strata_model::units::{Bytes as InBytes, Cycles};
 
 /// A summary, as far as it is compared.
 #[derive(Debug, Deserialize)]
@@ -96,17 +100,17 @@ struct Bytes {
     #[serde(alias = "value")]
     size: u64,
     #[serde(rename = "unit")]
-    _unit: InBytes,
+    _unit: ByteUnit,
 }
 
 #[derive(Debug, Deserialize)]
-enum InBytes {
+enum ByteUnit {
     #[serde(rename = "bytes")]
     Bytes,
 }
 
 #[derive(Debug, Deserialize)]
-enum InCycles {
+enum CycleUnit {
     #[serde(rename = "cycles")]
     Cycles,
 }
@@ -116,24 +120,54 @@ struct Latency {
     p50: Option<f64>,
     mean: Option<f64>,
     #[serde(rename = "unit")]
-    _unit: InCycles,
+    _unit: CycleUnit,
 }
 
 #[derive(Debug, Deserialize)]
 struct Penalty {
     value: f64,
     #[serde(rename = "unit")]
-    _unit: InCycles,
+    _unit: CycleUnit,
 }
 
 /// MT4G's names in `sharedWith`, and ours.
-const NAMES: [(&str, &str); 5] = [
-    ("L1", "l1"),
-    ("Texture", "texture"),
-    ("Read Only", "read_only"),
-    ("Constant L1", "constant_l1"),
-    ("Constant L1.5", "constant_l15"),
+const NAMES: [(&str, ElementName); 5] = [
+    ("L1", ElementName::L1),
+    ("Texture", ElementName::Texture),
+    ("Read Only", ElementName::ReadOnly),
+    ("Constant L1", ElementName::ConstantL1),
+    ("Constant L1.5", ElementName::ConstantL15),
 ];
+
+/// MT4G's names as a set of elements; a name that has none stays as it is.
+fn sharers(theirs: &[String]) -> Elements {
+    let mut all = Elements::default();
+    for name in theirs {
+        match NAMES.iter().find(|(theirs, _)| theirs == name) {
+            Some((_, element)) => all.names.push(*element),
+            None => all.others.push(name.clone()),
+        }
+    }
+    all
+}
+
+/// Where the claims about one element go.
+struct OfElement<'s> {
+    sheet: &'s mut Sheet,
+    name: ElementName,
+}
+
+impl OfElement<'_> {
+    /// Adds what is said of an attribute, if anything is.
+    fn add<T: Typed>(&mut self, key: Key<T>, finding: Option<Finding<T>>, statistic: Option<&str>) {
+        let Some(finding) = finding.map(Finding::any) else { return };
+        let Some(content) = content(&finding) else { return };
+        let Finding { value, unit, low, high, .. } = finding;
+        let statistic = statistic.map(str::to_owned);
+        let stated = Box::new(Stated { value, unit, low, high, statistic, ..Stated::default() });
+        self.sheet.add(Place::of_element(self.name, key), Claim::Known { content, stated, context: false });
+    }
+}
 
 impl Summary {
     /// What it says. `name` is shown for it.
@@ -153,74 +187,62 @@ impl Summary {
         let memory = &self.memory;
         let constant =
             |pick: fn(&Constant) -> &Option<Element>| memory.constant.as_ref().and_then(|c| pick(c).as_ref());
-        // By key, so that an element of AMD's is taken as soon as a topology can have it.
         let elements = [
-            ("l1", memory.l1.as_ref()),
-            ("texture", memory.texture.as_ref()),
-            ("read_only", memory.read_only.as_ref()),
-            ("constant_l1", constant(|c| &c.l1)),
-            ("constant_l15", constant(|c| &c.l15)),
-            ("scalar_l1", memory.scalar_l1.as_ref()),
-            ("shared", memory.shared.as_ref()),
-            ("l2", memory.l2.as_ref()),
-            ("dram", memory.main.as_ref()),
+            (ElementName::L1, memory.l1.as_ref()),
+            (ElementName::Texture, memory.texture.as_ref()),
+            (ElementName::ReadOnly, memory.read_only.as_ref()),
+            (ElementName::ConstantL1, constant(|c| &c.l1)),
+            (ElementName::ConstantL15, constant(|c| &c.l15)),
+            (ElementName::ScalarL1, memory.scalar_l1.as_ref()),
+            (ElementName::Shared, memory.shared.as_ref()),
+            (ElementName::L2, memory.l2.as_ref()),
+            (ElementName::Dram, memory.main.as_ref()),
         ];
-        for (key, element) in elements {
-            if let (Ok(key), Some(element)) = (key.parse(), element) {
-                self.element(&mut sheet, key, element);
+        for (name, element) in elements {
+            if let Some(element) = element {
+                self.element(&mut OfElement { sheet: &mut sheet, name }, element);
             }
         }
         sheet
     }
 
-    fn element(&self, sheet: &mut Sheet, key: ElementName, element: &Element) {
-        // MT4G has a cycle on the SM's clock and no time.
-        let mut add = |attribute: &str, finding: Option<Finding>, statistic: Option<&str>| {
-            let Some(finding) = finding else { return };
-            let Some(content) = content(attribute, &finding) else { return };
-            let Finding { value, unit, low, high, .. } = finding;
-            let statistic = statistic.map(str::to_owned);
-            let stated = Box::new(Stated { value, unit, low, high, statistic, ..Stated::default() });
-            sheet.add(Place::of_element(key, attribute), Claim::Known { content, stated, context: false });
-        };
-        let bytes = |bytes: &Option<Bytes>| bytes.as_ref().map(|b| Finding::measured(b.size, "").unit("B"));
+    fn element(&self, to: &mut OfElement<'_>, element: &Element) {
+        let bytes = |bytes: &Option<Bytes>| bytes.as_ref().map(|b| Finding::measured(InBytes(b.size), ""));
         // The L2's own size is the driver's; what one SM can use is a segment.
-        let (size, nominal) = if key == ElementName::L2 {
+        let (size, nominal) = if to.name == ElementName::L2 {
             (bytes(&element.segment_size), bytes(&element.size))
         } else {
-            (self.size(key, element), None)
+            (self.size(to.name, element), None)
         };
         let driver = bytes(&element.total_global_mem).or_else(|| bytes(&element.shared_mem_per_multi_processor));
-        add("size", size.or(driver), None);
-        add("nominal_size", nominal, None);
-        add("line_size", bytes(&element.line_size), None);
-        add("fetch_granularity", bytes(&element.fetch_granularity), None);
+        to.add(SIZE, size.or(driver), None);
+        to.add(NOMINAL_SIZE, nominal, None);
+        to.add(LINE_SIZE, bytes(&element.line_size), None);
+        to.add(FETCH_GRANULARITY, bytes(&element.fetch_granularity), None);
         if let Some(latency) = &element.latency {
             for (statistic, cycles) in [("p50", latency.p50), ("mean", latency.mean)] {
-                let finding = cycles.map(|cycles| Finding::measured(cycles, "").unit("cycles"));
-                add("latency.cycles", finding, Some(statistic));
+                // MT4G has cycles of the SM's clock and no time.
+                let finding = cycles.map(|cycles| Finding::measured(Cycles(cycles), ""));
+                to.add(LATENCY_CYCLES, finding, Some(statistic));
             }
         }
-        let penalty = element.miss_penalty.as_ref().map(|p| Finding::measured(p.value, "").unit("cycles"));
-        add("miss_penalty", penalty, None);
-        let ours =
-            |name: &String| NAMES.iter().find(|(theirs, _)| theirs == name).map_or(name.clone(), |n| n.1.to_owned());
-        let shared = element.shared_with.as_ref().map(|names| names.iter().map(ours).collect::<Vec<_>>());
-        add("shared_with", shared.map(|names| Finding::measured(json!(names), "")), None);
-        let amount = |amount: Option<u32>| amount.map(|n| Finding::measured(n, ""));
-        add("instances_per_sm", amount(element.amount_per_multiprocessor), None);
-        add("partitions", amount(element.amount), None);
+        let penalty = element.miss_penalty.as_ref().map(|p| Finding::measured(Cycles(p.value), ""));
+        to.add(MISS_PENALTY, penalty, None);
+        to.add(SHARED_WITH, element.shared_with.as_ref().map(|names| Finding::measured(sharers(names), "")), None);
+        let amount = |amount: Option<u32>| amount.map(|n| Finding::measured(u64::from(n), ""));
+        to.add(INSTANCES_PER_SM, amount(element.amount_per_multiprocessor), None);
+        to.add(PARTITIONS, amount(element.amount), None);
     }
 
     /// The measured size. One that is larger than all constant memory says that no change was found up to there.
-    fn size(&self, key: ElementName, element: &Element) -> Option<Finding> {
+    fn size(&self, key: ElementName, element: &Element) -> Option<Finding<InBytes>> {
         let size = element.size.as_ref()?.size;
         let declared = self.memory.constant.as_ref().and_then(|c| c.total_const_mem.as_ref()).map(|total| total.size);
         Some(match declared {
             Some(declared) if key == ElementName::ConstantL15 && size > declared => {
                 Finding::unknown("").at_least(declared as f64).unit("B")
             }
-            _ => Finding::measured(size, "").unit("B"),
+            _ => Finding::measured(InBytes(size), ""),
         })
     }
 }
@@ -240,8 +262,8 @@ mod tests {
         }
     }
 
-    fn stated(sheet: &Sheet, element: ElementName, attribute: &str) -> Vec<Stated> {
-        sheet.known(&Place::of_element(element, attribute)).into_iter().map(|(_, stated, _)| stated.clone()).collect()
+    fn stated<T>(sheet: &Sheet, element: ElementName, key: Key<T>) -> Vec<Stated> {
+        sheet.known(&Place::of_element(element, key)).into_iter().map(|(_, stated, _)| stated.clone()).collect()
     }
 
     #[test]
@@ -252,16 +274,19 @@ mod tests {
                 "l2": {"size": {"value": 400, "unit": "bytes"}, "segmentSize": {"size": 200, "unit": "bytes"}, "amount": 2}}"#,
         )
         .unwrap();
-        let latency = stated(&sheet, ElementName::L1, "latency.cycles");
-        let numbers: Vec<_> =
-            latency.iter().map(|s| (s.statistic.as_deref().unwrap(), s.value.as_f64().unwrap())).collect();
+        let latency = stated(&sheet, ElementName::L1, LATENCY_CYCLES);
+        let numbers: Vec<_> = latency
+            .iter()
+            .map(|s| (s.statistic.as_deref().unwrap(), s.value.as_ref().unwrap().number().unwrap()))
+            .collect();
         assert_eq!(numbers, [("p50", 30.0), ("mean", 31.5)]);
-        assert_eq!(stated(&sheet, ElementName::L1, "size")[0].low, None);
-        assert_eq!(stated(&sheet, ElementName::L1, "shared_with")[0].value, json!(["read_only"]));
-        assert_eq!(stated(&sheet, ElementName::L2, "size")[0].value, 200);
-        assert_eq!(stated(&sheet, ElementName::L2, "nominal_size")[0].value, 400);
-        assert_eq!(stated(&sheet, ElementName::L2, "partitions")[0].value, 2);
-        assert!(stated(&sheet, ElementName::Texture, "size").is_empty());
+        assert_eq!(stated(&sheet, ElementName::L1, SIZE)[0].low, None);
+        let shared: Elements = [ElementName::ReadOnly].into_iter().collect();
+        assert_eq!(stated(&sheet, ElementName::L1, SHARED_WITH)[0].value, Some(shared.into()));
+        assert_eq!(stated(&sheet, ElementName::L2, SIZE)[0].value, Some(InBytes(200).into()));
+        assert_eq!(stated(&sheet, ElementName::L2, NOMINAL_SIZE)[0].value, Some(InBytes(400).into()));
+        assert_eq!(stated(&sheet, ElementName::L2, PARTITIONS)[0].value, Some(2_u64.into()));
+        assert!(stated(&sheet, ElementName::Texture, SIZE).is_empty());
     }
 
     #[test]
@@ -271,9 +296,9 @@ mod tests {
                 "l1.5": {"size": {"size": 65537, "unit": "bytes"}}}}"#,
         )
         .unwrap();
-        let size = &stated(&sheet, ElementName::ConstantL15, "size")[0];
-        assert_eq!((size.value.clone(), size.low, size.high), (json!(null), Some(65536.0), None));
-        let (content, ..) = sheet.known(&Place::of_element(ElementName::ConstantL15, "size"))[0];
+        let size = &stated(&sheet, ElementName::ConstantL15, SIZE)[0];
+        assert_eq!((&size.value, size.low, size.high), (&None, Some(65536.0), None));
+        let (content, ..) = sheet.known(&Place::of_element(ElementName::ConstantL15, SIZE))[0];
         assert_eq!(*content, Content::Number(Range::new(None, Some(65536.0), None).unwrap()));
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use strata_model::attribute::Path;
 use strata_model::characterization::PartName;
 use strata_model::topology::ElementName;
 
@@ -43,8 +44,8 @@ pub struct Place {
 
 impl Place {
     /// An attribute of an element.
-    pub fn of_element(element: ElementName, attribute: impl Into<String>) -> Self {
-        Place { subject: Subject::Element(element), name: attribute.into() }
+    pub fn of_element(element: ElementName, attribute: impl Into<Path>) -> Self {
+        Place { subject: Subject::Element(element), name: attribute.into().to_string() }
     }
 
     /// A finding or line of a part.
@@ -106,11 +107,13 @@ impl fmt::Display for Choice {
 
 #[cfg(test)]
 mod tests {
+    use strata_model::attribute::LATENCY_CYCLES;
+
     use super::*;
 
     #[test]
     fn a_choice_is_of_a_subject_or_of_an_attribute() {
-        let latency = Place::of_element(ElementName::L2, "latency.cycles");
+        let latency = Place::of_element(ElementName::L2, LATENCY_CYCLES);
         let chosen = |text: &str| text.parse::<Choice>().unwrap().has(&latency);
         assert!(chosen("l2") && chosen("l2.latency") && chosen("l2.latency.cycles"));
         assert!(!chosen("l1") && !chosen("l2.lat") && !chosen("l2.size"));

@@ -1,11 +1,9 @@
 //! Published values as one side of a comparison.
 
-use serde_json::Value;
-
 use super::comparison::{Citation, Kind, Side, Stated, Surety};
 use super::place::{Place, Subject};
 use super::sheet::{Claim, Sheet, content};
-use crate::reference::{self, Published, Reference, Sure};
+use crate::reference::{self, Of, Published, Reference, Sure};
 use strata_model::topology::Finding;
 
 /// Which published values are asked for.
@@ -134,15 +132,15 @@ fn entry(chosen: &Chosen, by: &str) -> String {
     format!("{chip} ({architecture}), {by}: {deciding}{context}")
 }
 
-/// A value with its place. Where an element and a part have one key, it is the element's: nothing is published of that part.
+/// A value with its place.
 fn claim(value: &Published, context: bool) -> Option<(Place, Claim)> {
-    let subject = *Subject::named(&value.subject).first()?;
-    let finding = Finding {
-        low: value.low,
-        high: value.high,
-        unit: value.unit.map(str::to_owned),
-        ..Finding::measured(value.value.clone(), "")
+    let place = match &value.of {
+        Of::Element(element, attribute) => Place::of_element(*element, *attribute),
+        Of::Part(part, finding) => Place::of_part(*part, finding),
     };
+    let unit = value.unit.map(str::to_owned);
+    let finding =
+        Finding { value: value.value.clone(), unit, low: value.low, high: value.high, ..Finding::unknown("") };
     let citation = Citation {
         product: value.product.clone(),
         source: value.source.clone(),
@@ -152,11 +150,11 @@ fn claim(value: &Published, context: bool) -> Option<(Place, Claim)> {
             Sure::Recalled => Surety::Recalled,
         },
     };
-    let content = content(&value.attribute, &finding)?;
+    let content = content(&finding)?;
     let points = content.points();
     let stated = Stated {
-        value: if points.is_some() { Value::Null } else { value.value.clone() },
-        unit: finding.unit.clone(),
+        value: finding.value.filter(|_| points.is_none()),
+        unit: finding.unit,
         low: value.low,
         high: value.high,
         points,
@@ -165,5 +163,5 @@ fn claim(value: &Published, context: bool) -> Option<(Place, Claim)> {
         ..Stated::default()
     };
     let claim = Claim::Known { content, stated: Box::new(stated), context };
-    Some((Place { subject, name: value.attribute.clone() }, claim))
+    Some((place, claim))
 }

@@ -1,13 +1,12 @@
 //! One side as a sheet: what it says of each place.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
+use std::collections::BTreeMap;
 
 use super::comparison::{Kind, Side, Stated};
 use super::content::{Content, Range};
 use super::curve;
 use super::place::{Place, Subject};
+use strata_model::attribute::{Attribute, Configuration, Path, Value};
 use strata_model::characterization::{Axis, Characterization, Line, PartName};
 use strata_model::facts::DeviceFacts;
 use strata_model::imported;
@@ -108,29 +107,27 @@ impl Sheet {
         said.or_else(|| self.subjects.get(&place.subject)).unwrap_or(&self.absent)
     }
 
-    fn attribute(&mut self, element: ElementName, attribute: &str, finding: &Finding) {
-        let place = Place::of_element(element, attribute);
-        match (attribute, &finding.value) {
-            (curve::CONFIGURATION, Value::Object(fields)) => {
-                for (name, value) in fields {
-                    let place = Place::of_element(element, format!("{attribute}.{name}"));
-                    let part = Finding { value: value.clone(), ..curve::part_of_configuration(name, finding) };
-                    self.finding(place, &part);
-                }
-            }
-            _ => self.finding(place, finding),
+    fn attribute(&mut self, element: ElementName, attribute: Attribute, finding: &Finding) {
+        let Some(whole) = finding.get::<Configuration>() else {
+            return self.finding(Place::of_element(element, attribute), finding);
+        };
+        for (path, in_whole) in Path::parts(attribute) {
+            let reason = finding.reason.clone().or_else(|| Some("unknown, as its note there says".into()));
+            let unit = in_whole.kind().unit().map(str::to_owned);
+            let part = Finding { value: whole.part(in_whole), unit, low: None, high: None, reason, ..finding.clone() };
+            self.finding(Place::of_element(element, path), &part);
         }
     }
 
     fn finding(&mut self, place: Place, finding: &Finding) {
-        let light = weight(&finding.value) <= HEAVIEST;
-        let claim = match light.then(|| content(&place.name, finding)).flatten() {
+        let light = finding.value.as_ref().is_none_or(|value| value.weight() <= HEAVIEST);
+        let claim = match light.then(|| content(finding)).flatten() {
             None if !light => Claim::Unknown("larger than any value that strata gives".into()),
             None => Claim::Unknown(reason(finding)),
             Some(content) => {
                 let points = content.points();
                 let stated = Stated {
-                    value: if points.is_some() { Value::Null } else { finding.value.clone() },
+                    value: finding.value.clone().filter(|_| points.is_none()),
                     unit: finding.unit.clone(),
                     low: finding.low,
                     high: finding.high,
@@ -182,33 +179,16 @@ fn reason(finding: &Finding) -> String {
 }
 
 /// What a finding says, to compare; `None` where it says nothing, not even a bound.
-pub(super) fn content(attribute: &str, finding: &Finding) -> Option<Content> {
-    match &finding.value {
-        Value::Null | Value::Number(_) => Range::new(finding.number(), finding.low, finding.high).map(Content::Number),
-        Value::Array(items) if attribute == SET => Some(Content::Set(items.iter().map(text).collect::<BTreeSet<_>>())),
-        value => {
-            Some(curve::of_attribute(attribute, value).map_or_else(|| Content::Exact(value.clone()), Content::Curve))
-        }
-    }
+pub(super) fn content(finding: &Finding) -> Option<Content> {
+    let Some(value) = finding.value.as_ref().filter(|value| value.number().is_none()) else {
+        return Range::new(finding.number(), finding.low, finding.high).map(Content::Number);
+    };
+    Some(match value {
+        Value::Elements(elements) => Content::Set(elements.keys().map(str::to_owned).collect()),
+        value => curve::of_value(value).map_or_else(|| Content::Exact(value.clone()), Content::Curve),
+    })
 }
 
 /// Most items that a value is compared with: the longest curve has some hundred points of a few numbers. A hand-made result
 /// is one value of millions, of which several copies would be made.
 const HEAVIEST: usize = 1 << 16;
-
-/// Items of a value, and every 64 bytes of its texts.
-fn weight(value: &Value) -> usize {
-    1 + match value {
-        Value::Array(items) => items.iter().map(weight).sum::<usize>(),
-        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() / 64 + weight(value)).sum(),
-        Value::String(text) => text.len() / 64,
-        _ => 0,
-    }
-}
-
-/// The attribute that is a list without an order.
-const SET: &str = "shared_with";
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}

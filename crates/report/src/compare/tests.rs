@@ -1,12 +1,16 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
+use strata_model::attribute::{
+    Configuration, Curve, Elements, Key, LATENCY_CYCLES, LATENCY_NS, LEAST_CONFIGURATION, LINE_SIZE, NOMINAL_SIZE,
+    Policy, REPLACEMENT, SHARED_WITH, SIZE, STAIRCASE, Typed, WAYS, Ways,
+};
 use strata_model::characterization::PartName;
 use strata_model::facts::DeviceFacts;
-use strata_model::topology::{Element, ElementName, Finding, Latency, RunInfo, SCHEMA as TOPOLOGY, Topology};
+use strata_model::topology::{Element, ElementName, Entry, Finding, RunInfo, SCHEMA as TOPOLOGY, Topology};
+use strata_model::units::{Bytes, Cycles, Nanoseconds};
 
 fn topology(elements: impl IntoIterator<Item = (ElementName, Element)>) -> Topology {
     Topology {
@@ -18,17 +22,24 @@ fn topology(elements: impl IntoIterator<Item = (ElementName, Element)>) -> Topol
     }
 }
 
+/// An element of which nothing but the latency in cycles is known.
+fn latency_of(cycles: f64) -> Element {
+    Element::default()
+        .with(LATENCY_CYCLES, Finding::measured(Cycles(cycles), ""))
+        .with(LATENCY_NS, Finding::unknown("no clock"))
+}
+
 fn sheet(topology: &Topology) -> Sheet {
     Sheet::of_topology(topology, "t")
 }
 
-fn against(a: Finding, b: Finding) -> Comparison {
-    let of = |size| sheet(&topology([(ElementName::L1, Element { size: Some(size), ..Element::default() })]));
+fn against(a: Finding<Bytes>, b: Finding<Bytes>) -> Comparison {
+    let of = |size| sheet(&topology([(ElementName::L1, Element::default().with(SIZE, size))]));
     compare(&of(a), &of(b), &Options::default())
 }
 
-fn bytes(value: u64) -> Finding {
-    Finding::measured(value, "").unit("B")
+fn bytes(value: u64) -> Finding<Bytes> {
+    Finding::measured(Bytes(value), "")
 }
 
 #[test]
@@ -41,9 +52,10 @@ fn sizes_agree_where_their_intervals_meet() {
 
 #[test]
 fn units_and_kinds_are_not_converted() {
-    let units = against(bytes(2), Finding::measured(2, "").unit("cycles"));
+    let units = against(bytes(2), bytes(2).unit("cycles"));
     assert!(!units.same && units.differs[0].because.as_ref().unwrap().contains("B and cycles"));
-    assert!(!against(bytes(2), Finding::measured("2", "").unit("B")).same);
+    let ways = |ways| sheet(&topology([(ElementName::L1, Element::default().with(WAYS, Finding::measured(ways, "")))]));
+    assert!(!compare(&ways(Ways::Equal(2)), &ways(Ways::Each(vec![2])), &Options::default()).same);
 }
 
 #[test]
@@ -61,9 +73,9 @@ fn what_is_unknown_to_one_is_no_difference() {
 
 #[test]
 fn elements_that_were_not_asked_for_are_told_from_attributes_that_are_not_there() {
-    let l1 = Element { size: Some(bytes(2)), line_size: Some(bytes(1)), ..Element::default() };
+    let l1 = Element::default().with(SIZE, bytes(2)).with(LINE_SIZE, bytes(1));
     let a = topology([(ElementName::L1, l1.clone()), (ElementName::L2, l1)]);
-    let mut b = topology([(ElementName::L1, Element { size: Some(bytes(2)), ..Element::default() })]);
+    let mut b = topology([(ElementName::L1, Element::default().with(SIZE, bytes(2)))]);
     b.run.only = vec![ElementName::L1];
     let answer = compare(&sheet(&a), &sheet(&b), &Options::default());
     let reasons: Vec<(&str, &str)> = answer.only_a.iter().map(|s| (s.place.as_str(), s.reason.as_str())).collect();
@@ -82,12 +94,12 @@ fn elements_that_were_not_asked_for_are_told_from_attributes_that_are_not_there(
 
 #[test]
 fn lists_of_sharers_have_no_order_and_others_do() {
-    let of = |shared: &[&str], ways: &[u32]| {
-        let element = Element {
-            shared_with: Some(Finding::measured(json!(shared), "")),
-            ways: Some(Finding::measured(json!(ways), "")),
-            ..Element::default()
-        };
+    let of = |shared: &[&str], ways: &[u64]| {
+        let shared: Elements = shared.iter().copied().collect();
+        let element = Element::from([
+            Entry::new(SHARED_WITH, Finding::measured(shared, "")),
+            Entry::new(WAYS, Finding::measured(Ways::Each(ways.to_vec()), "")),
+        ]);
         sheet(&topology([(ElementName::L1, element)]))
     };
     let answer = compare(&of(&["texture", "l1"], &[8, 9]), &of(&["l1", "texture"], &[9, 8]), &Options::default());
@@ -97,11 +109,12 @@ fn lists_of_sharers_have_no_order_and_others_do() {
 #[test]
 fn a_curve_is_one_row_and_a_configuration_several() {
     let of = |share: f64, size: u64| {
-        let element = Element {
-            staircase: Some(Finding::measured(json!([[100, 0.1], [200, share]]), "")),
-            least_configuration: Some(Finding::measured(json!({"size": size, "sets": null, "misses": [[1, 0.5]]}), "")),
-            ..Element::default()
-        };
+        let misses = Some(Curve(vec![(Bytes(1), 0.5)]));
+        let least = Configuration { size: Bytes(size), sets: None, ways: None, index: None, replacement: None, misses };
+        let element = Element::from([
+            Entry::new(STAIRCASE, Finding::measured(Curve(vec![(Bytes(100), 0.1), (Bytes(200), share)]), "")),
+            Entry::new(LEAST_CONFIGURATION, Finding::measured(least, "")),
+        ]);
         sheet(&topology([(ElementName::L1, element)]))
     };
     let answer = compare(&of(0.5, 64), &of(0.4, 32), &Options::default());
@@ -111,20 +124,14 @@ fn a_curve_is_one_row_and_a_configuration_several() {
         [("l1 least_configuration.size", None, None), ("l1 staircase", Some(1), Some(2))],
         "the furthest apart stands first"
     );
-    assert_eq!(answer.unknown, ["l1 least_configuration.sets"]);
+    let parts = ["index", "replacement", "sets", "ways"];
+    assert_eq!(answer.unknown, parts.map(|part| format!("l1 least_configuration.{part}")));
     assert_eq!(answer.agrees[0].place, "l1 least_configuration.misses");
 }
 
 #[test]
 fn a_gpu_is_compared_with_its_own_values_and_beside_others() {
-    let element = |latency: f64| Element {
-        latency: Some(Latency {
-            cycles: Finding::measured(latency, "").unit("cycles"),
-            ns: Finding::unknown("no clock"),
-        }),
-        nominal_size: Some(bytes(60 << 20)),
-        ..Element::default()
-    };
+    let element = |latency: f64| latency_of(latency).with(NOMINAL_SIZE, bytes(60 << 20));
     let mut h200 = topology([(ElementName::L2, element(280.0))]);
     h200.device.name = "NVIDIA H200".into();
     h200.device.compute_capability = (9, 0);
@@ -153,10 +160,7 @@ fn a_gpu_is_compared_with_its_own_values_and_beside_others() {
 #[test]
 fn one_source_that_agrees_is_enough() {
     let a100 = published(Asked::Named("a100"), Kind::Topology).unwrap();
-    let of = |cycles: f64| {
-        let latency = Latency { cycles: Finding::measured(cycles, "").unit("cycles"), ns: Finding::unknown("x") };
-        sheet(&topology([(ElementName::L1, Element { latency: Some(latency), ..Element::default() })]))
-    };
+    let of = |cycles: f64| sheet(&topology([(ElementName::L1, latency_of(cycles))]));
     let answer = compare(&of(33.0), &a100, &Options::default());
     assert!(answer.same);
     assert_eq!(answer.contested.iter().map(|row| row.agrees).collect::<Vec<_>>(), [Some(false), Some(true)]);
@@ -173,32 +177,40 @@ fn parts_are_for_characterizations() {
     assert!(of(Kind::Topology).known(&place).is_empty());
 }
 
-fn any_finding() -> impl Strategy<Value = Finding> {
-    let number =
-        (0u32..5, prop::option::of((0.0..2.0f64, 0.0..2.0f64)), any::<bool>()).prop_map(|(value, range, unit)| {
-            let value = f64::from(value);
-            let finding = Finding::measured(value, "");
-            let finding = if unit { finding.unit("B") } else { finding };
-            range.map_or(finding.clone(), |(down, up)| finding.range(value - down, value + up))
-        });
-    prop_oneof![
-        4 => number,
+/// Findings of an attribute, if it applies: with a value of these, unknown, or a bound.
+fn any_of<T: Typed + std::fmt::Debug + 'static>(
+    key: Key<T>,
+    values: impl Strategy<Value = T> + 'static,
+) -> impl Strategy<Value = Option<Entry>> {
+    let ends = prop::option::of((0.0..2.0f64, 0.0..2.0f64));
+    let known = (values, ends, any::<bool>()).prop_map(|(value, ends, unit)| {
+        let number = value.clone().into().number();
+        let finding = Finding::measured(value, "");
+        let finding = if unit { finding.unit("B") } else { finding };
+        match ends.zip(number) {
+            Some(((down, up), number)) => finding.range(number - down, number + up),
+            None => finding,
+        }
+    });
+    let finding = prop_oneof![
+        4 => known,
         1 => Just(Finding::unknown("no reason")),
         1 => (0u32..3).prop_map(|low| Finding::unknown("a bound").at_least(f64::from(low))),
-        1 => prop::sample::select(vec!["lru", "fifo"]).prop_map(|text| Finding::measured(text, "")),
-        1 => prop::collection::vec((0u32..4, 0u32..3), 0..4)
-            .prop_map(|steps| Finding::measured(json!(steps), "")),
-    ]
+    ];
+    prop::option::of(finding.prop_map(move |finding| Entry::new(key, finding)))
 }
 
-prop_compose! {
-    fn any_element()(
-        size in prop::option::of(any_finding()), staircase in prop::option::of(any_finding()),
-        shared_with in prop::option::of(any_finding()), replacement in prop::option::of(any_finding()),
-        spectrum in prop::option::of(any_finding()),
-    ) -> Element {
-        Element { size, staircase, shared_with, replacement, spectrum, ..Element::default() }
-    }
+fn any_element() -> impl Strategy<Value = Element> {
+    let steps = prop::collection::btree_map(0u64..4, 0.0..3.0f64, 0..4);
+    let names = prop::collection::btree_set(prop::sample::select(ElementName::ALL.to_vec()), 0..3);
+    let entries = (
+        any_of(SIZE, (0u64..5).prop_map(Bytes)),
+        any_of(LATENCY_NS, (0.0..5.0f64).prop_map(Nanoseconds)),
+        any_of(STAIRCASE, steps.prop_map(|steps| Curve(steps.into_iter().map(|(x, y)| (Bytes(x), y)).collect()))),
+        any_of(SHARED_WITH, names.prop_map(|names| names.into_iter().collect::<Elements>())),
+        any_of(REPLACEMENT, prop::sample::select(vec![Policy::Lru, Policy::Random, Policy::Weighted(vec![0.5, 0.5])])),
+    );
+    entries.prop_map(|(a, b, c, d, e)| [a, b, c, d, e].into_iter().flatten().collect())
 }
 
 fn any_topology() -> impl Strategy<Value = Topology> {
@@ -246,6 +258,6 @@ proptest! {
 fn a_published_value_has_one_place() {
     let costs = published(Asked::Named("gh100"), Kind::Characterization);
     assert!(costs.unwrap().claims.is_empty());
-    let place = Place::of_element(ElementName::ReadOnly, "latency.cycles");
+    let place = Place::of_element(ElementName::ReadOnly, LATENCY_CYCLES);
     assert!(!published(Asked::Named("gh100"), Kind::Topology).unwrap().known(&place).is_empty());
 }

@@ -4,7 +4,7 @@
 
 mod table;
 
-pub use table::{Defect, Published, Reference, Sure, Unit};
+pub use table::{Defect, Of, Published, Reference, Sure, Unit};
 
 /// The files that come with this program: name and text.
 const BUILT_IN: [(&str, &str); 15] = [

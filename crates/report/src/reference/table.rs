@@ -5,8 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::Value as Json;
 
+use strata_model::attribute::{Path, Value};
 use strata_model::characterization::PartName;
 use strata_model::topology::ElementName;
 
@@ -110,7 +111,7 @@ struct Group {
 #[serde(deny_unknown_fields)]
 struct Entry {
     of: String,
-    is: Option<Value>,
+    is: Option<Json>,
     low: Option<f64>,
     high: Option<f64>,
     unit: Option<Unit>,
@@ -130,15 +131,42 @@ struct File {
     published: Vec<Group>,
 }
 
+/// What a value is published of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// An attribute of an element.
+    Element(ElementName, Path),
+    /// A finding of a part of a characterization.
+    Part(PartName, String),
+}
+
+impl Of {
+    /// Where an element and a part have one key, it is the element: nothing is published of that part.
+    fn parse(text: &str) -> Result<Self, String> {
+        let (subject, name) = text.split_once('.').ok_or("no attribute; write element.attribute")?;
+        match (ElementName::from_str(subject), PartName::from_str(subject)) {
+            (Ok(element), _) => Ok(Of::Element(element, name.parse()?)),
+            (_, Ok(part)) => Ok(Of::Part(part, name.to_owned())),
+            _ => Err(format!("`{subject}` is no element and no part")),
+        }
+    }
+
+    /// Reads a value of it.
+    fn read(&self, json: Json, unit: Option<&str>) -> Result<Value, String> {
+        match self {
+            Of::Element(_, attribute) => attribute.kind().read(json),
+            Of::Part(..) => Value::of_unit(json, unit),
+        }
+    }
+}
+
 /// A published value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
-    /// Key of an element or part.
-    pub subject: String,
-    /// Attribute or finding.
-    pub attribute: String,
-    /// The value, sizes in bytes; null where there is only a range or bound.
-    pub value: Value,
+    /// What it is of.
+    pub of: Of,
+    /// The value, sizes in bytes; `None` where there is only a range or bound.
+    pub value: Option<Value>,
     /// Unit: `B`, `cycles` and so on.
     pub unit: Option<&'static str>,
     /// Lower end of a range, or lower bound.
@@ -225,27 +253,26 @@ fn words(name: &str) -> Vec<String> {
 }
 
 fn published(group: &Group, source: &Source, entry: &Entry) -> Result<Published, String> {
-    let (subject, attribute) = entry.of.split_once('.').ok_or("no attribute; write element.attribute")?;
-    if ElementName::from_str(subject).is_err() && PartName::from_str(subject).is_err() {
-        return Err(format!("`{subject}` is no element and no part"));
-    }
+    let of = Of::parse(&entry.of)?;
     if entry.is.is_none() && entry.low.is_none() && entry.high.is_none() {
         return Err("neither `is` nor `low` nor `high`".into());
     }
     let base = entry.unit.map(Unit::base);
     let factor = base.map_or(1.0, |(_, factor)| factor);
-    let value = match &entry.is {
-        Some(Value::Number(number)) if factor > 1.0 => number.as_f64().map_or(Value::Null, |n| (n * factor).into()),
-        Some(value) => value.clone(),
-        None => Value::Null,
+    let scaled = |json: &Json| match json.as_f64() {
+        // Sizes are whole bytes.
+        Some(number) if factor > 1.0 && (number * factor).fract() == 0.0 => ((number * factor) as u64).into(),
+        Some(number) if factor > 1.0 => (number * factor).into(),
+        _ => json.clone(),
     };
+    let unit = base.map(|(unit, _)| unit);
+    let value = entry.is.as_ref().map(|json| of.read(scaled(json), unit)).transpose()?;
     let year = source.year.map_or(String::new(), |year| format!(", {year}"));
     let at = entry.at.as_ref().or(group.at.as_ref()).map_or(String::new(), |at| format!(", {at}"));
     Ok(Published {
-        subject: subject.to_owned(),
-        attribute: attribute.to_owned(),
+        of,
         value,
-        unit: base.map(|(unit, _)| unit),
+        unit,
         low: entry.low.map(|x| x * factor),
         high: entry.high.map(|x| x * factor),
         product: group.product.clone(),

@@ -1,9 +1,8 @@
 use std::collections::BTreeSet;
 
-use schemars::schema_for;
-
 use super::*;
-use strata_model::topology::Element;
+use strata_model::characterization::Characterization;
+use strata_model::units::Bytes;
 
 #[test]
 fn every_file_loads_and_every_value_has_a_source() {
@@ -31,17 +30,15 @@ fn every_file_is_built_in() {
     assert_eq!(files, known);
 }
 
-/// A misspelt attribute would never be compared with anything.
+/// A misspelt finding would never be compared with anything; attributes are parsed.
 #[test]
-fn attributes_and_findings_are_those_that_results_have() {
-    let schema = schema_for!(Element);
-    let attributes = schema.get("properties").unwrap().as_object().unwrap();
+fn findings_are_those_that_results_have() {
     let recorded = include_str!("../../../../recordings/2026-11-22-h200-characterize.json");
-    let recorded: serde_json::Value = serde_json::from_str(recorded).unwrap();
+    let recorded: Characterization = serde_json::from_str(recorded).unwrap();
     for value in all().unwrap().iter().flat_map(|reference| &reference.values) {
-        let attribute = value.attribute.split('.').next().unwrap();
-        let finding = &recorded["parts"][&value.subject]["findings"][&value.attribute];
-        assert!(attributes.contains_key(attribute) || finding.is_object(), "{}.{}", value.subject, value.attribute);
+        if let Of::Part(part, finding) = &value.of {
+            assert!(recorded.parts[part].findings.contains_key(finding), "{part}.{finding}");
+        }
     }
 }
 
@@ -80,11 +77,13 @@ fn sizes_are_kept_in_bytes_and_mistakes_are_named() {
     };
     let read = Reference::parse("x", &file("{ of = \"l1.size\", is = 1.5, low = 1, unit = \"KiB\" }")).unwrap();
     let value = &read.values[0];
-    assert_eq!((value.value.as_f64(), value.low, value.unit), (Some(1536.0), Some(1024.0), Some("B")));
+    assert_eq!((&value.value, value.low, value.unit), (&Some(Bytes(1536).into()), Some(1024.0), Some("B")));
     assert_eq!((value.source.as_str(), value.title.as_str()), ("s, table 1", "T, 2001"));
     for (wrong, word) in [
         ("{ of = \"l9.size\", is = 1 }", "l9"),
         ("{ of = \"l1\", is = 1 }", "no attribute"),
+        ("{ of = \"l1.volume\", is = 1 }", "no attribute `volume`"),
+        ("{ of = \"l1.size\", is = true }", "not a number of bytes"),
         ("{ of = \"l1.size\" }", "neither"),
         ("{ of = \"l1.size\", is = 1, unit = \"KB\" }", "KB"),
         ("{ of = \"l1.size\", is = 1, sauce = 2 }", "sauce"),

@@ -1,13 +1,14 @@
 //! The report as one HTML page.
 
 use minijinja::context;
-use minijinja::value::Value;
+use minijinja::value::Value as Context;
 
 use super::diagram;
 use super::evidence::Exhibits;
 use super::page::{self, Beginning};
-use super::plots::{self, PICTURED};
+use super::plots;
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, printable};
+use strata_model::attribute::{Attribute, Value};
 use strata_model::evidence::Evidence;
 use strata_model::topology::{Element, ElementName, Finding, Topology};
 
@@ -19,11 +20,12 @@ use strata_model::topology::{Element, ElementName, Finding, Topology};
 pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinja::Error> {
     let columns = COLUMNS.iter().map(|c| context! { title => c.title, unit => c.unit, numeric => c.numeric });
     let mut exhibits = Exhibits::new(evidence);
-    let chapters: Vec<Value> =
+    let chapters: Vec<Context> =
         topology.elements.iter().map(|(name, element)| chapter(*name, element, &mut exhibits)).collect();
-    let findings = topology.elements.iter().flat_map(|(name, element)| {
-        element.findings().into_iter().map(|(attribute, finding)| listed(*name, attribute, finding))
-    });
+    let findings = topology
+        .elements
+        .iter()
+        .flat_map(|(name, element)| element.reported().map(|(attribute, finding)| listed(*name, attribute, finding)));
     let beginning = Beginning {
         title: format!("Memory hierarchy of {}", topology.device.name),
         device: &topology.device,
@@ -31,31 +33,31 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
         replayed_from: topology.replayed_from.as_deref(),
     };
     let content = context! {
-        columns => columns.collect::<Value>(),
-        rows => topology.elements.iter().map(|(name, element)| row(*name, element)).collect::<Value>(),
+        columns => columns.collect::<Context>(),
+        rows => topology.elements.iter().map(|(name, element)| row(*name, element)).collect::<Context>(),
         legend => words::LEGEND,
-        diagram => Value::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
+        diagram => Context::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
         chapters => chapters,
-        findings => findings.collect::<Value>(),
+        findings => findings.collect::<Context>(),
     };
     page::render("report.html", &beginning, &exhibits.store, content)
 }
 
 /// A row of the summary: cells with what they are sorted by, and intervals.
-fn row(name: ElementName, element: &Element) -> Value {
+fn row(name: ElementName, element: &Element) -> Context {
     let cells = words::row(name, element);
     let behind = words::behind(element);
     let cell = |(text, finding): (&String, &Option<&Finding>)| {
         context! {
             text => printable(text),
             interval => finding.and_then(interval),
-            order => finding.and_then(|f| order(f, &f.value)),
+            order => finding.and_then(order),
         }
     };
     context! {
         key => name.key(),
         name => cells[0].as_str(),
-        cells => cells[1..].iter().zip(&behind).map(cell).collect::<Value>(),
+        cells => cells[1..].iter().zip(&behind).map(cell).collect::<Context>(),
     }
 }
 
@@ -72,20 +74,21 @@ fn interval(finding: &Finding) -> Option<String> {
 }
 
 /// What a value is sorted by: a number as itself, in base units, everything else as text; unknown is not sorted.
-fn order(finding: &Finding, value: &serde_json::Value) -> Option<String> {
-    match value {
-        serde_json::Value::Null => None,
-        serde_json::Value::Number(number) => Some(number.to_string()),
+fn order(finding: &Finding) -> Option<String> {
+    match (finding.value.as_ref()?, finding.number()) {
+        (Value::Bytes(_) | Value::Count(_) | Value::Ways(_), Some(number)) => Some(number.to_string()),
+        // With a point, as JSON has it.
+        (_, Some(number)) => Some(format!("{number:?}")),
         _ => Some(printable(&words::alone(finding))),
     }
 }
 
 /// A finding as a row of the table of all of them.
-fn listed(name: ElementName, attribute: &str, finding: &Finding) -> Value {
+fn listed(name: ElementName, attribute: Attribute, finding: &Finding) -> Context {
     let detail = Detail::of(finding);
     let value = match finding.is_known() {
         false => "?".to_owned(),
-        true if PICTURED.contains(&attribute) => "in its figure".to_owned(),
+        true if attribute.is_pictured() => "in its figure".to_owned(),
         true => words::alone(finding),
     };
     let why = match finding.is_known() {
@@ -96,9 +99,9 @@ fn listed(name: ElementName, attribute: &str, finding: &Finding) -> Value {
     context! {
         key => name.key(),
         element => name.title(),
-        attribute => attribute,
+        attribute => attribute.key(),
         value => printable(&value),
-        order => if PICTURED.contains(&attribute) { None } else { order(finding, &finding.value) },
+        order => if attribute.is_pictured() { None } else { order(finding) },
         low => bound(finding.low),
         high => bound(finding.high),
         level => finding.level.map(|level| format!("{:.0} %", level * 100.0)),
@@ -109,7 +112,7 @@ fn listed(name: ElementName, attribute: &str, finding: &Finding) -> Value {
 }
 
 /// The section of an element.
-fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) -> Value {
+fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) -> Context {
     let plots = plots::of(name, element);
     let mut attributes = Vec::new();
     let mut figures = Vec::new();
@@ -120,11 +123,11 @@ fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) ->
                 let how = page::how(&Detail::of(finding));
                 let words = [plot.picture.description(), &how];
                 let drawn = (Some(&plot.picture), exhibits.store.keep(&plot.plot));
-                figures.push(page::figure(drawn, attribute, words, &plot.plot.numbers(), shown.as_ref()));
+                figures.push(page::figure(drawn, attribute.key(), words, &plot.plot.numbers(), shown.as_ref()));
             }
             None => {
-                let instead = PICTURED.contains(&attribute).then_some(NO_PICTURE);
-                attributes.push(page::attribute(attribute, finding, instead, shown.as_ref()));
+                let instead = attribute.is_pictured().then_some(NO_PICTURE);
+                attributes.push(page::attribute(attribute.key(), finding, instead, shown.as_ref()));
             }
         }
     }

@@ -8,9 +8,10 @@ use std::fmt::Write;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
-use serde_json::Value;
 
+use strata_model::attribute::{Attribute, SM_MAP, Value, Ways};
 use strata_model::topology::{Element, ElementName, Finding, Provenance, Topology};
+use strata_model::units::{Bytes, Cycles, Nanoseconds};
 
 /// Version of the XML format.
 const VERSION: &str = "2.0";
@@ -20,27 +21,27 @@ const DATA: &str = "1";
 /// Most processing units that are drawn: a recording may claim any number.
 const MOST_UNITS: usize = 1 << 14;
 /// Attributes of an element that a page of boxes can say.
-const SAID: [&str; 20] = [
-    "size",
-    "nominal_size",
-    "line_size",
-    "fetch_granularity",
-    "latency.cycles",
-    "latency.ns",
-    "miss_penalty",
-    "shared_with",
-    "instances_per_sm",
-    "sets",
-    "ways",
-    "replacement",
-    "reach",
-    "entries",
-    "page_size",
-    "partitions",
-    "near_latency",
-    "far_latency",
-    "banks",
-    "bank_width",
+const SAID: [Attribute; 20] = [
+    Attribute::Size,
+    Attribute::NominalSize,
+    Attribute::LineSize,
+    Attribute::FetchGranularity,
+    Attribute::LatencyCycles,
+    Attribute::LatencyNs,
+    Attribute::MissPenalty,
+    Attribute::SharedWith,
+    Attribute::InstancesPerSm,
+    Attribute::Sets,
+    Attribute::Ways,
+    Attribute::Replacement,
+    Attribute::Reach,
+    Attribute::Entries,
+    Attribute::PageSize,
+    Attribute::Partitions,
+    Attribute::NearLatency,
+    Attribute::FarLatency,
+    Attribute::Banks,
+    Attribute::BankWidth,
 ];
 
 /// The XML.
@@ -84,7 +85,7 @@ impl Set {
 /// SMs of one part of the L2.
 struct Partition {
     /// Its number, if the L2 has several.
-    number: Option<u64>,
+    number: Option<u32>,
     sms: Vec<usize>,
 }
 
@@ -99,8 +100,8 @@ impl<'t> Page<'t> {
         self.topology.elements.get(&name)
     }
 
-    fn number(&self, name: ElementName, attribute: &str) -> Option<u64> {
-        let found = self.element(name)?.findings().into_iter().find(|(a, _)| *a == attribute)?.1.number()?;
+    fn number(&self, name: ElementName, attribute: Attribute) -> Option<u64> {
+        let found = self.element(name)?.number(attribute)?;
         (found >= 0.0).then_some(found as u64)
     }
 
@@ -116,7 +117,7 @@ impl<'t> Page<'t> {
         let sms = self.topology.device.multiprocessors.max(1) as usize;
         // Units of one SM: one for each of its first-level caches.
         let (cache, instances) = self.first_level().map_or((None, 1), |name| {
-            (Some(name), self.number(name, "instances_per_sm").unwrap_or(1).clamp(1, 16) as usize)
+            (Some(name), self.number(name, Attribute::InstancesPerSm).unwrap_or(1).clamp(1, 16) as usize)
         });
         let sms = sms.min(MOST_UNITS / instances);
         let all = Set::of(0..sms * instances);
@@ -162,7 +163,7 @@ impl<'t> Page<'t> {
     }
 
     fn l2(&mut self, all: &Set, sms: usize, cache: Option<ElementName>, instances: usize) -> std::io::Result<()> {
-        let size = self.number(ElementName::L2, "size").unwrap_or(self.topology.device.l2_size);
+        let size = self.number(ElementName::L2, Attribute::Size).unwrap_or(self.topology.device.l2_size);
         let attributes = self.cache(ElementName::L2, size, 2, UNIFIED);
         self.open("L2Cache", all, &attributes)?;
         self.infos(ElementName::L2)?;
@@ -199,7 +200,7 @@ impl<'t> Page<'t> {
         for unit in units {
             let set = Set::of([unit]);
             if let Some(name) = cache {
-                let size = self.number(name, "size").unwrap_or(0);
+                let size = self.number(name, Attribute::Size).unwrap_or(0);
                 let mut attributes = self.cache(name, size, 1, DATA);
                 attributes.push(("subtype", name.title().into()));
                 self.open("L1Cache", &set, &attributes)?;
@@ -247,32 +248,32 @@ impl<'t> Page<'t> {
     /// The first-level cache that is drawn: the first of which the size is known, since hwloc has no word for an unknown one.
     fn first_level(&self) -> Option<ElementName> {
         let of_data = [ElementName::L1, ElementName::ReadOnly, ElementName::Texture];
-        of_data.into_iter().find(|name| self.number(*name, "size").is_some())
+        of_data.into_iter().find(|name| self.number(*name, Attribute::Size).is_some())
     }
 
     /// SMs by partition of the L2, as far as that is known of all of them.
     fn partitions(&self, sms: usize) -> Vec<Partition> {
         let whole = || vec![Partition { number: None, sms: (0..sms).collect() }];
-        let map = self.element(ElementName::L2).and_then(|l2| l2.sm_map.as_ref()).and_then(|map| map.value.as_array());
-        let numbers: Option<Vec<u64>> = map.and_then(|all| all.iter().map(|sm| sm["partition"].as_u64()).collect());
+        let map = self.element(ElementName::L2).and_then(|l2| l2.get(SM_MAP));
+        let numbers: Option<Vec<u32>> = map.and_then(|all| all.0.iter().map(|sm| sm.partition).collect());
         let Some(numbers) = numbers.filter(|numbers| numbers.len() == sms) else { return whole() };
-        let mut parts: Vec<u64> = numbers.clone();
+        let mut parts = numbers.clone();
         parts.sort_unstable();
         parts.dedup();
         if parts.len() < 2 {
             return whole();
         }
-        let of = |part: u64| (0..sms).filter(|sm| numbers[*sm] == part).collect();
+        let of = |part: u32| (0..sms).filter(|sm| numbers[*sm] == part).collect();
         parts.into_iter().map(|part| Partition { number: Some(part), sms: of(part) }).collect()
     }
 
     fn cache(&self, name: ElementName, size: u64, depth: u32, kind: &str) -> Vec<(&'static str, String)> {
         // 0 is hwloc's word for ways that are not known.
-        let ways = self.number(name, "ways").unwrap_or(0);
+        let ways = self.number(name, Attribute::Ways).unwrap_or(0);
         vec![
             ("cache_size", size.to_string()),
             ("depth", depth.to_string()),
-            ("cache_linesize", self.number(name, "line_size").unwrap_or(0).to_string()),
+            ("cache_linesize", self.number(name, Attribute::LineSize).unwrap_or(0).to_string()),
             ("cache_associativity", ways.to_string()),
             ("cache_type", kind.into()),
         ]
@@ -311,9 +312,9 @@ impl<'t> Page<'t> {
     /// The findings of an element, each with its interval and source.
     fn infos(&mut self, name: ElementName) -> std::io::Result<()> {
         let Some(element) = self.element(name) else { return Ok(()) };
-        for (attribute, finding) in element.findings() {
-            if SAID.contains(&attribute) && finding.is_known() {
-                self.info(&format!("{name}.{attribute}"), &said(finding))?;
+        for (attribute, finding) in element.reported() {
+            if let Some(value) = finding.value.as_ref().filter(|_| SAID.contains(&attribute)) {
+                self.info(&format!("{name}.{attribute}"), &said(value, finding))?;
             }
         }
         Ok(())
@@ -321,12 +322,13 @@ impl<'t> Page<'t> {
 }
 
 /// A value with its unit, interval and source.
-fn said(finding: &Finding) -> String {
-    let mut text = match &finding.value {
-        Value::String(word) => word.clone(),
-        Value::Array(all) => {
-            all.iter().map(|one| one.as_str().map_or(one.to_string(), str::to_owned)).collect::<Vec<_>>().join(" ")
-        }
+fn said(value: &Value, finding: &Finding) -> String {
+    let mut text = match value {
+        // With a point, so that a measured number is not taken for a count.
+        Value::Cycles(Cycles(x)) | Value::Nanoseconds(Nanoseconds(x)) | Value::Number(x) => format!("{x:?}"),
+        Value::Bytes(Bytes(bytes)) => bytes.to_string(),
+        Value::Ways(Ways::Each(all)) => all.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
+        Value::Elements(elements) => elements.keys().collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     };
     if let Some(unit) = &finding.unit {

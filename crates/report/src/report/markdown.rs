@@ -8,8 +8,9 @@ use std::fmt::Write;
 use super::album::{Album, Markdown, Pictures};
 use super::diagram;
 use super::plot::Numbers;
-use super::plots::{self, Drawn, PICTURED};
+use super::plots::{self, Drawn};
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, SIMULATED, printable};
+use strata_model::attribute::Attribute;
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Element, ElementName, Finding, RunInfo, Topology};
 
@@ -86,15 +87,15 @@ fn chapter(out: &mut String, album: &mut Album<'_>, name: ElementName, element: 
     }
     out.push('\n');
     for plot in &plots {
-        let finding = element.findings().into_iter().find(|(attribute, _)| *attribute == plot.attribute);
-        picture(out, album, &format!("{}-{}", name.key(), plot.attribute), plot, finding.map(|(_, f)| f));
+        let finding = element.finding(plot.attribute);
+        picture(out, album, &format!("{}-{}", name.key(), plot.attribute), plot, finding);
     }
 }
 
-fn line(attribute: &str, finding: &Finding) -> String {
+fn line(attribute: Attribute, finding: &Finding) -> String {
     if !finding.is_known() {
         format!("unknown: {}", words::reason(finding))
-    } else if PICTURED.contains(&attribute) {
+    } else if attribute.is_pictured() {
         Detail::without_value(finding, NO_PICTURE).to_string()
     } else {
         Detail::of(finding).to_string()

@@ -7,9 +7,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 
-use strata_model::topology::{Element, ElementName, Finding, Topology};
+use strata_model::attribute::{
+    Attribute, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE,
+};
+use strata_model::topology::{Element, ElementName, Topology};
+use strata_model::units::{Bytes as InBytes, Cycles};
 
 /// What MT4G calls the way in which all of this is measured: a chain of loads, each of which gives the next one's address.
 const METHOD: &str = "p-chase";
@@ -299,40 +302,36 @@ fn driver(version: &str) -> Option<u32> {
     major.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(minor.parse::<u32>().ok()?.checked_mul(10)?)
 }
 
-fn number(finding: &Option<Finding>) -> Option<f64> {
-    finding.as_ref().and_then(Finding::number)
-}
-
-fn size(finding: &Option<Finding>) -> Option<Size> {
-    let of = |size: f64, confidence| Size { confidence, method: METHOD, size: size as u64, unit: "bytes" };
-    if let Some(size) = number(finding) {
-        return Some(of(size, None));
+fn size(element: &Element, key: Key<InBytes>) -> Option<Size> {
+    let of = |size: u64, confidence| Size { confidence, method: METHOD, size, unit: "bytes" };
+    if let Some(InBytes(size)) = element.get(key) {
+        return Some(of(*size, None));
     }
     // One byte more than the largest that was tried, and no confidence: MT4G's word for "more than that".
-    Some(of(finding.as_ref()?.low? + 1.0, Some(0.0)))
+    Some(of((element.finding(key)?.low? + 1.0) as u64, Some(0.0)))
 }
 
 fn latency_of(element: &Element) -> Option<Latency> {
-    let mean = element.latency.as_ref()?.cycles.number()?;
+    let Cycles(mean) = *element.get(LATENCY_CYCLES)?;
     Some(Latency { mean, method: METHOD, unit: "cycles" })
 }
 
 fn cache(element: &Element) -> Cache {
-    let others = element.shared_with.as_ref().and_then(|finding| finding.value.as_array());
+    let others = element.get(SHARED_WITH).map_or(&[][..], |elements| &elements.names);
     Cache {
-        amount_per_multiprocessor: number(&element.instances_per_sm).map(|count| count as u64),
-        fetch_granularity: size(&element.fetch_granularity),
+        amount_per_multiprocessor: element.get(INSTANCES_PER_SM).copied(),
+        fetch_granularity: size(element, FETCH_GRANULARITY),
         latency: latency_of(element),
-        line_size: size(&element.line_size),
-        miss_penalty: number(&element.miss_penalty).map(|value| Quantity { unit: "cycles", value }),
-        shared_with: others.into_iter().flatten().filter_map(Value::as_str).filter_map(name).collect(),
-        size: size(&element.size),
+        line_size: size(element, LINE_SIZE),
+        miss_penalty: element.get(MISS_PENALTY).map(|penalty| Quantity { unit: "cycles", value: penalty.0 }),
+        shared_with: others.iter().filter_map(|element| name(*element)).collect(),
+        size: size(element, SIZE),
     }
 }
 
 /// MT4G's name of a cache.
-fn name(key: &str) -> Option<&'static str> {
-    Some(match key.parse().ok()? {
+fn name(element: ElementName) -> Option<&'static str> {
+    Some(match element {
         ElementName::L1 => "L1",
         ElementName::Texture => "Texture",
         ElementName::ReadOnly => "Read Only",
@@ -344,14 +343,11 @@ fn name(key: &str) -> Option<&'static str> {
 /// Why an element is not there: the reason of the first attribute that readers need and that has none.
 fn missing(element: Option<&Element>) -> String {
     let Some(element) = element else { return "not asked for".into() };
-    let latency = element.latency.as_ref().map(|latency| &latency.cycles);
-    let needed = [
-        ("size", element.size.as_ref()),
-        ("fetch granularity", element.fetch_granularity.as_ref()),
-        ("latency", latency),
-    ];
-    let unknown = needed.into_iter().find(|(_, finding)| finding.is_none_or(|f| !f.is_known()));
-    let (what, finding) = unknown.unwrap_or(("it", None));
+    let needed = [SIZE.into(), FETCH_GRANULARITY.into(), LATENCY_CYCLES.into()];
+    let unknown = needed.into_iter().find(|attribute: &Attribute| element.known(*attribute).is_none());
+    // The key in words; of a latency, its unit goes without saying.
+    let what = unknown.map_or("it".to_owned(), |attribute| attribute.path().0.replace('_', " "));
+    let finding = unknown.and_then(|attribute| element.finding(attribute));
     let reason = finding.and_then(|finding| finding.reason.as_deref()).unwrap_or("not asked for");
     format!("{what} is not known: {reason}")
 }

@@ -1,27 +1,18 @@
 //! Which findings become pictures.
-//!
-//! The values are JSON, and a report may be made of a file from elsewhere: a row that has not the shape it should have is left
-//! out and counted, and where no row is left there is no picture.
 
 use std::collections::BTreeMap;
-
-use serde_json::Value;
 
 use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series, Tile, TileGroup, TileRow, Tiles};
 use super::svg::{self, Picture};
 use super::words;
-use strata_model::topology::{Element, ElementName};
+use strata_model::attribute::{Attribute, BankCurve, BankPoint, Curve, SmMap, SmPlace, Spectrum, SpectrumRow, Value};
+use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
-
-/// Attributes that are curves or maps: pictures and programs show them, a line of text cannot.
-pub(super) const PICTURED: [&str; 4] = ["staircase", SPECTRUM, "bank_curve", "sm_map"];
-/// The one of them that is short enough for a text.
-pub(super) const SPECTRUM: &str = "spectrum";
 
 /// A finding that is drawn.
 pub(super) struct Drawn {
     /// The attribute that it shows.
-    pub attribute: &'static str,
+    pub attribute: Attribute,
     /// The picture.
     pub picture: Picture,
     /// What it is drawn from, for its numbers and for the script of a page.
@@ -30,31 +21,29 @@ pub(super) struct Drawn {
 
 /// The pictures of an element.
 pub(super) fn of(name: ElementName, element: &Element) -> Vec<Drawn> {
-    let size = element.size.as_ref().or(element.reach.as_ref()).and_then(|f| f.number());
-    let findings = element.findings();
-    findings.into_iter().filter_map(|(attribute, finding)| draw(name, attribute, &finding.value, size)).collect()
+    let size = words::capacity(element).and_then(Finding::number);
+    let draw = |(attribute, finding): (Attribute, &Finding)| draw(name, attribute, finding.value.as_ref()?, size);
+    element.reported().filter_map(draw).collect()
 }
 
 /// The picture of an attribute of an element of this usable capacity; `None` if it is none that is drawn, or cannot be.
-fn draw(name: ElementName, attribute: &'static str, value: &Value, size: Option<f64>) -> Option<Drawn> {
-    let rows = value.as_array()?;
-    let plot: Plot = match attribute {
-        "staircase" => staircase(name, rows, size)?.into(),
-        SPECTRUM => spectrum(name, rows)?.into(),
-        "bank_curve" => bank_curve(name, rows)?.into(),
-        "sm_map" => sm_map(name, rows)?.into(),
+fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64>) -> Option<Drawn> {
+    let plot: Plot = match value {
+        Value::Curve(Curve(points)) => staircase(name, points, size)?.into(),
+        Value::Spectrum(Spectrum(rows)) => spectrum(name, rows)?.into(),
+        Value::BankCurve(BankCurve(points)) => bank_curve(name, points)?.into(),
+        Value::SmMap(SmMap(sms)) => sm_map(name, sms)?.into(),
         _ => return None,
     };
     Some(Drawn { attribute, picture: svg::picture(&plot)?, plot })
 }
 
-/// Misses of a lap by footprint: rows of footprint and share.
-fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Curves> {
-    let point = |row: &Value| match row.as_array()?.as_slice() {
-        [footprint, share] => Some((footprint.as_f64()?, share.as_f64()?)),
-        _ => None,
-    };
-    let (points, left_out) = readable(rows, point)?;
+/// Misses of a lap by footprint.
+fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> Option<Curves> {
+    let points: Vec<(f64, f64)> = points.iter().map(|(footprint, share)| (footprint.0 as f64, *share)).collect();
+    if points.is_empty() {
+        return None;
+    }
     let (x, y) = (span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)));
     let (bytes, share) = (|b| Measure::Bytes.show(b), |s| Measure::Share.show(s));
     let mark = size.map(|at| Mark::new(at, format!("usable {}", Bytes(at as u64))));
@@ -62,7 +51,7 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Cur
     Some(Curves {
         title: format!("{}: misses by footprint", name.title()),
         description: format!(
-            "{} footprints from {} to {}, of whose loads {} to {} miss{usable}{left_out}.",
+            "{} footprints from {} to {}, of whose loads {} to {} miss{usable}.",
             points.len(),
             bytes(x.0),
             bytes(x.1),
@@ -78,14 +67,17 @@ fn staircase(name: ElementName, rows: &[Value], size: Option<f64>) -> Option<Cur
 }
 
 /// Latencies by what answered a load and how its address was translated.
-fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
-    let bar = |row: &Value| Some(Bar { label: words::met(row)?, value: row.get("cycles")?.as_f64()?, series: 0 });
-    let (bars, left_out) = readable(rows, bar)?;
+fn spectrum(name: ElementName, rows: &[SpectrumRow]) -> Option<Bars> {
+    let bar = |row: &SpectrumRow| Bar { label: row.met(), value: row.cycles, series: 0 };
+    let bars: Vec<Bar> = rows.iter().map(bar).collect();
+    if bars.is_empty() {
+        return None;
+    }
     let (low, high) = span(bars.iter().map(|b| b.value));
     Some(Bars {
         title: format!("{}: latency by pattern", name.title()),
         description: format!(
-            "{} patterns of what a load meets, {} to {} cycles{left_out}.",
+            "{} patterns of what a load meets, {} to {} cycles.",
             bars.len(),
             Measure::Number.show(low),
             Measure::Number.show(high)
@@ -100,14 +92,12 @@ fn spectrum(name: ElementName, rows: &[Value]) -> Option<Bars> {
 type Access = (u64, Option<u64>);
 
 /// Cycles by stride, a curve for each width of access and, where the banks have modes, each mode.
-fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Curves> {
-    let point = |row: &Value| {
-        let number = |key: &str| row.get(key)?.as_f64();
-        // An optional mode may also be written as null.
-        let mode = row.get("mode").and_then(Value::as_u64);
-        Some(((row.get("width")?.as_u64()?, mode), (number("stride")?, number("cycles")?)))
-    };
-    let (all, left_out) = readable(rows, point)?;
+fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Curves> {
+    let point = |p: &BankPoint| ((p.width.0, p.mode.map(|mode| mode.0)), (p.stride as f64, p.cycles));
+    let all: Vec<(Access, (f64, f64))> = points.iter().map(point).collect();
+    if all.is_empty() {
+        return None;
+    }
     let (x, y) = (span(all.iter().map(|(_, p)| p.0)), span(all.iter().map(|(_, p)| p.1)));
     let log2 = crowded(all.iter().map(|(_, p)| p.0));
     let mut series: BTreeMap<Access, Vec<(f64, f64)>> = BTreeMap::new();
@@ -123,7 +113,7 @@ fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Curves> {
     Some(Curves {
         title: format!("{}: cycles by stride", name.title()),
         description: format!(
-            "{} kinds of access, strides of {} to {} elements, {} to {} cycles{left_out}.",
+            "{} kinds of access, strides of {} to {} elements, {} to {} cycles.",
             series.len(),
             show(x.0),
             show(x.1),
@@ -138,22 +128,15 @@ fn bank_curve(name: ElementName, rows: &[Value]) -> Option<Curves> {
 }
 
 /// Where the SMs are: a group for each partition, a row for each group. What is unknown comes last.
-fn sm_map(name: ElementName, rows: &[Value]) -> Option<Tiles> {
-    struct Sm {
-        partition: Option<u64>,
-        group: Option<u64>,
-        tpc: Option<u64>,
-        sm: u64,
+fn sm_map(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
+    if sms.is_empty() {
+        return None;
     }
-    let place = |row: &Value| {
-        let number = |key: &str| row.get(key).and_then(Value::as_u64);
-        Some(Sm { partition: number("partition"), group: number("group"), tpc: number("tpc"), sm: number("sm")? })
-    };
-    let (mut sms, left_out) = readable(rows, place)?;
-    let last = |x: Option<u64>| (x.is_none(), x);
+    let mut sms = sms.to_vec();
+    let last = |x: Option<u32>| (x.is_none(), x);
     sms.sort_by_key(|s| (last(s.partition), last(s.group), last(s.tpc), s.sm));
-    let named = |what: &str, x: Option<u64>| x.map_or(format!("{what} unknown"), |x| format!("{what} {x}"));
-    let tile = |s: &Sm| Tile {
+    let named = |what: &str, x: Option<u32>| x.map_or(format!("{what} unknown"), |x| format!("{what} {x}"));
+    let tile = |s: &SmPlace| Tile {
         label: s.sm.to_string(),
         hint: format!(
             "SM {}: {}, {}, {}",
@@ -163,28 +146,19 @@ fn sm_map(name: ElementName, rows: &[Value]) -> Option<Tiles> {
             named("TPC", s.tpc)
         ),
     };
-    let row = |same: &[Sm]| TileRow { name: named("group", same[0].group), tiles: same.iter().map(tile).collect() };
-    let group = |same: &[Sm]| TileGroup {
+    let row =
+        |same: &[SmPlace]| TileRow { name: named("group", same[0].group), tiles: same.iter().map(tile).collect() };
+    let group = |same: &[SmPlace]| TileGroup {
         name: named("Partition", same[0].partition),
         rows: same.chunk_by(|a, b| a.group == b.group).map(row).collect(),
     };
     let groups: Vec<TileGroup> = sms.chunk_by(|a, b| a.partition == b.partition).map(group).collect();
     Some(Tiles {
         title: format!("{}: SMs by partition and group", name.title()),
-        description: format!("{} SMs in {} groups by partition{left_out}.", sms.len(), groups.len()),
+        description: format!("{} SMs in {} groups by partition.", sms.len(), groups.len()),
         labels: "SMs".into(),
         groups,
     })
-}
-
-/// What the rows hold, and words about those that were left out; `None` if none can be read.
-fn readable<T>(rows: &[Value], read: impl Fn(&Value) -> Option<T>) -> Option<(Vec<T>, String)> {
-    let read: Vec<T> = rows.iter().filter_map(read).collect();
-    let words = match rows.len() - read.len() {
-        0 => String::new(),
-        n => format!("; {n} of {} rows could not be read", rows.len()),
-    };
-    (!read.is_empty()).then_some((read, words))
 }
 
 /// Least and greatest.
@@ -205,27 +179,29 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use strata_model::topology::Finding;
+    use strata_model::attribute::STAIRCASE;
 
-    fn drawn(attribute: &'static str, value: Value) -> Option<String> {
+    /// The picture of a value as JSON has it.
+    fn drawn(attribute: Attribute, json: serde_json::Value) -> Option<String> {
+        let value = attribute.kind().read(json).unwrap();
         draw(ElementName::L2, attribute, &value, Some(2048.0)).map(|p| p.picture.inline())
     }
 
     #[test]
     fn each_curve_has_its_picture() {
-        let stairs = drawn("staircase", json!([[2112, 0.15], [2176, 0.29], [2560, 1.0]])).unwrap();
+        let stairs = drawn(Attribute::Staircase, json!([[2112, 0.15], [2176, 0.29], [2560, 1.0]])).unwrap();
         assert!(
             stairs.contains("3 footprints from 2.062 KiB to 2.5 KiB, of whose loads 15 % to 100 % miss"),
             "{stairs}"
         );
         assert!(stairs.contains("class=\"mark\"") && stairs.contains("usable 2 KiB"), "{stairs}");
         let spectrum = json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": 371.0, "loads": 40}]);
-        assert!(drawn("spectrum", spectrum).unwrap().contains(">cg: l2, TLB hit</text>"));
+        assert!(drawn(Attribute::Spectrum, spectrum).unwrap().contains(">cg: l2, TLB hit</text>"));
         let banks = json!([
             {"width": 4, "stride": 1, "cycles": 23.0, "ways": 1}, {"width": 4, "stride": 2, "cycles": 25.0, "ways": 2},
             {"width": 8, "stride": 1, "cycles": 25.0, "ways": 2, "mode": 8}, {"width": 8, "stride": 2, "cycles": 29.0}
         ]);
-        let banks = drawn("bank_curve", banks).unwrap();
+        let banks = drawn(Attribute::BankCurve, banks).unwrap();
         for series in ["4 B a thread", "8 B a thread", "8 B, banks of 8 B"] {
             assert!(banks.contains(&format!(">{series}</text>")), "{banks}");
         }
@@ -233,7 +209,7 @@ mod tests {
             {"sm": 0, "partition": 1, "group": 1, "tpc": 5}, {"sm": 1, "partition": 0, "group": null, "tpc": null},
             {"sm": 2, "partition": null}, {"sm": 3, "partition": 0, "group": 2, "tpc": 0}
         ]);
-        let map = drawn("sm_map", map).unwrap();
+        let map = drawn(Attribute::SmMap, map).unwrap();
         let order = ["Partition 0", "group 2", "group unknown", "Partition 1", "Partition unknown"];
         let at: Vec<usize> = order.iter().map(|n| map.find(&format!(">{n}</text>")).unwrap()).collect();
         assert!(at.is_sorted(), "{map}");
@@ -241,35 +217,22 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out_and_counted() {
-        let stairs = drawn("staircase", json!([[1024, 0.5], [2048], "x", [4096, null], [4096, 1.0, 2]])).unwrap();
-        assert!(stairs.contains("4 of 5 rows could not be read"), "{stairs}");
-        let wrong =
-            [json!(null), json!(7), json!("x"), json!({}), json!([]), json!([[]]), json!([{}]), json!([["a", "b"]])];
-        for (attribute, value) in PICTURED.iter().flat_map(|a| wrong.iter().map(move |v| (*a, v))) {
-            assert!(drawn(attribute, value.clone()).is_none(), "{attribute} of {value}");
+    fn what_cannot_be_drawn_is_no_picture() {
+        for attribute in Attribute::ALL.iter().filter(|attribute| attribute.is_pictured()) {
+            assert!(drawn(*attribute, json!([])).is_none(), "{attribute} of nothing");
         }
-        assert!(drawn("size", json!([[1024, 0.5]])).is_none(), "not a curve");
-        assert!(drawn("staircase", json!([[1024, 1e300]])).is_none());
-        assert!(drawn("spectrum", json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": -1}])).is_none());
-    }
-
-    #[test]
-    fn words_of_a_recording_are_escaped() {
-        let row = json!([{"path": "cg", "data": "<script>&\"", "translation": "]]>", "cycles": 1}]);
-        let picture = drawn("spectrum", row).unwrap();
-        assert!(
-            picture.contains("cg: &lt;script&gt;&amp;&quot;, TLB ]]&gt;") && !picture.contains("<script"),
-            "{picture}"
-        );
+        assert!(drawn(Attribute::Size, json!(4096)).is_none(), "not a curve");
+        assert!(drawn(Attribute::Staircase, json!([[1024, 1e300]])).is_none());
+        let negative = json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": -1}]);
+        assert!(drawn(Attribute::Spectrum, negative).is_none());
     }
 
     #[test]
     fn an_element_gives_the_pictures_of_its_findings() {
-        let staircase = Finding::measured(vec![json!([2112, 0.15])], "by hand");
-        let element = Element { staircase: Some(staircase), ..Element::default() };
-        let attributes: Vec<&str> = of(ElementName::L1, &element).iter().map(|p| p.attribute).collect();
-        assert_eq!(attributes, ["staircase"]);
+        let staircase = Finding::measured(Curve(vec![(Bytes(2112), 0.15)]), "by hand");
+        let element = Element::default().with(STAIRCASE, staircase);
+        let attributes: Vec<Attribute> = of(ElementName::L1, &element).iter().map(|p| p.attribute).collect();
+        assert_eq!(attributes, [Attribute::Staircase]);
         assert!(of(ElementName::L1, &Element::default()).is_empty());
     }
 

@@ -2,14 +2,12 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::plots::{PICTURED, SPECTRUM};
 use super::small::trimmed;
 use super::terminal::Terminal;
 use super::words::{self, COLUMNS, Detail, FROM_DRIVER};
+use strata_model::attribute::{Attribute, Kind};
 use strata_model::topology::Topology;
 
-/// The attribute of [`NANOSECONDS`].
-const NS: &str = "latency.ns";
 /// The column of nanoseconds, which repeat cycles.
 const NANOSECONDS: usize = 5;
 /// Columns that a narrow table does without, in this order. What is in them stands in the list below the table.
@@ -79,10 +77,10 @@ fn table_of(topology: &Topology, columns: &[usize]) -> String {
 fn details(topology: &Topology, nanoseconds: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, element) in &topology.elements {
-        for (attribute, finding) in element.findings() {
+        for (attribute, finding) in element.reported() {
             // Curves are for programs and pictures, but for a short table.
-            let curve = PICTURED.contains(&attribute) && attribute != SPECTRUM;
-            if !finding.is_known() || curve || attribute == NS && !nanoseconds {
+            let curve = attribute.is_pictured() && attribute.kind() != Kind::Spectrum;
+            if !finding.is_known() || curve || attribute == Attribute::LatencyNs && !nanoseconds {
                 continue;
             }
             lines.push(format!("{} {}: {}", name.key(), attribute, Detail::of(finding)));

@@ -2,9 +2,13 @@
 
 use std::fmt;
 
+use strata_model::attribute::{
+    Attribute, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, REACH,
+    SHARED_WITH, SIZE,
+};
 use strata_model::facts::DeviceFacts;
 use strata_model::imported;
-use strata_model::topology::{Element, ElementName, Finding, Latency, Provenance, RunInfo, Topology};
+use strata_model::topology::{Element, ElementName, Finding, Provenance, RunInfo, Topology};
 use strata_model::units::Bytes;
 
 /// Said first of all where a model was measured.
@@ -141,33 +145,36 @@ pub(super) fn cell(finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Stri
 
 /// The cells of an element, by [`COLUMNS`].
 pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
-    let plain = |finding: &Option<Finding>, show: &dyn Fn(&Finding) -> String| {
-        finding.as_ref().map_or(NOT_APPLICABLE.to_owned(), |finding| cell(finding, show))
+    let plain = |finding: Option<&Finding>, show: &dyn Fn(&Finding) -> String| {
+        finding.map_or(NOT_APPLICABLE.to_owned(), |finding| cell(finding, show))
     };
     let bytes = |f: &Finding| Bytes(f.number().unwrap_or(0.0) as u64).to_string();
     let number = |f: &Finding| format!("{}", f.number().unwrap_or(0.0));
     let tenths = |f: &Finding| format!("{}{:.1}", at_most(f), f.number().unwrap_or(0.0));
     let list = |f: &Finding| {
-        let names: Vec<&str> = f.value.as_array().into_iter().flatten().filter_map(|v| v.as_str()).collect();
-        let short = |name: &&str| match *name {
-            "texture" => "tex".to_owned(),
-            "read_only" => "ro".to_owned(),
-            other => other.to_owned(),
-        };
-        if names.is_empty() { "none".into() } else { names.iter().map(short).collect::<Vec<_>>().join(", ") }
+        let names: Vec<&str> = f.get::<Elements>().into_iter().flat_map(Elements::keys).map(short).collect();
+        if names.is_empty() { "none".into() } else { names.join(", ") }
     };
-    let latency = |pick: fn(&Latency) -> &Finding| plain(&element.latency.as_ref().map(|l| pick(l).clone()), &tenths);
+    let [size, line, fetch, cycles, ns, shared, instances] = behind(element);
     [
         name.title().to_owned(),
-        // What a TLB reaches stands where others have their size.
-        plain(if element.size.is_some() { &element.size } else { &element.reach }, &bytes),
-        plain(&element.line_size, &number),
-        plain(&element.fetch_granularity, &number),
-        latency(|l| &l.cycles),
-        latency(|l| &l.ns),
-        plain(&element.shared_with, &list),
-        plain(&element.instances_per_sm, &number),
+        plain(size, &bytes),
+        plain(line, &number),
+        plain(fetch, &number),
+        plain(cycles, &tenths),
+        plain(ns, &tenths),
+        plain(shared, &list),
+        plain(instances, &number),
     ]
+}
+
+/// The key of an element, so short that several fit into a column.
+fn short(key: &str) -> &str {
+    match key.parse() {
+        Ok(ElementName::Texture) => "tex",
+        Ok(ElementName::ReadOnly) => "ro",
+        _ => key,
+    }
 }
 
 /// Stands before a value of which only an upper bound is known.
@@ -175,23 +182,27 @@ fn at_most(finding: &Finding) -> &'static str {
     if finding.low.is_none() && finding.high.is_some() { "≤" } else { "" }
 }
 
+/// How much an element holds: of a TLB, what it translates.
+pub(super) fn capacity(element: &Element) -> Option<&Finding> {
+    element.finding(SIZE).or(element.finding(REACH))
+}
+
 /// The findings behind the cells of a [`row`], but for its name.
 pub(super) fn behind(element: &Element) -> [Option<&Finding>; 7] {
-    let latency = element.latency.as_ref();
     [
-        element.size.as_ref().or(element.reach.as_ref()),
-        element.line_size.as_ref(),
-        element.fetch_granularity.as_ref(),
-        latency.map(|l| &l.cycles),
-        latency.map(|l| &l.ns),
-        element.shared_with.as_ref(),
-        element.instances_per_sm.as_ref(),
+        capacity(element),
+        element.finding(LINE_SIZE),
+        element.finding(FETCH_GRANULARITY),
+        element.finding(LATENCY_CYCLES),
+        element.finding(LATENCY_NS),
+        element.finding(SHARED_WITH),
+        element.finding(INSTANCES_PER_SM),
     ]
 }
 
 /// Whether some cell bears [`FROM_DRIVER`].
 pub(super) fn has_driver_mark(topology: &Topology) -> bool {
-    topology.elements.values().any(|e| e.size.as_ref().is_some_and(|s| s.source == Some(Provenance::Driver)))
+    topology.elements.values().any(|e| e.finding(SIZE).is_some_and(|s| s.source == Some(Provenance::Driver)))
 }
 
 /// A finding in words.
@@ -205,34 +216,6 @@ pub(super) struct Detail {
     pub method: Option<String>,
     /// What the reader should know besides.
     pub note: Option<String>,
-}
-
-/// One item of a list in words; an object as its keys and values, a pattern of a spectrum by what it meets.
-fn item(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Object(fields) => pattern(value).unwrap_or_else(|| parts(fields)),
-        serde_json::Value::Null => "unknown".to_owned(),
-        serde_json::Value::Array(list) if list.first().is_some_and(serde_json::Value::is_array) => {
-            format!("{} points", list.len())
-        }
-        other => other.to_string(),
-    }
-}
-
-fn parts(fields: &serde_json::Map<String, serde_json::Value>) -> String {
-    fields.iter().map(|(key, value)| format!("{key} {}", item(value))).collect::<Vec<_>>().join(", ")
-}
-
-fn pattern(value: &serde_json::Value) -> Option<String> {
-    let cycles = value.get("cycles")?.as_f64()?;
-    Some(format!("{} {cycles:.0}", met(value)?))
-}
-
-/// What the loads of a pattern of a spectrum meet.
-pub(super) fn met(row: &serde_json::Value) -> Option<String> {
-    let word = |key: &str| row.get(key)?.as_str();
-    Some(format!("{}: {}, TLB {}", word("path")?, word("data")?, word("translation")?))
 }
 
 impl Detail {
@@ -269,8 +252,8 @@ impl fmt::Display for Detail {
 }
 
 /// What an element's own section says, attribute by attribute. Nanoseconds are left to the table: they repeat cycles.
-pub(super) fn attributes(element: &Element) -> impl Iterator<Item = (&'static str, &Finding)> {
-    element.findings().into_iter().filter(|(attribute, _)| *attribute != "latency.ns")
+pub(super) fn attributes(element: &Element) -> impl Iterator<Item = (Attribute, &Finding)> {
+    element.reported().filter(|(attribute, _)| *attribute != Attribute::LatencyNs)
 }
 
 /// A number in the unit of a finding; only bytes have theirs beside it.
@@ -299,15 +282,8 @@ pub(super) fn alone(finding: &Finding) -> String {
     };
     match (&finding.value, finding.number()) {
         (_, Some(x)) => format!("{}{unit}", amount(finding, x)),
-        (serde_json::Value::Bool(b), _) => if *b { "yes" } else { "no" }.to_owned(),
-        (serde_json::Value::Array(list), _) if list.is_empty() => "none".to_owned(),
-        (serde_json::Value::Array(list), _) => {
-            let objects = list.iter().any(serde_json::Value::is_object);
-            list.iter().map(item).collect::<Vec<_>>().join(if objects { "; " } else { ", " })
-        }
-        (serde_json::Value::Object(fields), _) => parts(fields),
-        (serde_json::Value::String(text), _) => text.clone(),
-        (other, _) => other.to_string(),
+        (Some(value), None) => value.to_string(),
+        (None, None) => "unknown".to_owned(),
     }
 }
 
@@ -343,8 +319,8 @@ mod tests {
 
     #[test]
     fn a_finding_in_words_has_all_that_is_known() {
-        let finding = Finding::measured(2048, "by hand").unit("B").interval(1024.0, 4096.0, 0.95).note("twice");
-        assert_eq!(Detail::of(&finding).to_string(), "2 KiB [1 KiB to 4 KiB at 95 %], measured: by hand (twice)");
+        let finding = Finding::measured(Bytes(2048), "by hand").interval(1024.0, 4096.0, 0.95).note("twice");
+        assert_eq!(Detail::of(&finding.any()).to_string(), "2 KiB [1 KiB to 4 KiB at 95 %], measured: by hand (twice)");
         assert_eq!(reason(&Finding::failed("no load came back")), "failed: no load came back");
     }
 }

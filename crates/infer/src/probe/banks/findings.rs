@@ -1,14 +1,13 @@
 //! What is said of banks.
 
-use serde_json::{Map, Value, json};
-
 use super::super::latency::{LEVEL, RESAMPLES};
 use super::{Curve, Geometry, WORD, curve_of, geometry, scale, second_choice, strided};
 use crate::analysis::{bootstrap, robust};
 use crate::probe::{Gap, Notebook, Settle, ask_all};
+use strata_model::attribute::{BankCurve, BankPoint, Padding, PaddingRow, Sizes};
 use strata_model::experiment::{WARP, WARP_ACCESSES};
 use strata_model::topology::Finding;
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, Cycles};
 
 /// Measured strides may be off what the banks foretell by this share of the whole rise; more, and the banks do not explain
 /// them.
@@ -27,7 +26,7 @@ fn round(x: f64) -> f64 {
 /// # Errors
 ///
 /// An unknown, if nothing conflicts or what does follows no rows of banks; a failure of the experiments.
-pub fn banks(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn banks(notebook: &Notebook) -> Result<Finding<u64>, Gap> {
     let found = geometry(notebook, None)?;
     let method =
         "nearest word that slows a warp down whose other lanes load word 0, over the words of a row in one bank";
@@ -42,10 +41,10 @@ pub fn banks(notebook: &Notebook) -> Result<Finding, Gap> {
 /// # Errors
 ///
 /// As [`banks`].
-pub fn bank_width(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn bank_width(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     let found = geometry(notebook, None)?;
     let method = "words of the next row that conflict with word 0";
-    Ok(Finding::measured(found.map.width(), method).unit("B").note(turns(&found)))
+    Ok(Finding::measured(Bytes(found.map.width()), method).note(turns(&found)))
 }
 
 fn turns(found: &Geometry) -> String {
@@ -57,7 +56,7 @@ fn turns(found: &Geometry) -> String {
 /// # Errors
 ///
 /// As [`banks`], or an unknown where there is no choice or the driver takes no request.
-pub fn modes(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn modes(notebook: &Notebook) -> Result<Finding<Sizes>, Gap> {
     let own = geometry(notebook, None)?;
     let Some(asked) = second_choice(notebook)? else {
         return Gap::unknown("banks can be chosen on compute capability 3.x only");
@@ -68,7 +67,7 @@ pub fn modes(notebook: &Notebook) -> Result<Finding, Gap> {
     widths.dedup();
     let method = "which words share a bank, with the driver's own choice of banks and with the other";
     let changed = if widths.len() > 1 { "changes them" } else { "changes nothing" };
-    Ok(Finding::measured(widths, method)
+    Ok(Finding::measured(Sizes(widths.into_iter().map(Bytes).collect()), method)
         .unit("B")
         .note(format!("unasked {}; asking for {asked} {changed}", turns(&own))))
 }
@@ -78,7 +77,7 @@ pub fn modes(notebook: &Notebook) -> Result<Finding, Gap> {
 /// # Errors
 ///
 /// As [`banks`].
-pub fn broadcast(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn broadcast(notebook: &Notebook) -> Result<Finding<bool>, Gap> {
     let curve = curve_of(notebook, WORD, None)?;
     let scale = scale(&curve)?;
     let found = geometry(notebook, None)?;
@@ -166,10 +165,10 @@ fn fit(notebook: &Notebook) -> Result<Fit, Gap> {
 /// # Errors
 ///
 /// As [`banks`], and an unknown where the strides do not follow the banks.
-pub fn conflict_cycles(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn conflict_cycles(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     let fit = fit(notebook)?;
     let method = "slope of the latency by the ways that the banks foretell, over strides of words";
-    let finding = Finding::measured(round(fit.slope), method).unit("cycles");
+    let finding = Finding::measured(Cycles(round(fit.slope)), method);
     let (low, high) = (round(fit.interval.0), round(fit.interval.1));
     let by_ways: Vec<String> = fit.by_ways.iter().map(|(ways, cycles)| format!("{ways}: {}", round(*cycles))).collect();
     let line = if fit.linear { "a straight line" } else { "no straight line, the interval is that of its steps" };
@@ -203,26 +202,24 @@ fn curves(notebook: &Notebook) -> Result<Vec<(Option<u64>, Curve)>, Gap> {
 /// # Errors
 ///
 /// A failure or an unknown of the experiments.
-pub fn curve(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn curve(notebook: &Notebook) -> Result<Finding<BankCurve>, Gap> {
     let slope = fit(notebook).settled()?.ok().map(|fit| fit.slope);
-    let mut rows: Vec<Value> = Vec::new();
+    let mut rows: Vec<BankPoint> = Vec::new();
     for (mode, curve) in curves(notebook)? {
         let base = curve.at(0).unwrap_or(curve.least());
         for point in &curve.points {
             let ways = slope.map(|slope| 1.0 + (point.cycles - base) / slope);
             let whole = ways.filter(|w| (w - w.round()).abs() <= WHOLE && *w >= 0.5).map(|w| w.round() as u64);
-            let mut row = Map::new();
-            row.insert("width".into(), json!(curve.width.0));
-            row.insert("stride".into(), json!(point.stride));
-            row.insert("cycles".into(), json!(round(point.cycles)));
-            row.insert("ways".into(), json!(whole));
-            if let Some(mode) = mode {
-                row.insert("mode".into(), json!(mode));
-            }
-            rows.push(Value::Object(row));
+            rows.push(BankPoint {
+                width: curve.width,
+                stride: point.stride.into(),
+                cycles: round(point.cycles),
+                ways: whole,
+                mode: mode.map(Bytes),
+            });
         }
     }
-    Ok(Finding::measured(rows, "cycles a load of a warp by stride, 2n against n loads").note(
+    Ok(Finding::measured(BankCurve(rows), "cycles a load of a warp by stride, 2n against n loads").note(
         "ways: how often banks must give a row, by the cycles above those of one element for all lanes; null if no whole number",
     ))
 }
@@ -233,7 +230,7 @@ pub fn curve(notebook: &Notebook) -> Result<Finding, Gap> {
 /// # Errors
 ///
 /// As [`banks`].
-pub fn padding(notebook: &Notebook) -> Result<Finding, Gap> {
+pub fn padding(notebook: &Notebook) -> Result<Finding<Padding>, Gap> {
     let above = {
         let scale = scale(&curve_of(notebook, WORD, None)?)?;
         scale.limit - scale.base
@@ -247,14 +244,8 @@ pub fn padding(notebook: &Notebook) -> Result<Finding, Gap> {
             curve.points.iter().filter(|p| p.stride >= side).map(|p| (p.stride - side, p.cycles)).collect();
         let least = tried.iter().find(|(_, cycles)| *cycles <= free);
         let words = least.map(|(elements, _)| u64::from(*elements) * curve.width.0 / WORD.0);
-        let mut row = Map::new();
-        row.insert("width".into(), json!(curve.width.0));
-        row.insert("words".into(), json!(words));
         let in_mode = mode.map_or(String::new(), |mode| format!(" with banks of {}", Bytes(mode)));
-        if let Some(mode) = mode {
-            row.insert("mode".into(), json!(mode));
-        }
-        rows.push(Value::Object(row));
+        rows.push(PaddingRow { width: curve.width, words, mode: mode.map(Bytes) });
         let without = tried.first().map_or(0.0, |t| t.1);
         notes.push(match (words, least) {
             (Some(0), _) => format!("{} B{in_mode}: none needed", curve.width.0),
@@ -274,7 +265,7 @@ pub fn padding(notebook: &Notebook) -> Result<Finding, Gap> {
         });
     }
     Ok(Finding::measured(
-        rows,
+        Padding(rows),
         "least padding of the rows of 32 x 32 elements with which a column is read without conflicts",
     )
     .note(notes.join("; ")))

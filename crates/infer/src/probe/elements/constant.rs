@@ -5,8 +5,12 @@ use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, Settle, Sheet, Unknown, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
+use strata_model::attribute::{
+    CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
+    SIZE, STAIRCASE, THRASH_SIZE,
+};
 use strata_model::experiment::{Experiment, Kernel, LoadPath};
-use strata_model::topology::{Element, Finding, Latency};
+use strata_model::topology::{Element, Entry, Finding};
 use strata_model::units::Bytes;
 
 /// Constants that a module may declare.
@@ -51,23 +55,25 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         allocations: 1,
         sms: u32::MAX,
     };
-    Element {
-        size: notebook.size(|| Ok(capacity()?.size(&l1_search(notebook)?))),
-        thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size())),
-        conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
-        staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
-        line_size: notebook.attribute(|| line_finding(capacity()?.line?)),
-        fetch_granularity: notebook.attribute(|| fetch_finding(sector(notebook)?)),
-        latency: latency::findings(
-            notebook,
-            || latency::measure(notebook, &setting),
-            "whole-lap chase by ld.const, indexed path, 2n against n loads, every SM at once",
-        ),
-        miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty())),
-        shared_with: notebook.attribute(|| shared_with(notebook, LoadPath::Constant)),
-        instances_per_sm: notebook.attribute(|| instances(notebook, LoadPath::Constant)),
-        ..inside(notebook, &|| Ok((l1_search(notebook)?, capacity()?)))
-    }
+    Element::from([
+        notebook.size(SIZE, || Ok(capacity()?.size(&l1_search(notebook)?))),
+        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.thrash_size())),
+        notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
+        notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
+        notebook.attribute(LINE_SIZE, || line_finding(capacity()?.line?)),
+        notebook.attribute(FETCH_GRANULARITY, || fetch_finding(sector(notebook)?)),
+    ])
+    .and(latency::findings(
+        notebook,
+        || latency::measure(notebook, &setting),
+        "whole-lap chase by ld.const, indexed path, 2n against n loads, every SM at once",
+    ))
+    .and([
+        notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty())),
+        notebook.attribute(SHARED_WITH, || shared_with(notebook, LoadPath::Constant)),
+        notebook.attribute(INSTANCES_PER_SM, || instances(notebook, LoadPath::Constant)),
+    ])
+    .and(inside(notebook, &|| Ok((l1_search(notebook)?, capacity()?))))
 }
 
 /// The second constant cache begins well beyond the first: at four times its capacity, where hardly a line is left there.
@@ -151,18 +157,17 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         };
         latency::measure(notebook, &setting)
     };
-    Element {
-        size: notebook.size(size),
-        fetch_granularity: notebook.attribute(|| fetch_finding(l15_fetch(notebook)?)),
-        line_size: notebook.attribute(|| line_finding(known()?.line?)),
-        latency: latency::findings(
-            notebook,
-            latency,
-            "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
-        ),
-        miss_penalty: notebook.attribute(|| Ok(known()?.miss_penalty())),
-        ..Element::default()
-    }
+    Element::from([
+        notebook.size(SIZE, size),
+        notebook.attribute(FETCH_GRANULARITY, || fetch_finding(l15_fetch(notebook)?)),
+        notebook.attribute(LINE_SIZE, || line_finding(known()?.line?)),
+    ])
+    .and(latency::findings(
+        notebook,
+        latency,
+        "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
+    ))
+    .and([notebook.attribute(MISS_PENALTY, || Ok(known()?.miss_penalty()))])
 }
 
 pub(super) fn uniform(notebook: &Notebook) -> Element {
@@ -173,10 +178,9 @@ pub(super) fn uniform(notebook: &Notebook) -> Element {
         "compilers keep a chase's address in a vector register (LDC), so a chain of loads by the uniform path (ULDC) \
          cannot be had from PTX"
     };
-    let unknown = || Some(Finding::unknown(reason));
-    Element {
-        size: unknown(),
-        latency: Some(Latency { cycles: Finding::unknown(reason), ns: Finding::unknown(reason) }),
-        ..Element::default()
-    }
+    Element::from([
+        Entry::new(SIZE, Finding::unknown(reason)),
+        Entry::new(LATENCY_CYCLES, Finding::unknown(reason)),
+        Entry::new(LATENCY_NS, Finding::unknown(reason)),
+    ])
 }

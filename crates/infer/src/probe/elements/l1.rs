@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
 use super::super::{Gap, Missing, Notebook, Settle, Unknown, ask_each, replacement, spectrum, structure};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
+use strata_model::attribute::{
+    CACHED, Configuration, INDEX, Key, LEAST_CONFIGURATION, MISS_OVERHEAD, REPLACEMENT, SETS, WAYS,
+};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use strata_model::topology::{Element, Finding};
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, Cycles};
 
 /// Loads by which what a miss costs is compared.
 const MISSES: u32 = 4096;
@@ -19,10 +20,12 @@ const MISSES: u32 = 4096;
 const MOST_SHARED: u8 = 100;
 
 pub(super) fn l1(notebook: &Notebook) -> Element {
-    let cached = notebook.attribute(|| cached(notebook, LoadPath::GlobalCa));
-    let miss_overhead = notebook.attribute(|| miss_overhead(notebook));
-    let least_configuration = notebook.attribute(|| least_configuration(notebook));
-    Element { cached, miss_overhead, least_configuration, ..data_cache(notebook, LoadPath::GlobalCa) }
+    Element::from([
+        notebook.attribute(CACHED, || cached(notebook, LoadPath::GlobalCa)),
+        notebook.attribute(MISS_OVERHEAD, || miss_overhead(notebook)),
+        notebook.attribute(LEAST_CONFIGURATION, || least_configuration(notebook)),
+    ])
+    .and(data_cache(notebook, LoadPath::GlobalCa))
 }
 
 /// What the spectrum needs of the L1, if global loads are cached there.
@@ -36,7 +39,7 @@ pub(super) fn for_spectrum(notebook: &Notebook) -> Result<Option<spectrum::L1>, 
 
 /// What a load that misses the L1 takes longer than one that passes it by: the same chain in the same order by both paths.
 /// Mei et al., section 4.2, find 6 to 16 cycles on Fermi.
-fn miss_overhead(notebook: &Notebook) -> Result<Finding, Gap> {
+fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     before_l2(notebook, LoadPath::GlobalCa)?;
     let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
     let stride = capacity.line?;
@@ -64,16 +67,15 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding, Gap> {
     let longer: Vec<f64> = pairs.map(|(&ca, &cg)| f64::from(ca) - f64::from(cg) - timing).collect();
     let at = |q| (robust::quantile(&longer, q).unwrap_or_default() * 10.0).round() / 10.0;
     Ok(Finding::measured(
-        at(0.5),
+        Cycles(at(0.5)),
         "load by load, a chain that leaves the L1 by ld.global.ca against the same by ld.global.cg",
     )
-    .unit("cycles")
     .range(at(0.25), at(0.75)))
 }
 
 /// The L1 where a kernel asks for all the shared memory there is. On Fermi the two configurations differ in sets and ways
 /// (Mei et al., section 4.2).
-fn least_configuration(notebook: &Notebook) -> Result<Finding, Gap> {
+fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Gap> {
     let most = search_of(notebook, LoadPath::GlobalCa)?;
     let least = Search { carveout: MOST_SHARED, allocations: 1, ..most };
     if capacity::rough(notebook, &least)?.low >= capacity::rough(notebook, &most)?.low {
@@ -82,26 +84,33 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding, Gap> {
     let capacity = capacity::capacity(notebook, &least)?;
     let structure = structure::structure(notebook, &least, &capacity);
     let replacement = replacement::replacement(notebook, &least, &capacity);
-    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let mut value = |name: &'static str, finding: Result<Finding, Gap>| -> Result<Value, Missing> {
-        let finding = finding.settled()?.unwrap_or_else(Unknown::finding);
-        if let Some(reason) = finding.reason {
-            reasons.entry(reason).or_default().push(name);
-        }
-        Ok(finding.value)
+    let mut reasons = Reasons::new();
+    let structure = structure.settled()?;
+    let of_structure = || structure.clone();
+    let parts = Configuration {
+        size: capacity.usable,
+        sets: value(SETS, of_structure().map(|s| s.sets()), &mut reasons),
+        ways: value(WAYS, of_structure().map(|s| s.ways()), &mut reasons),
+        index: value(INDEX, of_structure().map(|s| s.index()), &mut reasons),
+        replacement: value(REPLACEMENT, replacement.settled()?, &mut reasons),
+        misses: capacity.staircase().value,
     };
-    let parts = json!({
-        "size": capacity.usable.0,
-        "sets": value("sets", structure.clone().map(|s| s.sets()))?,
-        "ways": value("ways", structure.clone().map(|s| s.ways()))?,
-        "index": value("index", structure.map(|s| s.index()))?,
-        "replacement": value("replacement", replacement)?,
-        "misses": capacity.staircase().value,
-    });
     let method = format!("size and structure as of the whole, with {MOST_SHARED} % shared memory asked for");
     let finding = Finding::measured(parts, method);
     let of = |(reason, names): (String, Vec<&str>)| format!("no {}: {reason}", names.join(", "));
     Ok(reasons.into_iter().map(of).fold(finding, Finding::note))
+}
+
+/// Why attributes are unknown: each reason with the attributes that it is of.
+type Reasons = BTreeMap<String, Vec<&'static str>>;
+
+/// The value of a finding; why there is none goes to the reasons.
+fn value<T>(key: Key<T>, finding: Result<Finding<T>, Unknown>, reasons: &mut Reasons) -> Option<T> {
+    let finding = finding.unwrap_or_else(Unknown::finding);
+    if let Some(reason) = finding.reason {
+        reasons.entry(reason).or_default().push(key.key());
+    }
+    finding.value
 }
 
 /// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.

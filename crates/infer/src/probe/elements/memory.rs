@@ -4,34 +4,40 @@ use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, banks, dram, l2, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, small};
+use strata_model::attribute::{
+    BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
+    FETCH_GRANULARITY, Key, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING, PARTITIONS, REPLACEMENT,
+    SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
+};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
-use strata_model::topology::{Element, Finding};
-use strata_model::units::Bytes;
+use strata_model::topology::{Element, Entry, Finding};
+use strata_model::units::{Bytes, Cycles};
 
 pub(super) fn shared(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
     let setting = Setting { sms: u32::MAX, ..Setting::small(LoadPath::Shared) };
     let block = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block);
-    Element {
-        size: notebook.attribute(|| {
-            Ok(Finding::from_driver(facts.shared_per_multiprocessor, "shared memory of a multiprocessor")
-                .unit("B")
-                .note(format!("of which a block may have {}", Bytes(block))))
-        }),
-        latency: latency::findings(
-            notebook,
-            || latency::measure(notebook, &setting),
-            "whole-lap chase by ld.shared, 2n against n loads, every SM at once",
-        ),
-        banks: notebook.attribute(|| banks::banks(notebook)),
-        bank_width: notebook.attribute(|| banks::bank_width(notebook)),
-        bank_modes: if facts.compute_capability.0 == 3 { notebook.attribute(|| banks::modes(notebook)) } else { None },
-        conflict_cycles: notebook.attribute(|| banks::conflict_cycles(notebook)),
-        broadcast: notebook.attribute(|| banks::broadcast(notebook)),
-        padding: notebook.attribute(|| banks::padding(notebook)),
-        bank_curve: notebook.attribute(|| banks::curve(notebook)),
-        ..Element::default()
-    }
+    let size = Finding::from_driver(Bytes(facts.shared_per_multiprocessor), "shared memory of a multiprocessor")
+        .note(format!("of which a block may have {}", Bytes(block)));
+    let latency = latency::findings(
+        notebook,
+        || latency::measure(notebook, &setting),
+        "whole-lap chase by ld.shared, 2n against n loads, every SM at once",
+    );
+    let has_modes = facts.compute_capability.0 == 3;
+    Element::from([notebook.attribute(SIZE, || Ok(size))])
+        .and(latency)
+        .and([
+            notebook.attribute(BANKS, || banks::banks(notebook)),
+            notebook.attribute(BANK_WIDTH, || banks::bank_width(notebook)),
+        ])
+        .and(has_modes.then(|| notebook.attribute(BANK_MODES, || banks::modes(notebook))))
+        .and([
+            notebook.attribute(CONFLICT_CYCLES, || banks::conflict_cycles(notebook)),
+            notebook.attribute(BROADCAST, || banks::broadcast(notebook)),
+            notebook.attribute(PADDING, || banks::padding(notebook)),
+            notebook.attribute(BANK_CURVE, || banks::curve(notebook)),
+        ])
 }
 
 pub(super) fn local(notebook: &Notebook) -> Element {
@@ -43,43 +49,36 @@ pub(super) fn local(notebook: &Notebook) -> Element {
         allocations: 1,
         sms: u32::MAX,
     };
-    Element {
-        cached: notebook.attribute(|| {
-            let local = Experiment {
-                order: Order::Random,
-                warm_laps: 2,
-                walk: Walk::Straight,
-                timed_loads: 256,
-                ..Experiment::chase(Kernel::PerLoad, LoadPath::Local, Bytes(512), Bytes(8))
-            };
-            let sheets = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
-            let method = "latency of a small footprint by ld.local against ld.global.cg";
-            match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
-                Ok(l) => Ok(Finding::measured(true, method).note(format!(
-                    "median {:.0} against {:.0} cycles a load, timing overhead included",
-                    l.hit, l.miss
-                ))),
-                Err(_) if alike(&sheets[0], &sheets[1]) => {
-                    Ok(Finding::measured(false, method).note("the two are alike"))
-                }
-                Err(_) => blurred(LoadPath::Local),
-            }
-        }),
-        latency: latency::findings(
-            notebook,
-            || latency::measure(notebook, &setting),
-            "whole-lap chase by ld.local, 2n against n loads, every SM at once",
-        ),
-        ..Element::default()
-    }
+    let cached = notebook.attribute(CACHED, || {
+        let local = Experiment {
+            order: Order::Random,
+            warm_laps: 2,
+            walk: Walk::Straight,
+            timed_loads: 256,
+            ..Experiment::chase(Kernel::PerLoad, LoadPath::Local, Bytes(512), Bytes(8))
+        };
+        let sheets = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
+        let method = "latency of a small footprint by ld.local against ld.global.cg";
+        match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
+            Ok(l) => Ok(Finding::measured(true, method)
+                .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss))),
+            Err(_) if alike(&sheets[0], &sheets[1]) => Ok(Finding::measured(false, method).note("the two are alike")),
+            Err(_) => blurred(LoadPath::Local),
+        }
+    });
+    Element::from([cached]).and(latency::findings(
+        notebook,
+        || latency::measure(notebook, &setting),
+        "whole-lap chase by ld.local, 2n against n loads, every SM at once",
+    ))
 }
 
 pub(super) fn l2(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
-    Element {
-        size: notebook.size(|| l2::size(notebook)),
-        nominal_size: notebook.attribute(|| Ok(Finding::from_driver(facts.l2_size, "L2 size").unit("B"))),
-        conflicts: notebook.attribute(|| {
+    Element::from([
+        notebook.size(SIZE, || l2::size(notebook)),
+        notebook.attribute(NOMINAL_SIZE, || Ok(Finding::from_driver(Bytes(facts.l2_size), "L2 size"))),
+        notebook.attribute(CONFLICTS, || {
             let found = l2::capacity(notebook)?;
             let share = found.conflicts.iter().copied().fold(0.0, f64::max);
             Ok(Finding::measured(
@@ -87,34 +86,35 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
                 "largest share of a sample that misses below the usable capacity, over allocations",
             ))
         }),
-        staircase: notebook.attribute(|| Ok(l2::capacity(notebook)?.staircase())),
-        line_size: notebook.attribute(|| line_finding(l2::line_size(notebook)?)),
-        fetch_granularity: notebook.attribute(|| fetch_finding(l2::fetch_granularity(notebook)?)),
-        latency: latency::findings(
-            notebook,
-            || latency::measure(notebook, &l2::setting(notebook)),
-            "whole-lap chase by ld.global.cg, 2n against n loads, one SM at a time",
-        ),
-        miss_penalty: notebook.attribute(|| {
+        notebook.attribute(STAIRCASE, || Ok(l2::capacity(notebook)?.staircase())),
+        notebook.attribute(LINE_SIZE, || line_finding(l2::line_size(notebook)?)),
+        notebook.attribute(FETCH_GRANULARITY, || fetch_finding(l2::fetch_granularity(notebook)?)),
+    ])
+    .and(latency::findings(
+        notebook,
+        || latency::measure(notebook, &l2::setting(notebook)),
+        "whole-lap chase by ld.global.cg, 2n against n loads, one SM at a time",
+    ))
+    .and([
+        notebook.attribute(MISS_PENALTY, || {
             let dram = dram::dram(notebook)?;
             let hit = latency::measure(notebook, &l2::setting(notebook))?;
             let penalty = dram.measured.cycles - hit.cycles;
-            Ok(Finding::derived((penalty.0 * 10.0).round() / 10.0, "DRAM latency less L2 latency").unit("cycles"))
+            Ok(Finding::derived(Cycles((penalty.0 * 10.0).round() / 10.0), "DRAM latency less L2 latency"))
         }),
-        sets: unknown_inside(notebook),
-        ways: unknown_inside(notebook),
-        replacement: unknown_inside(notebook),
-        partitions: notebook.attribute(|| Ok(partitions::partitions(notebook)?.count())),
-        near_latency: notebook.attribute(|| Ok(partitions::partitions(notebook)?.near())),
-        far_latency: notebook.attribute(|| Ok(partitions::partitions(notebook)?.far()?)),
-        sm_map: notebook.attribute(|| Ok(partitions::partitions(notebook)?.map())),
-        ..Element::default()
-    }
+        unknown_inside(notebook, SETS),
+        unknown_inside(notebook, WAYS),
+        unknown_inside(notebook, REPLACEMENT),
+        notebook.attribute(PARTITIONS, || Ok(partitions::partitions(notebook)?.count())),
+        notebook.attribute(NEAR_LATENCY, || Ok(partitions::partitions(notebook)?.near())),
+        notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
+        notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
+    ])
 }
 
 /// Why nothing is said of what is inside an L2.
-fn unknown_inside(notebook: &Notebook) -> Option<Finding> {
-    notebook.attribute(|| {
+fn unknown_inside<T: Typed>(notebook: &Notebook, key: Key<T>) -> Entry {
+    notebook.attribute(key, || {
         Gap::unknown(
             "an L2 is indexed by physical addresses, of which a program knows those within a page, 2 MiB: which lines share a set \
              beyond that cannot be told from where the driver put the pages",
@@ -132,15 +132,13 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
         ),
         Err(_) => "per-load chase by ld.global.cg after a flush of the L2".to_owned(),
     };
-    Element {
-        size: notebook.attribute(|| {
-            Ok(Finding::from_driver(facts.total_memory, "device memory")
-                .unit("B")
-                .note(format!("{} were free at the start", Bytes(facts.free_memory))))
-        }),
-        latency: latency::findings(notebook, || Ok(dram::dram(notebook)?.measured), &method),
-        ..Element::default()
-    }
+    let size = Finding::from_driver(Bytes(facts.total_memory), "device memory")
+        .note(format!("{} were free at the start", Bytes(facts.free_memory)));
+    Element::from([notebook.attribute(SIZE, || Ok(size))]).and(latency::findings(
+        notebook,
+        || Ok(dram::dram(notebook)?.measured),
+        &method,
+    ))
 }
 
 pub(super) fn host(notebook: &Notebook) -> Element {
@@ -152,12 +150,9 @@ pub(super) fn host(notebook: &Notebook) -> Element {
         allocations: 1,
         sms: notebook.effort().choose(1, 4, 8),
     };
-    Element {
-        latency: latency::findings(
-            notebook,
-            || latency::measure(notebook, &setting),
-            "whole-lap chase by ld.volatile.global over one pinned page of host memory, one SM at a time",
-        ),
-        ..Element::default()
-    }
+    Element::from(latency::findings(
+        notebook,
+        || latency::measure(notebook, &setting),
+        "whole-lap chase by ld.volatile.global over one pinned page of host memory, one SM at a time",
+    ))
 }

@@ -11,9 +11,13 @@ use super::latency::{self, Setting};
 use super::levels::HitMiss;
 use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
+use strata_model::attribute::{
+    CONFLICTS, Elements, FETCH_GRANULARITY, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAPPING_GRANULARITY, MISS_PENALTY,
+    REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
+};
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
 use strata_model::samples::Failure;
-use strata_model::topology::{Element, ElementName, Finding, Latency};
+use strata_model::topology::{Element, ElementName, Entry, Finding};
 use strata_model::units::{Bytes, MIB};
 
 /// Largest footprint tried of a cache that an SM has to itself: four times the largest unified L1 known, 256 KiB.
@@ -40,9 +44,11 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::Dram => memory::dram(notebook),
         ElementName::Host => memory::host(notebook),
         ElementName::TlbL1 => {
-            let spectrum = notebook.attribute(|| spectrum::spectrum(notebook, l1::for_spectrum(notebook).settled()?));
-            let mapping_granularity = notebook.attribute(|| mapping_granularity(notebook));
-            Element { spectrum, mapping_granularity, ..tlb::element(notebook, 0) }
+            let own = [
+                notebook.attribute(SPECTRUM, || spectrum::spectrum(notebook, l1::for_spectrum(notebook).settled()?)),
+                notebook.attribute(MAPPING_GRANULARITY, || mapping_granularity(notebook)),
+            ];
+            tlb::element(notebook, 0).and(own)
         }
         ElementName::TlbL2 => tlb::element(notebook, 1),
         ElementName::TlbL3 => tlb::element(notebook, 2),
@@ -68,7 +74,7 @@ fn cached_before_l2(notebook: &Notebook, path: LoadPath) -> Result<Option<HitMis
     Ok(HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]).ok())
 }
 
-fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding<bool>, Gap> {
     let levels = cached_before_l2(notebook, path)?;
     let method = format!("latency of a small footprint by {path} against ld.global.cg");
     Ok(match levels {
@@ -134,70 +140,65 @@ fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
 
 fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     let capacity = || capacity_of(notebook, path);
-    let mut size = notebook.size(|| Ok(capacity()?.size(&search_of(notebook, path)?)));
-    if path == LoadPath::GlobalCa
-        && let Ok(Some(note)) = l1::carveout_note(notebook)
-    {
-        size = size.map(|f| if f.is_known() { f.note(note) } else { f });
-    }
-    Element {
-        size,
-        thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size())),
-        conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
-        staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
-        line_size: notebook.attribute(|| line_finding(capacity()?.line?)),
-        fetch_granularity: notebook.attribute(|| fetch_finding(sector(notebook, path)?)),
-        latency: first_level_latency(notebook, path),
-        miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty())),
-        shared_with: notebook.attribute(|| shared_with(notebook, path)),
-        instances_per_sm: notebook.attribute(|| instances(notebook, path)),
-        ..inside(notebook, &|| Ok((search_of(notebook, path)?, capacity()?)))
-    }
+    let size = notebook.size(SIZE, || Ok(capacity()?.size(&search_of(notebook, path)?)));
+    let carveout = if path == LoadPath::GlobalCa { l1::carveout_note(notebook).ok().flatten() } else { None };
+    Element::from([
+        size.noted(carveout),
+        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.thrash_size())),
+        notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
+        notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
+        notebook.attribute(LINE_SIZE, || line_finding(capacity()?.line?)),
+        notebook.attribute(FETCH_GRANULARITY, || fetch_finding(sector(notebook, path)?)),
+    ])
+    .and(first_level_latency(notebook, path))
+    .and([
+        notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty())),
+        notebook.attribute(SHARED_WITH, || shared_with(notebook, path)),
+        notebook.attribute(INSTANCES_PER_SM, || instances(notebook, path)),
+    ])
+    .and(inside(notebook, &|| Ok((search_of(notebook, path)?, capacity()?))))
 }
 
-fn mapping_granularity(notebook: &Notebook) -> Result<Finding, Gap> {
+fn mapping_granularity(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     match notebook.facts().mapping_granularity {
-        Some(bytes) => Ok(Finding::from_driver(bytes, "cuMemGetAllocationGranularity, the least").unit("B")),
+        Some(bytes) => Ok(Finding::from_driver(Bytes(bytes), "cuMemGetAllocationGranularity, the least")),
         None => Gap::unknown("this driver does not have the virtual-memory calls, which would say it"),
     }
 }
 
 /// What is inside a cache: sets, ways, index, replacement.
-fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Gap>) -> Element {
+fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Gap>) -> [Entry; 4] {
     let structure = || {
         let (search, capacity) = cache()?;
         structure::structure(notebook, &search, &capacity)
     };
-    Element {
-        sets: notebook.attribute(|| Ok(structure()?.sets())),
-        ways: notebook.attribute(|| Ok(structure()?.ways())),
-        index: notebook.attribute(|| Ok(structure()?.index())),
-        replacement: notebook.attribute(|| {
+    [
+        notebook.attribute(SETS, || Ok(structure()?.sets())),
+        notebook.attribute(WAYS, || Ok(structure()?.ways())),
+        notebook.attribute(INDEX, || Ok(structure()?.index())),
+        notebook.attribute(REPLACEMENT, || {
             let (search, capacity) = cache()?;
             replacement::replacement(notebook, &search, &capacity)
         }),
-        ..Element::default()
-    }
+    ]
 }
 
-fn line_finding(line: Bytes) -> Result<Finding, Gap> {
+fn line_finding(line: Bytes) -> Result<Finding<Bytes>, Gap> {
     Ok(Finding::measured(
-        line.0,
+        line,
         "misses of one and a half times the capacity, one element a chunk, by size of the chunk",
     )
-    .unit("B")
     .range(line.0 as f64, line.0 as f64))
 }
 
-fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding, Gap> {
-    let size = fetch.granularity.0;
-    Ok(Finding::measured(size, "distance between the misses of a cold walk, element by element")
-        .unit("B")
-        .range(size as f64, size as f64)
+fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding<Bytes>, Gap> {
+    let size = fetch.granularity.0 as f64;
+    Ok(Finding::measured(fetch.granularity, "distance between the misses of a cold walk, element by element")
+        .range(size, size)
         .note(format!("{:.1} % of the distances agree", fetch.agreement * 100.0)))
 }
 
-fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Latency> {
+fn first_level_latency(notebook: &Notebook, path: LoadPath) -> [Entry; 2] {
     let infer = || {
         before_l2(notebook, path)?;
         let mut setting =
@@ -249,9 +250,9 @@ fn blurred<T>(path: LoadPath) -> Result<T, Gap> {
     Gap::unknown(format!("loads by {path} and by ld.global.cg take such different times that no level shows"))
 }
 
-fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding<Elements>, Gap> {
     let own = seen(notebook, path)?;
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<ElementName> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     let others: Vec<_> = DATA_PATHS.into_iter().filter(|(other, _)| *other != path).collect();
     // A constant cache is small, so it is always the one whose content is watched.
@@ -261,24 +262,24 @@ fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
     let verdicts = ask_each(others.iter().map(|(other, _)| shares(*other)))?;
     for ((_, name), verdict) in others.iter().zip(verdicts) {
         match verdict {
-            Ok(true) => names.push(name.key()),
+            Ok(true) => names.push(*name),
             Ok(false) => {}
-            Err(unknown) => notes.push(format!("{}: {}", name.key(), unknown.reason())),
+            Err(unknown) => notes.push(format!("{name}: {}", unknown.reason())),
         }
     }
     if names.is_empty() && !notes.is_empty() {
         return Gap::unknown(notes.join("; "));
     }
     let finding = Finding::measured(
-        names.into_iter().map(serde_json::Value::from).collect::<Vec<_>>(),
+        names.into_iter().collect(),
         "disturbance: what one path has cached is displaced by the other",
     );
     Ok(notes.into_iter().fold(finding, Finding::note))
 }
 
-fn instances(notebook: &Notebook, path: LoadPath) -> Result<Finding, Gap> {
+fn instances(notebook: &Notebook, path: LoadPath) -> Result<Finding<u64>, Gap> {
     let found = disturb::instances(notebook, &seen(notebook, path)?)?;
-    Ok(Finding::measured(found.count, "disturbance of thread 0 by every other thread of a full block")
+    Ok(Finding::measured(found.count.into(), "disturbance of thread 0 by every other thread of a full block")
         .range(f64::from(found.count), f64::from(found.count))
         .note(format!("{} of {} threads share thread 0's", found.sharing, found.block)))
 }

@@ -3,16 +3,15 @@
 //! Größler's chapter 3 puts the change where the vectors change most; that stands in the note. Here it is where slow loads begin
 //! to *grow*, as everywhere in strata. Fails (and says so) if slow loads grow from the first footprint on, or never.
 
-use serde_json::json;
-
 use super::super::capacity::test;
 use super::super::{Notebook, Sheet, Unknown};
 use super::{Hits, latency, series, tick};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::robust;
+use strata_model::attribute::Curve;
 use strata_model::imported::{Level, Question, Series};
 use strata_model::topology::Finding;
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, Cycles};
 
 /// Share of the largest footprint's loads that must be slow before their median says what a miss costs.
 const ENOUGH: f64 = 0.05;
@@ -154,7 +153,7 @@ impl Capacity {
     }
 
     /// As the finding `size`.
-    pub fn size(&self) -> Finding {
+    pub fn size(&self) -> Finding<Bytes> {
         let Growth { last_flat, first_grown, .. } = self.growth;
         let loads = self.counts.iter().map(|c| c.loads).max().unwrap_or(0);
         let method = format!(
@@ -162,7 +161,7 @@ impl Capacity {
             self.hits.slow, self.hits.median
         );
         let highest = first_grown.saturating_sub(self.step).max(last_flat);
-        let mut finding = Finding::measured(last_flat, method).unit("B").range(last_flat as f64, highest as f64);
+        let mut finding = Finding::measured(Bytes(last_flat), method).range(last_flat as f64, highest as f64);
         let slow = |at: u64| self.counts.iter().find(|c| c.footprint == at).map_or(0, |c| c.slow);
         finding = finding.note(format!(
             "{} loads are slow at {} and {} at {}",
@@ -187,10 +186,10 @@ impl Capacity {
     }
 
     /// As the finding `thrash_size`.
-    pub fn thrash_size(&self) -> Result<Finding, Unknown> {
+    pub fn thrash_size(&self) -> Result<Finding<Bytes>, Unknown> {
         match (self.growth.all_miss, self.counts.last()) {
             (Some(size), _) => {
-                Ok(Finding::measured(size, "first footprint from which on all timed loads are slow").unit("B"))
+                Ok(Finding::measured(Bytes(size), "first footprint from which on all timed loads are slow"))
             }
             (None, Some(&Count { footprint, slow, loads })) => {
                 Err(Unknown::because(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint))))
@@ -200,21 +199,20 @@ impl Capacity {
     }
 
     /// As the finding `conflicts`.
-    pub fn conflicts(&self) -> Finding {
+    pub fn conflicts(&self) -> Finding<f64> {
         Finding::measured(self.growth.base, "slow loads below the usable capacity that do not grow with the footprint")
             .unit("loads")
     }
 
     /// As the finding `staircase`.
-    pub fn staircase(&self) -> Finding {
-        let share = |slow: usize, loads: usize| (slow as f64 / loads.max(1) as f64 * 1e4).round() / 1e4;
-        let rows: Vec<serde_json::Value> =
-            self.counts.iter().map(|c| json!([c.footprint, share(c.slow, c.loads)])).collect();
-        Finding::measured(rows, "footprint in bytes, share of the timed loads that are slow")
+    pub fn staircase(&self) -> Finding<Curve> {
+        let share = |count: &Count| count.slow as f64 / count.loads.max(1) as f64;
+        let points: Vec<(u64, f64)> = self.counts.iter().map(|count| (count.footprint, share(count))).collect();
+        Finding::measured(Curve::rounded(&points), "footprint in bytes, share of the timed loads that are slow")
     }
 
     /// As the finding `miss_penalty`. What timing takes is in both and cancels.
-    pub fn miss_penalty(&self) -> Result<Finding, Unknown> {
+    pub fn miss_penalty(&self) -> Result<Finding<Cycles>, Unknown> {
         let Some((miss, share)) = self.slowest.filter(|(_, share)| *share >= ENOUGH) else {
             return Err(Unknown::because("too few loads of the largest footprint are slow"));
         };
@@ -225,7 +223,7 @@ impl Capacity {
             )));
         }
         let method = "median of the slow loads of the largest footprint less the median of the hits";
-        let finding = Finding::measured(miss - hit, method).unit("cycles");
+        let finding = Finding::measured(Cycles(miss - hit), method);
         Ok(finding
             .range(miss - hit - spread, miss - hit + spread)
             .note(format!("{:.0} % of its loads are slow", share * 100.0)))

@@ -5,13 +5,14 @@ use super::{STRAY, latency, series};
 use crate::analysis::{cluster, robust};
 use strata_model::imported::{Level, Question};
 use strata_model::topology::Finding;
+use strata_model::units::Bytes;
 
 /// A fetch is told from a hit if it takes so many times the spread of the hits longer.
 const APART: f64 = 3.0;
 /// Of a level behind another one, at least this many loads of a row must have come that far.
 const ENOUGH: usize = 8;
 
-pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding, Unknown> {
+pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<Bytes>, Unknown> {
     let sheets = series(notebook, level, Question::FetchGranularity)?;
     let floor = before(notebook, level);
     // The first load of a cold chase also meets what every launch meets first.
@@ -49,8 +50,7 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding, 
     let most = stride as f64 * loads as f64 / (loads as f64 - 1.0);
     let likely = (before + 1..=most as u64).find(|bytes| bytes.is_power_of_two());
     let method = "cold chase: the smallest stride at which, and up to its double, no load finds what another fetched";
-    let finding =
-        Finding::measured(likely.unwrap_or(stride), method).unit("B").range(before as f64 + 1.0, most.floor());
+    let finding = Finding::measured(Bytes(likely.unwrap_or(stride)), method).range(before as f64 + 1.0, most.floor());
     let finding = finding.note(format!(
         "at {before} B {} of {} loads take at most {threshold:.0} cycles, at {stride} B none",
         fast(rows_before),

@@ -6,8 +6,10 @@
 use super::super::{Gap, Notebook, Unknown};
 use super::series;
 use crate::analysis::{cluster, robust};
+use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
 use strata_model::imported::{Level, Question, Series};
-use strata_model::topology::{Finding, Latency};
+use strata_model::topology::{Entry, Finding};
+use strata_model::units::Cycles;
 
 /// The median hit of one series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,19 +51,22 @@ pub(super) fn least(notebook: &Notebook, level: Level) -> Option<Hit> {
 }
 
 /// As findings.
-pub(super) fn latency(notebook: &Notebook, level: Level) -> Option<Latency> {
-    let cycles = notebook.attribute(|| Ok(cycles(notebook, level)?))?;
-    let ns = notebook.attribute(|| Gap::unknown("the clock that these timings were taken at is not known"))?;
-    Some(Latency { cycles, ns })
+pub(super) fn latency(notebook: &Notebook, level: Level) -> [Entry; 2] {
+    let no_clock = "the clock that these timings were taken at is not known";
+    [
+        notebook.attribute(LATENCY_CYCLES, || Ok(cycles(notebook, level)?)),
+        notebook.attribute(LATENCY_NS, || Gap::unknown(no_clock)),
+    ]
 }
 
-fn cycles(notebook: &Notebook, level: Level) -> Result<Finding, Unknown> {
+fn cycles(notebook: &Notebook, level: Level) -> Result<Finding<Cycles>, Unknown> {
     let own = series(notebook, level, Question::Latency);
     let Some(least) = least(notebook, level) else {
         return Err(own.err().unwrap_or_else(|| Unknown::because("a series without loads")));
     };
-    let finding = Finding::measured(least.cycles, format!("median hit of the {} series", least.question.name()));
-    let mut finding = finding.unit("cycles").at_most(least.cycles).note("what timing a load took is in it");
+    let finding =
+        Finding::measured(Cycles(least.cycles), format!("median hit of the {} series", least.question.name()));
+    let mut finding = finding.at_most(least.cycles).note("what timing a load took is in it");
     let others: Vec<Hit> = hits(notebook, level).into_iter().filter(|hit| hit.question != least.question).collect();
     for hit in &others {
         finding = finding.note(format!("{} in the {} series", hit.cycles, hit.question.name()));

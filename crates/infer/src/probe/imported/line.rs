@@ -28,7 +28,7 @@ struct Row {
 }
 
 /// The line; `fetch` is the granularity of fetching, if it is known: no line is smaller.
-pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -> Result<Finding, Unknown> {
+pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -> Result<Finding<Bytes>, Unknown> {
     let sheets = series(notebook, level, Question::LineSize)?;
     // The smallest footprint at the smallest stride is the first.
     let first = &sheets[0];
@@ -67,8 +67,7 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
             rows[i + 1..].iter().filter(|r| r.stride < 2 * next.stride && !crowding(r.stride)).collect();
         if !near.is_empty() && near.iter().all(|r| r.excess <= VANISHED * most) {
             let method = "the largest stride at which a footprint just beyond the capacity overflows";
-            return Ok(Finding::measured(row.stride, method)
-                .unit("B")
+            return Ok(Finding::measured(Bytes(row.stride), method)
                 .range(row.stride as f64, near[0].stride as f64 - 1.0)
                 .note(format!(
                     "at {footprint} a load takes up to {most:.0} cycles more than a hit at strides up to {} B and {:.0} at {} B",

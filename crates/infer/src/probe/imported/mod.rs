@@ -11,8 +11,12 @@ mod line;
 
 use super::{Notebook, Sheet, Unknown};
 use crate::analysis::robust;
+use strata_model::attribute::{
+    CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE,
+};
 use strata_model::imported::{Level, MOST_ROWS, Question, Series};
-use strata_model::topology::{Element, ElementName, Finding};
+use strata_model::topology::{Element, ElementName, Entry, Finding};
+use strata_model::units::Bytes;
 
 /// Share of the loads of a footprint that fits which may be slow for reasons of their own.
 const STRAY: f64 = 0.05;
@@ -43,34 +47,34 @@ const fn name(level: Level) -> ElementName {
 
 fn element(notebook: &Notebook, level: Level) -> Element {
     let facts = notebook.facts();
-    let stated = |bytes: u64| {
-        (bytes > 0).then(|| Finding::from_driver(bytes, "the summary that came with the timings").unit("B"))
+    let stated = match level {
+        Level::L2 => facts.l2_size,
+        Level::Dram => facts.total_memory,
+        Level::Shared => facts.shared_per_multiprocessor,
+        _ => 0,
     };
-    let nominal_size = match level {
-        Level::L2 => stated(facts.l2_size),
-        Level::Dram => stated(facts.total_memory),
-        Level::Shared => stated(facts.shared_per_multiprocessor),
-        _ => None,
+    let nominal_size = |key| {
+        (stated > 0)
+            .then(|| Entry::new(key, Finding::from_driver(Bytes(stated), "the summary that came with the timings")))
     };
     let latency = latency::latency(notebook, level);
     if matches!(level, Level::Shared | Level::Dram) {
-        return Element { size: nominal_size, latency, ..Element::default() };
+        return Element::from(latency).and(nominal_size(SIZE));
     }
-    let granularity = notebook.attribute(|| Ok(fetch::granularity(notebook, level)?));
-    let step = granularity.as_ref().and_then(Finding::number);
+    let granularity = notebook.finding(|| Ok(fetch::granularity(notebook, level)?));
+    let step = granularity.value.map(|bytes| bytes.0 as f64);
     let capacity = || capacity::capacity(notebook, level, step);
-    Element {
-        size: notebook.size(|| Ok(capacity()?.size())),
-        nominal_size,
-        thrash_size: notebook.attribute(|| Ok(capacity()?.thrash_size()?)),
-        conflicts: notebook.attribute(|| Ok(capacity()?.conflicts())),
-        staircase: notebook.attribute(|| Ok(capacity()?.staircase())),
-        miss_penalty: notebook.attribute(|| Ok(capacity()?.miss_penalty()?)),
-        line_size: notebook.attribute(|| Ok(line::line_size(notebook, level, step)?)),
-        fetch_granularity: granularity,
-        latency,
-        ..Element::default()
-    }
+    Element::from([
+        notebook.size(SIZE, || Ok(capacity()?.size())),
+        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.thrash_size()?)),
+        notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
+        notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
+        notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty()?)),
+        notebook.attribute(LINE_SIZE, || Ok(line::line_size(notebook, level, step)?)),
+        Entry::new(FETCH_GRANULARITY, granularity),
+    ])
+    .and(nominal_size(NOMINAL_SIZE))
+    .and(latency)
 }
 
 /// A series, which must be there.

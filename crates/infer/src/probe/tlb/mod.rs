@@ -14,9 +14,10 @@ use crate::analysis::plateau::Point;
 use crate::analysis::robust;
 pub(super) use curve::Curve;
 use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, point, walk};
+use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, WAYS};
 use strata_model::experiment::Experiment;
 use strata_model::topology::{Element, Finding};
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, Cycles};
 
 /// Most entries of a level: four times those of the largest known (about 2048 on an H200).
 const MOST_ENTRIES: u64 = 8192;
@@ -152,7 +153,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
 const METHOD: &str = "visits to one line a page, second load of a line taken off the first, by ld.global.cg";
 
 impl Level {
-    fn reach(&self) -> Finding {
+    fn reach(&self) -> Finding<Bytes> {
         let step = self.distance.0 as f64;
         let reach = self.distance * self.entries;
         // Where single misses cannot be told, so many may go unseen, unless one page more makes nearly all miss.
@@ -162,17 +163,16 @@ impl Level {
         // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says.
         let highest =
             if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
-        Finding::measured(reach.0, METHOD)
-            .unit("B")
+        Finding::measured(reach, METHOD)
             .range(reach.0 as f64 - unseen, highest as f64)
             .note(format!("{} pages {} apart fit, one more does not", self.entries, self.distance))
     }
 
-    fn entries(&self) -> Result<Finding, Unknown> {
+    fn entries(&self) -> Result<Finding<u64>, Unknown> {
         self.page.clone()?;
         let ways = self.sets.as_ref().ok().filter(|s| s.complete).map(|s| s.ways().iter().sum::<usize>());
         Ok(match ways {
-            Some(sum) => Finding::measured(sum, METHOD).unit("entries").range(sum as f64, sum as f64),
+            Some(sum) => Finding::measured(sum as u64, METHOD).unit("entries").range(sum as f64, sum as f64),
             None => Finding::measured(self.entries, METHOD)
                 .unit("entries")
                 .at_least(self.entries as f64)
@@ -180,12 +180,14 @@ impl Level {
         })
     }
 
-    fn page(&self) -> Result<Finding, Unknown> {
+    fn page(&self) -> Result<Finding<Bytes>, Unknown> {
         self.page.clone()?;
         let page = self.distance.0;
-        Ok(Finding::measured(page, "largest distance of pages at which no longer stretch fits than at shorter ones")
-            .unit("B")
-            .range(page as f64, page as f64))
+        Ok(Finding::measured(
+            self.distance,
+            "largest distance of pages at which no longer stretch fits than at shorter ones",
+        )
+        .range(page as f64, page as f64))
     }
 
     /// Largest footprint walked page by page.
@@ -193,7 +195,7 @@ impl Level {
         Bytes(self.curve.last().map_or(0, |c| c.0))
     }
 
-    fn penalty(&self) -> Finding {
+    fn penalty(&self) -> Finding<Cycles> {
         let (penalty, error) = match (self.rise.classes, self.every_miss, self.rise.above) {
             (Some(classes), _, _) => (classes.miss - classes.hit, classes.spread),
             (None, Some((cost, error)), _) => (cost, 2.0 * error),
@@ -201,16 +203,16 @@ impl Level {
             (None, None, None) => (0.0, f64::INFINITY),
         };
         let round = |x: f64| (x * 10.0).round() / 10.0;
-        Finding::measured(round(penalty), METHOD)
-            .unit("cycles")
+        Finding::measured(Cycles(round(penalty)), METHOD)
             .range(round(penalty - error), round(penalty + error))
             .note("above a hit in this level, the data in the L2")
     }
 
-    fn staircase(&self) -> Finding {
-        let rows: Vec<serde_json::Value> =
-            self.curve.iter().map(|&(size, share)| serde_json::json!([size, (share * 1e4).round() / 1e4])).collect();
-        Finding::measured(rows, "footprint in bytes, share of visits that miss; pages in ascending order")
+    fn staircase(&self) -> Finding<attribute::Curve> {
+        Finding::measured(
+            attribute::Curve::rounded(&self.curve),
+            "footprint in bytes, share of visits that miss; pages in ascending order",
+        )
     }
 }
 
@@ -226,16 +228,15 @@ pub fn element(notebook: &Notebook, number: usize) -> Element {
         level.page?;
         Ok(level.sets?)
     };
-    Element {
-        reach: notebook.attribute(|| Ok(level()?.reach())),
-        entries: notebook.attribute(|| Ok(level()?.entries()?)),
-        page_size: notebook.attribute(|| Ok(level()?.page()?)),
-        miss_penalty: notebook.attribute(|| Ok(level()?.penalty())),
-        staircase: notebook.attribute(|| Ok(level()?.staircase())),
-        sets: notebook.attribute(|| Ok(structure::sets_finding(&sets()?, level()?.largest(), METHOD))),
-        ways: notebook.attribute(|| Ok(structure::ways_finding(&sets()?, METHOD).unit("entries"))),
-        ..Element::default()
-    }
+    Element::from([
+        notebook.attribute(REACH, || Ok(level()?.reach())),
+        notebook.attribute(ENTRIES, || Ok(level()?.entries()?)),
+        notebook.attribute(PAGE_SIZE, || Ok(level()?.page()?)),
+        notebook.attribute(MISS_PENALTY, || Ok(level()?.penalty())),
+        notebook.attribute(STAIRCASE, || Ok(level()?.staircase())),
+        notebook.attribute(SETS, || Ok(structure::sets_finding(&sets()?, level()?.largest(), METHOD))),
+        notebook.attribute(WAYS, || Ok(structure::ways_finding(&sets()?, METHOD).unit("entries"))),
+    ])
 }
 
 /// What other probes need of one level.

@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::words::Detail;
 use crate::compare::{Comparison, Kind, Row, Side, Single, Stated, Surety};
+use strata_model::attribute::Value;
 use strata_model::topology::Finding;
 
 /// Longest value that is written out, in characters; a hand-made result may hold a text of any length.
@@ -101,20 +102,24 @@ fn stated(stated: &Stated) -> String {
     // Whole bytes, and hundredths of anything else: what a mean has beyond that is not what is looked for.
     let digits = if stated.unit.as_deref() == Some("B") { 1.0 } else { 100.0 };
     let rounded = |x: f64| (x * digits).round() / digits;
-    let finding = |value: &serde_json::Value| Finding {
+    let finding = |value: &Value| Finding {
+        value: Some(value.number().map_or_else(|| value.clone(), |x| Value::Number(rounded(x)))),
         unit: stated.unit.clone(),
         low: stated.low.map(rounded),
         high: stated.high.map(rounded),
-        ..Finding::measured(value.as_f64().map_or_else(|| value.clone(), |x| rounded(x).into()), "")
+        ..Finding::unknown("")
     };
-    let number = |x: f64| Detail::of(&Finding { low: None, high: None, ..finding(&x.into()) }).value;
+    let number = |x: f64| Detail::of(&Finding { low: None, high: None, ..finding(&Value::Number(x)) }).value;
     let value = match (stated.points, &stated.value, stated.low, stated.high) {
         (Some(points), ..) => format!("{points} points"),
-        (_, serde_json::Value::Null, Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
-        (_, serde_json::Value::Null, Some(low), None) => format!("at least {}", number(low)),
-        (_, serde_json::Value::Null, None, Some(high)) => format!("at most {}", number(high)),
-        (_, value, Some(_), None) if value.is_number() => format!("{} or more", Detail::of(&finding(value)).value),
-        (_, value, ..) => Detail::of(&finding(value)).value,
+        (_, None, Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
+        (_, None, Some(low), None) => format!("at least {}", number(low)),
+        (_, None, None, Some(high)) => format!("at most {}", number(high)),
+        (_, None, None, None) => "unknown".to_owned(),
+        (_, Some(value), Some(_), None) if value.number().is_some() => {
+            format!("{} or more", Detail::of(&finding(value)).value)
+        }
+        (_, Some(value), ..) => Detail::of(&finding(value)).value,
     };
     let statistic = stated.statistic.as_ref().map_or(String::new(), |statistic| format!(" ({statistic})"));
     let cut = value.char_indices().nth(LONGEST_VALUE).map_or(value.clone(), |(at, _)| format!("{}…", &value[..at]));

@@ -1,10 +1,12 @@
 //! What is written in the boxes: findings in short, each with all that is known of it where the pointer rests.
 
-use serde_json::Value;
-
 use super::model::{Kind, Lane, Memory};
 use crate::report::svg::Label;
 use crate::report::words::{self, Detail, UNKNOWN};
+use strata_model::attribute::{
+    Attribute, BANK_WIDTH, BANKS, CACHED, ENTRIES, FAR_LATENCY, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES,
+    LATENCY_NS, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PAGE_SIZE, PARTITIONS, REACH, SHARED_WITH, SIZE,
+};
 use strata_model::experiment::LoadPath;
 use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
@@ -51,59 +53,54 @@ fn has(facts: &[Label], fact: &Label) -> bool {
 pub(super) fn memory(name: ElementName, kind: Kind, element: &Element) -> Memory {
     let bytes = |f: &Finding| Bytes(f.number().unwrap_or(0.0) as u64).to_string();
     let number = |f: &Finding| f.number().unwrap_or(0.0).to_string();
-    let label = |attribute, finding: &Option<Finding>, show: &dyn Fn(&Finding) -> String| {
-        finding.as_ref().map(|finding| shown(name, attribute, finding, show))
+    let only = |attribute: Attribute, finding: Option<&Finding>, show: &dyn Fn(&Finding) -> String| {
+        finding.map(|finding| shown(name, attribute, finding, show))
     };
+    let label =
+        |attribute: Attribute, show: &dyn Fn(&Finding) -> String| only(attribute, element.finding(attribute), show);
     let named = |before: &str, after: &str, label: Option<Label>| {
         label.map(|label| Label { text: format!("{before}{}{after}", label.text), ..label })
     };
     // Where loads pass a cache by, nothing of it can be known, and one word says so.
-    let passed = element.cached.as_ref().filter(|finding| finding.value == Value::Bool(false));
-    let size = match (&element.size, &element.reach) {
-        (Some(_), _) => label("size", &element.size, &bytes),
-        (None, reach) => label("reach", reach, &bytes),
-    };
+    let passed = element.get(CACHED) == Some(&false);
+    let size = label(SIZE.attribute(), &bytes).or_else(|| label(REACH.attribute(), &bytes));
     let mut facts = Vec::new();
-    if let Some(cached) = &element.cached {
-        let text = match &cached.value {
-            Value::Bool(true) if kind == Kind::Path => "cached before the L2",
-            Value::Bool(true) => "",
-            Value::Bool(false) if kind == Kind::Path => "not cached before the L2",
-            Value::Bool(false) => "loads pass it by",
-            _ => "cached ?",
+    if let Some(cached) = element.finding(CACHED) {
+        let text = match cached.get() {
+            Some(true) if kind == Kind::Path => "cached before the L2",
+            Some(true) => "",
+            Some(false) if kind == Kind::Path => "not cached before the L2",
+            Some(false) => "loads pass it by",
+            None => "cached ?",
         };
-        let label = Label { text: text.into(), hint: hint(name, "cached", cached) };
+        let label = Label { text: text.into(), hint: hint(name, CACHED.attribute(), cached) };
         facts.extend((!text.is_empty()).then_some(label));
     }
-    if passed.is_none() || kind == Kind::Path {
-        facts.extend(named("nominal ", "", label("nominal_size", &element.nominal_size, &bytes)));
-        facts.extend(named("line ", "", label("line_size", &element.line_size, &bytes)));
-        facts.extend(named("fetch ", "", label("fetch_granularity", &element.fetch_granularity, &bytes)));
+    if !passed || kind == Kind::Path {
+        facts.extend(named("nominal ", "", label(NOMINAL_SIZE.attribute(), &bytes)));
+        facts.extend(named("line ", "", label(LINE_SIZE.attribute(), &bytes)));
+        facts.extend(named("fetch ", "", label(FETCH_GRANULARITY.attribute(), &bytes)));
         // What is one or none needs no words.
-        let several = element.instances_per_sm.as_ref().filter(|f| f.number() != Some(1.0));
-        facts.extend(named("", " per SM", label("instances_per_sm", &several.cloned(), &number)));
-        let unknown = element.shared_with.as_ref().filter(|f| !f.is_known());
-        facts.extend(named("shared with ", "", label("shared_with", &unknown.cloned(), &number)));
-        facts.extend(both(
-            label("entries", &element.entries, &number),
-            " × ",
-            label("page_size", &element.page_size, &bytes),
-        ));
-        let tlb = element.miss_penalty.clone().filter(|_| kind == Kind::Translation);
-        facts.extend(named("+", " cycles", label("miss_penalty", &tlb, &number)));
-        let banks = named("", " banks", label("banks", &element.banks, &number));
-        facts.extend(both(banks, " of ", label("bank_width", &element.bank_width, &bytes)));
+        let several = element.finding(INSTANCES_PER_SM).filter(|f| f.get() != Some(&1_u64));
+        facts.extend(named("", " per SM", only(INSTANCES_PER_SM.attribute(), several, &number)));
+        let unknown = element.finding(SHARED_WITH).filter(|f| !f.is_known());
+        facts.extend(named("shared with ", "", only(SHARED_WITH.attribute(), unknown, &number)));
+        facts.extend(both(label(ENTRIES.attribute(), &number), " × ", label(PAGE_SIZE.attribute(), &bytes)));
+        let tlb = element.finding(MISS_PENALTY).filter(|_| kind == Kind::Translation);
+        facts.extend(named("+", " cycles", only(MISS_PENALTY.attribute(), tlb, &number)));
+        let banks = named("", " banks", label(BANKS.attribute(), &number));
+        facts.extend(both(banks, " of ", label(BANK_WIDTH.attribute(), &bytes)));
         let whole = |f: &&Finding| !f.is_known() || f.number().is_some_and(|n| n < 2.0);
-        let parts = element.partitions.as_ref().filter(whole).cloned();
-        let before = if parts.as_ref().is_some_and(Finding::is_known) { "" } else { "partitions " };
-        facts.extend(named(before, "", label("partitions", &parts, &|_| "undivided".into())));
+        let parts = element.finding(PARTITIONS).filter(whole);
+        let before = if parts.is_some_and(Finding::is_known) { "" } else { "partitions " };
+        facts.extend(named(before, "", only(PARTITIONS.attribute(), parts, &|_| "undivided".into())));
     }
     if name == ElementName::Host {
         // Its name goes on with what it loads from, which the box says.
         let instruction = LoadPath::Host.instruction().split(' ').next().unwrap_or_default();
         facts.push(Label::plain(format!("by {instruction}")));
     }
-    let latency = if passed.is_some() && kind != Kind::Path { Vec::new() } else { latency(name, element) };
+    let latency = if passed && kind != Kind::Path { Vec::new() } else { latency(name, element) };
     Memory {
         of: vec![name.key()],
         kind,
@@ -135,9 +132,10 @@ fn both(first: Option<Label>, between: &str, second: Option<Label>) -> Option<La
 /// Latency in both units.
 fn latency(name: ElementName, element: &Element) -> Vec<Label> {
     let tenths = |f: &Finding| format!("{:.1}", f.number().unwrap_or(0.0));
-    let Some(latency) = &element.latency else { return Vec::new() };
-    let cycles = shown(name, "latency.cycles", &latency.cycles, &tenths);
-    let ns = shown(name, "latency.ns", &latency.ns, &tenths);
+    let label = |attribute: Attribute| Some(shown(name, attribute, element.finding(attribute)?, &tenths));
+    let (Some(cycles), Some(ns)) = (label(LATENCY_CYCLES.attribute()), label(LATENCY_NS.attribute())) else {
+        return Vec::new();
+    };
     if cycles.text == UNKNOWN && ns.text == UNKNOWN {
         return vec![Label { text: format!("latency {UNKNOWN}"), ..cycles }];
     }
@@ -161,16 +159,16 @@ const fn instruction(name: ElementName) -> &'static str {
 
 /// Parts of the L2 as an SM sees them: its own, and the others.
 pub(super) fn partitions(l2: &Element) -> Vec<Memory> {
-    let Some(count) = l2.partitions.as_ref().and_then(Finding::number).filter(|n| *n >= 2.0) else {
+    let Some(count) = l2.get(PARTITIONS).filter(|count| **count >= 2) else {
         return Vec::new();
     };
     let name = ElementName::L2;
     let whole = |f: &Finding| format!("{:.0}", f.number().unwrap_or(0.0));
-    let part = |title: String, word, attribute, finding: &Option<Finding>| {
-        let took = finding.as_ref().map(|f| shown(name, attribute, f, &whole));
+    let part = |title: String, word, attribute: Attribute| {
+        let took = l2.finding(attribute).map(|f| shown(name, attribute, f, &whole));
         let took = took.map(|label| Label { text: format!("{word}, atomics {} cycles", label.text), ..label });
         Memory {
-            of: vec![attribute],
+            of: vec![attribute.key()],
             kind: Kind::L2,
             name: title,
             size: None,
@@ -178,20 +176,20 @@ pub(super) fn partitions(l2: &Element) -> Vec<Memory> {
             lanes: Vec::new(),
         }
     };
-    let others = if count == 2.0 { "The other partition".into() } else { format!("{} other partitions", count - 1.0) };
+    let others = if *count == 2 { "The other partition".into() } else { format!("{} other partitions", count - 1) };
     vec![
-        part("The SM’s partition".into(), "near", "near_latency", &l2.near_latency),
-        part(others, "far", "far_latency", &l2.far_latency),
+        part("The SM’s partition".into(), "near", NEAR_LATENCY.attribute()),
+        part(others, "far", FAR_LATENCY.attribute()),
     ]
 }
 
 /// A finding as the table has it, with all that is known of it.
-fn shown(name: ElementName, attribute: &str, finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Label {
+fn shown(name: ElementName, attribute: Attribute, finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Label {
     Label { text: words::cell(finding, show), hint: hint(name, attribute, finding) }
 }
 
 /// All that is known of a finding, or why nothing is.
-fn hint(name: ElementName, attribute: &str, finding: &Finding) -> String {
+fn hint(name: ElementName, attribute: Attribute, finding: &Finding) -> String {
     if finding.is_known() {
         format!("{name} {attribute}: {}", Detail::of(finding))
     } else {

@@ -3,8 +3,8 @@
 use super::facts::{cache, memory, partitions};
 use crate::report::svg::Label;
 use crate::report::words::Detail;
+use strata_model::attribute::{Configuration, LEAST_CONFIGURATION, SHARED_WITH, SIZE};
 use strata_model::topology::{Element, ElementName, Topology};
-use strata_model::units::Bytes;
 
 /// Paths of loads that may turn out to share one cache.
 const MAY_SHARE: [ElementName; 4] =
@@ -195,12 +195,12 @@ impl<'t> Found<'t> {
     /// Whether the L1 gives way where a program asks for all the shared memory there is, and by how much.
     fn divided(&self) -> Option<Label> {
         let l1 = self.get(ElementName::L1)?;
-        let least = l1.least_configuration.as_ref()?;
-        let (most, left) = (l1.size.as_ref()?.number()?, least.value.get("size")?.as_f64()?);
-        (left < most).then(|| Label {
-            text: format!("one memory: the L1 gives way to {}", Bytes(left as u64)),
+        let least = l1.finding(LEAST_CONFIGURATION)?;
+        let (most, left) = (l1.get(SIZE)?, least.get::<Configuration>()?.size);
+        (left < *most).then(|| Label {
+            text: format!("one memory: the L1 gives way to {left}"),
             // The value has its structure and its curve, too, which are not for here.
-            hint: Detail::without_value(least, &format!("l1 least_configuration: {}", Bytes(left as u64))).to_string(),
+            hint: Detail::without_value(least, &format!("l1 {}: {left}", LEAST_CONFIGURATION.key())).to_string(),
         })
     }
 }
@@ -208,8 +208,7 @@ impl<'t> Found<'t> {
 /// Whether two paths go through one cache, as either says.
 fn share(a: (ElementName, &Element), b: (ElementName, &Element)) -> bool {
     let names = |element: &Element, other: ElementName| {
-        let list = element.shared_with.as_ref().and_then(|finding| finding.value.as_array());
-        list.is_some_and(|list| list.iter().any(|name| name.as_str() == Some(other.key())))
+        element.get(SHARED_WITH).is_some_and(|elements| elements.contains(other))
     };
     names(a.1, b.0) || names(b.1, a.0)
 }

@@ -12,7 +12,9 @@ mod loads;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::report::plot::{Mark, Plot, Store};
+use crate::report::words;
 use strata_infer::analysis::robust;
+use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
 use strata_model::imported::Question;
@@ -136,7 +138,7 @@ impl<'e> Exhibits<'e> {
     }
 
     /// What an attribute of an element rests on; `None` where it cites nothing.
-    pub fn of(&mut self, attribute: &str, finding: &Finding, element: &Element) -> Option<Shown> {
+    pub fn of(&mut self, attribute: Attribute, finding: &Finding, element: &Element) -> Option<Shown> {
         if finding.experiments.is_empty() {
             return None;
         }
@@ -210,16 +212,16 @@ struct Marks {
 }
 
 impl Marks {
-    fn of(attribute: &str, finding: &Finding, element: &Element) -> Self {
-        let capacity = element.size.as_ref().or(element.reach.as_ref());
+    fn of(attribute: Attribute, finding: &Finding, element: &Element) -> Self {
+        let capacity = words::capacity(element);
         let usable = capacity.and_then(|f| mark("usable", f));
         match attribute {
-            "thrash_size" => Marks { footprint: mark("all misses from", finding), ..Marks::default() },
-            "line_size" => Marks { footprint: usable, stride: mark("line", finding), least: None },
-            "fetch_granularity" => Marks { footprint: None, stride: mark("fetch", finding), least: None },
-            "least_configuration" => {
-                let size = finding.value.get("size").and_then(serde_json::Value::as_f64);
-                let least = size.and_then(|size| mark("usable", &Finding::measured(size, "")));
+            Attribute::ThrashSize => Marks { footprint: mark("all misses from", finding), ..Marks::default() },
+            Attribute::LineSize => Marks { footprint: usable, stride: mark("line", finding), least: None },
+            Attribute::FetchGranularity => Marks { footprint: None, stride: mark("fetch", finding), least: None },
+            Attribute::LeastConfiguration => {
+                let size = finding.get::<Configuration>().map(|least| least.size);
+                let least = size.and_then(|size| mark("usable", &Finding::measured(size, "").any()));
                 Marks { footprint: usable, least, stride: None }
             }
             _ => Marks { footprint: usable, ..Marks::default() },

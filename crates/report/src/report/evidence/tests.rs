@@ -5,8 +5,10 @@ use serde_json::Value;
 use super::loads::{groups, miss_share, scatter, thinned};
 use super::*;
 use crate::report::plot::{Curves, Series};
+use strata_model::attribute::{Elements, Key, LATENCY_CYCLES, PARTITIONS, SHARED_WITH, SIZE, Typed};
 use strata_model::experiment::Partner;
 use strata_model::samples::Lap;
+use strata_model::units::Cycles;
 
 /// Loads of a hit and of a miss, in cycles.
 const HIT: u32 = 40;
@@ -30,12 +32,12 @@ fn evidence(all: impl IntoIterator<Item = (Experiment, Samples)>) -> Evidence {
 }
 
 /// The plots of a finding that cites all of the evidence.
-fn plots(evidence: &Evidence, count: u32, attribute: &str, finding: Finding) -> (Shown, Vec<Value>) {
-    let finding = finding.from_experiments(1..=count);
-    let size = if attribute == "size" { finding.clone() } else { Finding::measured(USABLE, "by hand").unit("B") };
-    let element = Element { size: Some(size), ..Element::default() };
+fn plots<T: Typed>(evidence: &Evidence, count: u32, key: Key<T>, finding: Finding<T>) -> (Shown, Vec<Value>) {
+    let element = Element::default()
+        .with(SIZE, Finding::measured(Bytes(USABLE), "by hand"))
+        .with(key, finding.from_experiments(1..=count));
     let mut exhibits = Exhibits::new(evidence);
-    let shown = exhibits.of(attribute, &finding, &element).unwrap();
+    let shown = exhibits.of(key.attribute(), element.finding(key).unwrap(), &element).unwrap();
     (shown, serde_json::from_str(&exhibits.store.json()).unwrap())
 }
 
@@ -52,8 +54,8 @@ fn points(series: &Value) -> Vec<(u64, u32)> {
 fn a_capacity_shows_its_curve_with_the_change_and_the_loads_on_both_sides() {
     let footprints = [1024, 2048, 4096, 6144, 8192];
     let evidence = evidence(footprints.map(|f| (chase(f), walked(&chase(f)))));
-    let size = Finding::measured(USABLE, "by hand").unit("B").range(3072.0, 4096.0);
-    let (shown, plots) = plots(&evidence, 5, "size", size);
+    let size = Finding::measured(Bytes(USABLE), "by hand").range(3072.0, 4096.0);
+    let (shown, plots) = plots(&evidence, 5, SIZE, size);
     assert_eq!(shown.experiments, "experiments 1 to 5");
     assert_eq!(shown.panels.len(), 2);
     let mark = &shown.panels[0].marks[0];
@@ -121,7 +123,7 @@ fn atomics_on_many_sms_are_a_map() {
     let near = |sm: u32, i: u32| if (sm + i % 6).is_multiple_of(2) { 200 } else { 500 };
     let samples = |sm: u32| Samples { latencies: (0..12).map(|i| near(sm, i)).collect(), sm, ..Samples::default() };
     let evidence = evidence((0..4).map(|sm| (atomic(sm), samples(sm))));
-    let (shown, plots) = plots(&evidence, 4, "partitions", Finding::measured(2, "by hand"));
+    let (shown, plots) = plots(&evidence, 4, PARTITIONS, Finding::measured(2, "by hand"));
     let map = &plots[shown.panels[0].plots[0]];
     assert_eq!(map["rows"], serde_json::json!(["SM 0", "SM 2", "SM 1", "SM 3"]));
     let (same, other) =
@@ -139,7 +141,8 @@ fn laps_and_partners_have_figures_of_their_own() {
             Samples { laps: vec![of(32, 9), of(64, 9)], sm, ..Samples::default() },
         )
     };
-    let (shown, drawn) = plots(&evidence((0..5).map(laps)), 5, "latency.cycles", Finding::measured(HIT, "by hand"));
+    let (shown, drawn) =
+        plots(&evidence((0..5).map(laps)), 5, LATENCY_CYCLES, Finding::measured(Cycles(HIT.into()), "by hand"));
     let series = &drawn[shown.panels[0].plots[0]]["series"][0];
     assert_eq!(points(series), (0..5).map(|sm| (sm, HIT)).collect::<Vec<_>>());
 
@@ -148,7 +151,8 @@ fn laps_and_partners_have_figures_of_their_own() {
     let disturbed = Experiment { kernel: Kernel::Disturb, partner: Some(partner), ..chase(1024) };
     let gone = Samples { latencies: vec![MISS; 32], ..Samples::default() };
     let both = evidence([(chase(1024), walked(&chase(1024))), (disturbed, gone)]);
-    let (shown, drawn) = plots(&both, 2, "shared_with", Finding::measured(vec!["texture"], "by hand"));
+    let (shown, drawn) =
+        plots(&both, 2, SHARED_WITH, Finding::measured(["texture"].into_iter().collect::<Elements>(), "by hand"));
     let series = drawn[shown.panels[0].plots[0]]["series"].as_array().unwrap();
     let names: Vec<&str> = series.iter().map(|s| s["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["undisturbed", "after tex.1d, thread 1 (experiment 2)"]);
@@ -157,11 +161,11 @@ fn laps_and_partners_have_figures_of_their_own() {
 #[test]
 fn hostile_samples_and_missing_ones_make_no_trouble() {
     let element = Element::default();
-    let finding = Finding::measured(1, "by hand").from_experiments([3, 9]);
+    let finding = Finding::measured(Bytes(1), "by hand").from_experiments([3, 9]).any();
     let nothing = Evidence::default();
-    let shown = Exhibits::new(&nothing).of("size", &finding, &element).unwrap();
+    let shown = Exhibits::new(&nothing).of(Attribute::Size, &finding, &element).unwrap();
     assert_eq!((shown.experiments.as_str(), shown.panels.len()), ("2 experiments, 3 to 9", 0));
-    assert!(Exhibits::new(&nothing).of("size", &Finding::unknown("x"), &element).is_none());
+    assert!(Exhibits::new(&nothing).of(Attribute::Size, &Finding::unknown("x"), &element).is_none());
     // Samples that are none, laps that are no pairs, lanes without lanes.
     let kernels = [Kernel::PerLoad, Kernel::Lap, Kernel::Clock, Kernel::Warp, Kernel::Disturb, Kernel::Pattern];
     for kernel in kernels {
@@ -175,7 +179,7 @@ fn hostile_samples_and_missing_ones_make_no_trouble() {
                 |f: u64| Experiment { order: order.clone(), ..Experiment::chase(kernel, path, Bytes(f), Bytes(32)) };
             let strange = Samples { laps: vec![Lap { loads: 0, cycles: u64::MAX }; 3], ..Samples::default() };
             let all = evidence((0..6).map(|i| (experiment(i << 60), strange.clone())));
-            let (shown, _) = plots(&all, 6, "size", Finding::measured(u64::MAX, "by hand").unit("B"));
+            let (shown, _) = plots(&all, 6, SIZE, Finding::measured(Bytes(u64::MAX), "by hand"));
             assert!(shown.panels.is_empty(), "a plot of nothing: {kernel:?}");
         }
     }

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
 use toml_edit::Value;
 
-use super::found::{Found, Sourced, assumed};
+use super::found::{Found, Sourced, assumed, not_found};
 use super::table::{IntoToml, Table, inline};
+use strata_model::attribute::{
+    Attribute, CACHED, INDEX, INSTANCES_PER_SM, IndexFunction, LATENCY_CYCLES, LEAST_CONFIGURATION, Policy,
+    REPLACEMENT, SETS, SHARED_WITH, SIZE, SM_MAP, SmPlace, WAYS, Ways,
+};
 use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15, L1, L2, Local, ReadOnly, Texture};
 
+/// The attributes that say how a cache is made.
+const SHAPE: [Attribute; 3] = [Attribute::Sets, Attribute::Ways, Attribute::Index];
 /// Elements that may be the first cache on a path, in the order in which a cache is named.
 const FIRST: [ElementName; 4] = [L1, Texture, ReadOnly, ConstantL1];
 /// Line of a cache of data, and of a first constant cache, in bytes: the most common ones.
@@ -19,7 +24,7 @@ const CONSTANT_LINE: u64 = 64;
 const CAPACITY: u64 = 16 << 10;
 const CONSTANT_CAPACITY: u64 = 2 << 10;
 /// Sets of a cache of data of an SM, ways of a constant cache, and most ways of an L2, where structure does not show.
-const SETS: u64 = 4;
+const ASSUMED_SETS: u64 = 4;
 const CONSTANT_WAYS: u64 = 4;
 const L2_WAYS: u64 = 16;
 /// Most partitions of an L2 that a machine may have.
@@ -46,7 +51,7 @@ impl Caches {
             caches.names.extend(group.iter().map(|(element, _)| (*element, name)));
             caches.text.push_str(&first(found, name, &group).render());
         }
-        if found.known(Local, "cached").is_some_and(|finding| finding.value == Json::Bool(true)) {
+        if found.get(Local, CACHED) == Some(&true) {
             let name = match caches.names.get(&L1) {
                 Some(name) => name,
                 None => {
@@ -57,7 +62,7 @@ impl Caches {
             };
             caches.names.insert(Local, name);
         }
-        if found.known(ConstantL15, "latency.cycles").is_some() {
+        if found.known(ConstantL15, LATENCY_CYCLES).is_some() {
             caches.names.insert(ConstantL15, ConstantL15.key());
             let why = "who shares it is not asked: modelled as the SM's own";
             caches.text.push_str(&first(found, ConstantL15.key(), &[(ConstantL15, why)]).render());
@@ -83,18 +88,17 @@ type Group = Vec<(ElementName, &'static str)>;
 /// What is one cache and what is another, as far as disturbance told.
 fn groups(found: &Found) -> Vec<Group> {
     let cached = |element: &ElementName| match element {
-        L1 => found.known(L1, "cached").is_some_and(|finding| finding.value == Json::Bool(true)),
-        other => ["size", "instances_per_sm"].iter().any(|attribute| found.known(*other, attribute).is_some()),
+        L1 => found.get(L1, CACHED) == Some(&true),
+        other => found.known(*other, SIZE).is_some() || found.known(*other, INSTANCES_PER_SM).is_some(),
     };
     let names = |element: ElementName, other: ElementName| {
-        let list = found.known(element, "shared_with").and_then(|finding| finding.value.as_array());
-        list.is_some_and(|all| all.iter().any(|name| name == other.key()))
+        found.get(element, SHARED_WITH).is_some_and(|elements| elements.contains(other))
     };
     let mut groups: Vec<Group> = Vec::new();
     let (told, untold): (Vec<_>, Vec<_>) = FIRST
         .into_iter()
         .filter(cached)
-        .partition(|element| found.known(*element, "shared_with").is_some() || found.known(*element, "size").is_some());
+        .partition(|element| found.known(*element, SHARED_WITH).is_some() || found.known(*element, SIZE).is_some());
     for element in told {
         let shares = |group: &&mut Group| group.iter().any(|(one, _)| names(*one, element) || names(element, *one));
         match groups.iter_mut().find(shares) {
@@ -130,25 +134,25 @@ struct Structure {
 
 impl Structure {
     fn lines(&self) -> u64 {
-        if self.ways.len() == 1 { self.sets * self.ways[0] } else { self.ways.iter().sum() }
+        if self.ways.len() == 1 { self.sets.saturating_mul(self.ways[0]) } else { self.ways.iter().sum() }
     }
 
     /// As it was found, if it makes up the size.
     fn found(found: &Found, element: ElementName, lines: u64) -> Option<Self> {
-        let sets = found.whole(element, "sets")?.value;
-        let ways = found.known(element, "ways")?;
-        let index = match found.known(element, "index") {
-            Some(index) => index_value(&index.value)?,
+        let sets = *found.get(element, SETS)?;
+        let ways = found.get(element, WAYS)?;
+        let index = match found.get(element, INDEX) {
+            Some(index) => index_value(index),
             None if sets == 1 => "modulo".into_toml(),
             None => return None,
         };
         let (replacement, replacement_source) = replacement(found, element);
         let structure = Structure {
             sets,
-            ways: numbers(&ways.value)?,
+            ways: ways.list().to_vec(),
             index,
             replacement,
-            source: found.source(element, "sets, ways, index", ways),
+            source: found.source(element, &SHAPE, found.known(element, WAYS)?),
             replacement_source,
         };
         (structure.lines() == lines).then_some(structure)
@@ -157,8 +161,11 @@ impl Structure {
     /// Where it does not show.
     fn assumed(found: &Found, element: ElementName, lines: u64) -> Self {
         let constant = [ConstantL1, ConstantL15].contains(&element);
-        let ways =
-            if constant && lines.is_multiple_of(CONSTANT_WAYS) { CONSTANT_WAYS } else { lines / few_sets(lines, SETS) };
+        let ways = if constant && lines.is_multiple_of(CONSTANT_WAYS) {
+            CONSTANT_WAYS
+        } else {
+            lines / few_sets(lines, ASSUMED_SETS)
+        };
         let (replacement, replacement_source) = replacement(found, element);
         let source = assumed(&format!("the structure of {element} was not found"));
         Structure {
@@ -189,48 +196,41 @@ fn few_sets(lines: u64, most: u64) -> u64 {
     (0..=most.max(1).ilog2()).rev().map(|bits| 1 << bits).find(|sets| lines.is_multiple_of(*sets)).unwrap_or(1)
 }
 
-/// A number, or a list of them.
-fn numbers(value: &Json) -> Option<Vec<u64>> {
-    let number = |value: &Json| value.as_f64().filter(|n| *n >= 1.0).map(|n| n.round() as u64);
-    match value {
-        Json::Array(all) => all.iter().map(number).collect(),
-        one => Some(vec![number(one)?]),
+fn index_value(index: &IndexFunction) -> Value {
+    match index {
+        IndexFunction::Bits { bits } => {
+            let bits: Vec<u64> = bits.iter().map(|bit| u64::from(*bit)).collect();
+            inline([("bits", bits.into_toml())])
+        }
+        IndexFunction::Parity { masks } => {
+            let masks: Vec<u64> = masks.iter().map(|mask| mask.0).collect();
+            inline([("parity", masks.into_toml())])
+        }
+        IndexFunction::Modulo { .. } => "modulo".into_toml(),
     }
-}
-
-fn index_value(index: &Json) -> Option<Value> {
-    let list = |key: &str| numbers_from_zero(&index[key]).map(IntoToml::into_toml);
-    Some(match index["kind"].as_str()? {
-        "bits" => inline([("bits", list("bits")?)]),
-        "parity" => inline([("parity", list("masks")?)]),
-        "modulo" => "modulo".into_toml(),
-        _ => return None,
-    })
-}
-
-fn numbers_from_zero(value: &Json) -> Option<Vec<u64>> {
-    value.as_array()?.iter().map(Json::as_u64).collect()
 }
 
 /// The policy, as a machine file can say it.
 fn replacement(found: &Found, element: ElementName) -> (Value, String) {
-    let Some(finding) = found.known(element, "replacement") else {
-        return ("lru".into_toml(), assumed(&format!("{element}.replacement was not found")));
+    let attribute = REPLACEMENT.attribute();
+    let (Some(finding), Some(replacement)) = (found.known(element, attribute), found.get(element, REPLACEMENT)) else {
+        return ("lru".into_toml(), not_found(element, attribute));
     };
-    let source = found.source(element, "replacement", finding);
-    match policy(&finding.value) {
-        Some(policy) => (policy, source),
-        None => ("lru".into_toml(), assumed(&format!("found was {}, which a machine cannot have", finding.value))),
+    match policy(replacement) {
+        Some(policy) => (policy, found.source(element, &[attribute], finding)),
+        None => ("lru".into_toml(), assumed(&format!("found was {}, which a machine cannot have", replacement.name()))),
     }
 }
 
-fn policy(value: &Json) -> Option<Value> {
-    if let Some(probabilities) = value["probabilities"].as_array() {
-        let odds = probabilities.iter().map(|p| Some((p.as_f64()? * ODDS).round() as u64));
-        return Some(inline([("weighted", odds.collect::<Option<Vec<u64>>>()?.into_toml())]));
+fn policy(policy: &Policy) -> Option<Value> {
+    match policy {
+        Policy::Weighted(probabilities) => {
+            let odds: Vec<u64> = probabilities.iter().map(|share| (share * ODDS).round() as u64).collect();
+            Some(inline([("weighted", odds.into_toml())]))
+        }
+        Policy::Lru | Policy::Fifo | Policy::Plru | Policy::Random => Some(policy.name().into_toml()),
+        Policy::BitPlru | Policy::Other(_) => None,
     }
-    let name = value.as_str()?;
-    ["lru", "fifo", "plru", "random"].contains(&name).then(|| name.into_toml())
 }
 
 /// The cache that these elements are.
@@ -238,23 +238,25 @@ fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     let names: Vec<&str> = group.iter().map(|(element, _)| element.title()).collect();
     let mut table = Table::new(&format!("cache.{name}"), &names.join(", "));
     // Whichever member is known best speaks for all.
-    let best = |attribute: &str| group.iter().map(|(e, _)| *e).find(|e| found.known(*e, attribute).is_some());
-    let element = best("sets").or_else(|| best("size")).unwrap_or(group[0].0);
+    let best = |attribute: Attribute| group.iter().map(|(e, _)| *e).find(|e| found.known(*e, attribute).is_some());
+    let element = best(Attribute::Sets).or_else(|| best(Attribute::Size)).unwrap_or(group[0].0);
     let constant = [ConstantL1, ConstantL15].contains(&element);
     let whys: Vec<&str> = group.iter().map(|(_, why)| *why).filter(|why| !why.is_empty()).collect();
-    let scope = match (whys.is_empty(), found.known(element, "shared_with")) {
-        (true, Some(finding)) => found.source(element, "shared_with, instances_per_sm", finding),
+    let scope = match (whys.is_empty(), found.known(element, SHARED_WITH)) {
+        (true, Some(finding)) => found.source(element, &[Attribute::SharedWith, Attribute::InstancesPerSm], finding),
         (true, None) => assumed("what it shares was not found"),
         _ => assumed(&whys.join("; ")),
     };
     table.put("scope", Sourced::new("sm", scope));
-    let one = || Sourced::new(1, assumed(&format!("{element}.instances_per_sm was not found")));
-    table.put("instances", found.whole(element, "instances_per_sm").filter(|n| n.value > 0).unwrap_or_else(one));
-    let sector = found.whole(element, "fetch_granularity");
-    let line = found.whole(element, "line_size").filter(|line| line.value.is_power_of_two()).unwrap_or_else(|| {
-        let line = sector.as_ref().map_or(0, |s| s.value).max(if constant { CONSTANT_LINE } else { LINE });
-        Sourced::new(line, assumed(&format!("{element}.line_size was not found")))
-    });
+    let one = || Sourced::new(1, not_found(element, Attribute::InstancesPerSm));
+    let instances = found.whole(element, Attribute::InstancesPerSm);
+    table.put("instances", instances.filter(|n| n.value > 0).unwrap_or_else(one));
+    let sector = found.whole(element, Attribute::FetchGranularity);
+    let line =
+        found.whole(element, Attribute::LineSize).filter(|line| line.value.is_power_of_two()).unwrap_or_else(|| {
+            let line = sector.as_ref().map_or(0, |s| s.value).max(if constant { CONSTANT_LINE } else { LINE });
+            Sourced::new(line, not_found(element, Attribute::LineSize))
+        });
     let size = size(found, element, line.value);
     let lines = (size.value / line.value).max(1);
     let structure =
@@ -282,26 +284,26 @@ fn sectors(table: &mut Table, line: Sourced<u64>, sector: Option<Sourced<u64>>) 
 /// Usable capacity in whole lines, at least one.
 fn size(found: &Found, element: ElementName, line: u64) -> Sourced<u64> {
     let whole = |size: u64| (size / line).max(1) * line;
-    if let Some(size) = found.whole(element, "size") {
+    if let Some(size) = found.whole(element, Attribute::Size) {
         return Sourced::new(whole(size.value), size.source);
     }
-    let bound = found.topology.elements.get(&element).and_then(|e| e.size.as_ref()).and_then(|size| size.low);
+    let bound = found.topology.elements.get(&element).and_then(|e| e.finding(SIZE)).and_then(|size| size.low);
     match bound {
         Some(low) => Sourced::new(
             whole((2.0 * low) as u64),
-            assumed(&format!("{element}.size is more than {low} B: twice that")),
+            assumed(&format!("{element}.{} is more than {low} B: twice that", SIZE.key())),
         ),
         None => {
             let size = if element == ConstantL1 { CONSTANT_CAPACITY } else { CAPACITY };
-            Sourced::new(whole(size), assumed(&format!("{element}.size was not found")))
+            Sourced::new(whole(size), not_found(element, Attribute::Size))
         }
     }
 }
 
 /// A cache that is smaller where all shared memory is asked for: the first shape and that one.
 fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced<Value>> {
-    let least = found.known(L1, "least_configuration")?;
-    let (size, most) = (least.value["size"].as_u64()?, found.topology.device.shared_per_multiprocessor);
+    let least = found.get(L1, LEAST_CONFIGURATION)?;
+    let (size, most) = (least.size.0, found.topology.device.shared_per_multiprocessor);
     let (lines, all) = (size / line, first.lines());
     let [ways] = first.ways[..] else { return None };
     if lines == 0 || lines >= all {
@@ -312,8 +314,11 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
     };
     // One memory: what the cache has more, shared memory has less.
     let shared = most.saturating_add(size).saturating_sub(all.saturating_mul(line));
-    let shape =
-        least.value["sets"].as_u64().zip(least.value["ways"].as_u64()).filter(|(sets, ways)| sets * ways == lines);
+    let equal = match least.ways {
+        Some(Ways::Equal(ways)) => Some(ways),
+        _ => None,
+    };
+    let shape = least.sets.zip(equal).filter(|(sets, ways)| sets.checked_mul(*ways) == Some(lines));
     let (sets, ways_left) = shape.unwrap_or_else(|| {
         let sets = few_sets(lines, first.sets);
         (sets, lines / sets)
@@ -321,10 +326,10 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
     let mut second = one(most, sets, ways_left);
     if let Some(rows) = second.as_inline_table_mut() {
         // Sets of another number cannot go by the same bits.
-        let index =
-            index_value(&least.value["index"]).filter(|_| shape.is_some()).unwrap_or_else(|| "modulo".into_toml());
+        let index = least.index.as_ref().filter(|_| shape.is_some());
+        let index = index.map_or_else(|| "modulo".into_toml(), index_value);
         rows.insert("index", index);
-        if let Some(policy) = policy(&least.value["replacement"]).filter(|_| shape.is_some()) {
+        if let Some(policy) = least.replacement.as_ref().and_then(policy).filter(|_| shape.is_some()) {
             rows.insert("replacement", policy);
         }
         rows.sort_values();
@@ -340,10 +345,10 @@ fn l2(found: &Found) -> Table {
     let facts = &found.topology.device;
     let mut table = Table::new("cache.l2", "L2: of the size that one SM's loads can use, in each of its partitions");
     table.put("scope", Sourced::new("device", assumed("all SMs share the L2")));
-    let line = found.whole(L2, "line_size").filter(|line| line.value.is_power_of_two());
-    let line = line.unwrap_or_else(|| Sourced::new(LINE, assumed("l2.line_size was not found")));
-    let parts = found.whole(L2, "partitions").map_or(1, |parts| parts.value).clamp(1, MOST_PARTITIONS);
-    let usable = found.whole(L2, "size");
+    let line = found.whole(L2, Attribute::LineSize).filter(|line| line.value.is_power_of_two());
+    let line = line.unwrap_or_else(|| Sourced::new(LINE, not_found(L2, Attribute::LineSize)));
+    let parts = found.whole(L2, Attribute::Partitions).map_or(1, |parts| parts.value).clamp(1, MOST_PARTITIONS);
+    let usable = found.whole(L2, Attribute::Size);
     // Where one SM's loads use more than their own partition, the others are not copied into it.
     let copies = usable.as_ref().is_none_or(|size| (size.value as f64) < UNUSED * facts.l2_size as f64);
     let (each, source) = match usable {
@@ -356,7 +361,7 @@ fn l2(found: &Found) -> Table {
     let lines = (each / line.value).max(1);
     let ways = (1..=L2_WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
     table.put("size", Sourced::new(lines * line.value * parts, source));
-    sectors(&mut table, line, found.whole(L2, "fetch_granularity"));
+    sectors(&mut table, line, found.whole(L2, Attribute::FetchGranularity));
     let why = assumed("the structure of the L2 does not show");
     table.put("sets", Sourced::new(lines / ways * parts, why.clone()));
     table.put("ways", Sourced::new(ways, why.clone()));
@@ -369,9 +374,9 @@ fn l2(found: &Found) -> Table {
 }
 
 fn partitions(found: &Found, count: u64, copies: bool) -> Option<Sourced<Value>> {
-    let map = found.known(L2, "sm_map").filter(|_| count > 1)?;
-    let digit = |sm: &Json| sm["partition"].as_u64().filter(|p| *p < count).map(|p| p.to_string());
-    let sms = map.value.as_array()?.iter().map(digit).collect::<Option<String>>()?;
+    let map = found.get(L2, SM_MAP).filter(|_| count > 1)?;
+    let digit = |sm: &SmPlace| sm.partition.filter(|part| u64::from(*part) < count).map(|part| part.to_string());
+    let sms = map.0.iter().map(digit).collect::<Option<String>>()?;
     let far = far_cycles(found);
     let value = inline([
         ("count", count.into_toml()),
@@ -388,6 +393,6 @@ fn partitions(found: &Found, count: u64, copies: bool) -> Option<Sourced<Value>>
 
 /// Cycles that another partition is farther away than the SM's own.
 pub(super) fn far_cycles(found: &Found) -> u64 {
-    let far = found.number(L2, "far_latency").zip(found.number(L2, "near_latency"));
+    let far = found.number(L2, Attribute::FarLatency).zip(found.number(L2, Attribute::NearLatency));
     far.map_or(0, |(far, near)| (far - near).max(0.0).round() as u64)
 }

@@ -1,7 +1,7 @@
 //! Findings as values of a machine file, each with its source.
 
-use serde_json::Value;
-
+use strata_model::attribute::{Attribute, Data, Key, SPECTRUM, SpectrumRow, Translation, Typed};
+use strata_model::experiment::LoadPath;
 use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 
 /// Share of a latency by which its nine tenths may lie apart if a difference to another is to mean something.
@@ -28,6 +28,11 @@ pub(super) fn assumed(why: &str) -> String {
     format!("assumed: {why}")
 }
 
+/// The source of a default in the place of a finding.
+pub(super) fn not_found(element: ElementName, attribute: Attribute) -> String {
+    assumed(&format!("{element}.{attribute} was not found"))
+}
+
 /// What was discovered, and how to name the run.
 pub(super) struct Found<'t> {
     /// All of it.
@@ -49,46 +54,50 @@ impl<'t> Found<'t> {
     }
 
     /// A finding that has a value.
-    pub fn known(&self, element: ElementName, attribute: &str) -> Option<&'t Finding> {
-        let all = self.topology.elements.get(&element)?.findings();
-        all.into_iter().find(|(name, finding)| *name == attribute && finding.is_known()).map(|(_, finding)| finding)
+    pub fn known(&self, element: ElementName, attribute: impl Into<Attribute>) -> Option<&'t Finding> {
+        self.topology.elements.get(&element)?.known(attribute)
+    }
+
+    /// The value of a finding.
+    pub fn get<T: Typed>(&self, element: ElementName, key: Key<T>) -> Option<&'t T> {
+        self.topology.elements.get(&element)?.get(key)
     }
 
     /// A finding that is a number.
-    pub fn number(&self, element: ElementName, attribute: &str) -> Option<f64> {
+    pub fn number(&self, element: ElementName, attribute: Attribute) -> Option<f64> {
         self.known(element, attribute)?.number()
     }
 
     /// A finding that is a number, as a whole one: a machine file knows no other.
-    pub fn whole(&self, element: ElementName, attribute: &str) -> Option<Sourced<u64>> {
+    pub fn whole(&self, element: ElementName, attribute: Attribute) -> Option<Sourced<u64>> {
         let finding = self.known(element, attribute)?;
         let value = finding.number().filter(|value| *value >= 0.0)?;
-        Some(Sourced::new(value.round() as u64, self.source(element, attribute, finding)))
+        Some(Sourced::new(value.round() as u64, self.source(element, &[attribute], finding)))
     }
 
     /// A number of cycles that is at least one; `default` where none was found.
-    pub fn cycles(&self, element: ElementName, attribute: &str, default: u64) -> Sourced<u64> {
+    pub fn cycles(&self, element: ElementName, attribute: Attribute, default: u64) -> Sourced<u64> {
         let found = self.whole(element, attribute).filter(|cycles| cycles.value >= 1);
-        found.unwrap_or_else(|| Sourced::new(default, assumed(&format!("{element}.{attribute} was not found"))))
+        found.unwrap_or_else(|| Sourced::new(default, not_found(element, attribute)))
     }
 
     /// Cycles of loads by this path with the data and translation there, of the latency spectrum, if they are steady.
-    pub fn spectrum(&self, path: &str, data: &str, translation: &str) -> Option<f64> {
-        let rows = self.known(ElementName::TlbL1, "spectrum")?.value.as_array()?;
-        let is_it = |row: &&Value| row["path"] == path && row["data"] == data && row["translation"] == translation;
-        let row = rows.iter().find(is_it)?;
-        let (cycles, low, high) = (row["cycles"].as_f64()?, row["low"].as_f64()?, row["high"].as_f64()?);
-        (high - low <= STEADY * cycles).then_some(cycles)
+    pub fn spectrum(&self, path: LoadPath, data: Data, translation: Translation) -> Option<f64> {
+        let spectrum = self.get(ElementName::TlbL1, SPECTRUM)?;
+        let is_it = |row: &&SpectrumRow| (row.path, row.data, row.translation) == (path, data, translation);
+        let row = spectrum.0.iter().find(is_it)?;
+        (row.high? - row.low? <= STEADY * row.cycles).then_some(row.cycles)
     }
 
-    /// The source of a finding.
-    pub fn source(&self, element: ElementName, attribute: &str, finding: &Finding) -> String {
+    /// The source of what was found of some attributes of an element, of which this is one finding.
+    pub fn source(&self, element: ElementName, attributes: &[Attribute], finding: &Finding) -> String {
         let kind = match finding.source {
             Some(Provenance::Driver) => "driver",
             Some(Provenance::Derived) => "derived",
             Some(Provenance::Measured) | None => "measured",
         };
-        format!("{kind}: {element}.{attribute} of {}", self.run)
+        let attributes: Vec<&str> = attributes.iter().map(|attribute| attribute.key()).collect();
+        format!("{kind}: {element}.{} of {}", attributes.join(", "), self.run)
     }
 
     /// The source of what the driver said.

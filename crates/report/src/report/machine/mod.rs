@@ -14,6 +14,7 @@ mod translation;
 use found::{Found, Sourced, assumed};
 use table::{Table, comment};
 
+use strata_model::attribute::{Attribute, BANK_MODES, PADDING};
 use strata_model::topology::{ElementName, Topology};
 use strata_model::units::Bytes;
 
@@ -129,13 +130,13 @@ fn shared(found: &Found) -> Table {
         table.put("reserved_per_block", Sourced::new(bytes, found.driver("shared memory kept for each block")));
     }
     let element = ElementName::Shared;
-    table.put("cycles", found.cycles(element, "latency.cycles", SHARED_CYCLES));
-    table.put("banks", found.whole(element, "banks").unwrap_or_else(|| assumed_whole(BANKS)));
-    table.put("bank_width", found.whole(element, "bank_width").unwrap_or_else(|| assumed_whole(BANK_BYTES)));
+    table.put("cycles", found.cycles(element, Attribute::LatencyCycles, SHARED_CYCLES));
+    table.put("banks", found.whole(element, Attribute::Banks).unwrap_or_else(|| assumed_whole(BANKS)));
+    table.put("bank_width", found.whole(element, Attribute::BankWidth).unwrap_or_else(|| assumed_whole(BANK_BYTES)));
     if let Some(modes) = bank_modes(found) {
         table.put("modes", modes);
     }
-    table.put("conflict", found.cycles(element, "conflict_cycles", CONFLICT_CYCLES));
+    table.put("conflict", found.cycles(element, Attribute::ConflictCycles, CONFLICT_CYCLES));
     table
 }
 
@@ -145,11 +146,13 @@ fn assumed_whole(value: u64) -> Sourced<u64> {
 
 /// Modes of the banks, the driver's own choice first: that is the mode in which padding was first looked for.
 fn bank_modes(found: &Found) -> Option<Sourced<Vec<u64>>> {
-    let modes = found.known(ElementName::Shared, "bank_modes")?;
-    let own = found.known(ElementName::Shared, "padding").and_then(|padding| padding.value[0]["mode"].as_u64());
-    let mut all: Vec<u64> = modes.value.as_array()?.iter().filter_map(serde_json::Value::as_u64).collect();
+    let element = ElementName::Shared;
+    let finding = found.known(element, BANK_MODES)?;
+    let own = found.get(element, PADDING).and_then(|padding| padding.0.first()?.mode);
+    let mut all = found.get(element, BANK_MODES)?.0.clone();
     all.sort_by_key(|mode| Some(*mode) != own);
-    Some(Sourced::new(all, found.source(ElementName::Shared, "bank_modes", modes)))
+    let all = all.into_iter().map(|Bytes(mode)| mode).collect();
+    Some(Sourced::new(all, found.source(element, &[Attribute::BankModes], finding)))
 }
 
 fn memory(found: &Found) -> Table {
@@ -160,7 +163,7 @@ fn memory(found: &Found) -> Table {
         "channels",
         Sourced::new(channels.clamp(1, 256), assumed("channels of 64 bits on the driver's bus width")),
     );
-    table.put("host_cycles", found.cycles(ElementName::Host, "latency.cycles", HOST_CYCLES));
+    table.put("host_cycles", found.cycles(ElementName::Host, Attribute::LatencyCycles, HOST_CYCLES));
     table
 }
 
@@ -168,7 +171,7 @@ fn memory(found: &Found) -> Table {
 fn unknowns(found: &Found) -> String {
     let mut text = String::from("\n# Not found:\n");
     for (name, element) in &found.topology.elements {
-        for (attribute, finding) in element.findings().into_iter().filter(|(_, finding)| !finding.is_known()) {
+        for (attribute, finding) in element.reported().filter(|(_, finding)| !finding.is_known()) {
             let reason = finding.reason.as_deref().unwrap_or("no reason was given");
             text.push_str(&comment(&format!("{name}.{attribute}: {reason}")));
         }
@@ -180,7 +183,7 @@ fn unknowns(found: &Found) -> String {
 fn reported(found: &Found) -> String {
     let mut text = String::new();
     for (name, element) in &found.topology.elements {
-        for (attribute, finding) in element.findings() {
+        for (attribute, finding) in element.reported() {
             let (Some(value), Some(_)) = (finding.number(), &finding.source) else { continue };
             let unit = finding.unit.as_deref().unwrap_or_default();
             let shown = |x: f64| {
@@ -191,9 +194,9 @@ fn reported(found: &Found) -> String {
                 _ => String::new(),
             };
             let mut one = Table::list("reported");
-            one.plain("what", format!("{name}.{}", attribute.replace(".cycles", "")));
+            one.plain("what", format!("{name}.{}", attribute.key().replace(".cycles", "")));
             one.plain("value", shown(value) + &interval);
-            one.plain("source", found.source(*name, attribute, finding));
+            one.plain("source", found.source(*name, &[attribute], finding));
             text.push_str(&one.render());
         }
     }

@@ -3,6 +3,8 @@
 use super::caches::{Caches, far_cycles};
 use super::found::{Found, Sourced, assumed};
 use super::table::Table;
+use strata_model::attribute::{Attribute, Data, Translation};
+use strata_model::experiment::LoadPath;
 use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15, Dram, L1, L2, Local, ReadOnly, Texture};
 
 /// Cycles of a hit in a first cache, in the L2 and in memory, where nothing was found: the orders of all GPUs measured so far.
@@ -12,7 +14,7 @@ const DRAM_CYCLES: u64 = 500;
 
 /// The tables of all paths.
 pub(super) fn render(found: &Found, caches: &Caches) -> String {
-    let l2 = found.cycles(L2, "latency.cycles", L2_CYCLES);
+    let l2 = found.cycles(L2, Attribute::LatencyCycles, L2_CYCLES);
     let memory = memory(found);
     let mut text = String::new();
     for (name, element) in [("global_ca", L1), ("global_nc", ReadOnly), ("texture", Texture), ("local", Local)] {
@@ -36,19 +38,19 @@ struct Level {
 }
 
 fn level(found: &Found, element: ElementName, cache: &'static str) -> Level {
-    Level { cache, cycles: found.cycles(element, "latency.cycles", FIRST_CYCLES) }
+    Level { cache, cycles: found.cycles(element, Attribute::LatencyCycles, FIRST_CYCLES) }
 }
 
 /// Latency of memory behind the SM's own partition of the L2, past the L1.
 fn memory(found: &Found) -> Sourced<u64> {
-    let parts = found.number(L2, "partitions").unwrap_or(1.0).max(1.0);
+    let parts = found.number(L2, Attribute::Partitions).unwrap_or(1.0).max(1.0);
     let far = far_cycles(found) as f64 * (parts - 1.0) / parts;
-    match found.number(Dram, "latency.cycles") {
+    match found.number(Dram, Attribute::LatencyCycles) {
         Some(cycles) if far > 0.0 => {
             let how = "dram.latency less what lines of the other partitions add to its mean";
             Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(how))
         }
-        _ => found.cycles(Dram, "latency.cycles", DRAM_CYCLES),
+        _ => found.cycles(Dram, Attribute::LatencyCycles, DRAM_CYCLES),
     }
 }
 
@@ -81,7 +83,9 @@ fn one(
     let source = sources.join("; ");
     table.put("cycles", Sourced::new(cycles.iter().map(|c| c.value).collect::<Vec<_>>(), source));
     // Through the L1 it was measured, too.
-    let through = found.spectrum("ca", "memory", "hit").filter(|cycles| last == L1 && *cycles > at_l2 as f64);
+    let through = found
+        .spectrum(LoadPath::GlobalCa, Data::Memory, Translation::Hit)
+        .filter(|cycles| last == L1 && *cycles > at_l2 as f64);
     let memory = match through {
         Some(cycles) => Sourced::new(cycles.round() as u64, found.derived("tlb_l1.spectrum, memory through the L1")),
         None => Sourced::new((at_l2 + beyond).max(far.value), far.source),
@@ -95,7 +99,7 @@ fn one(
 /// Latency of a hit in the L2 by a path: that of the last cache before it, and what its miss adds.
 fn behind(found: &Found, before: Option<&Level>, last: ElementName, l2: &Sourced<u64>) -> Sourced<u64> {
     let Some(before) = before else { return l2.clone() };
-    let penalty = found.number(last, "miss_penalty").filter(|penalty| *penalty >= 1.0);
+    let penalty = found.number(last, Attribute::MissPenalty).filter(|penalty| *penalty >= 1.0);
     // Past the L1 the L2 is measured over all of its lines; a miss of the L1 meets those of one footprint.
     match penalty {
         Some(penalty) => {

@@ -1,9 +1,9 @@
 //! Levels of address translation.
 
-use serde_json::Value as Json;
-
 use super::found::{Found, Sourced, assumed};
 use super::table::Table;
+use strata_model::attribute::{Attribute, Data, SETS, Translation, WAYS, Ways};
+use strata_model::experiment::LoadPath;
 use strata_model::topology::ElementName::{self, TlbL1, TlbL2, TlbL3};
 
 /// The levels, with the names that they get.
@@ -15,8 +15,9 @@ const SMALLEST_PAGE: u64 = 4096;
 pub(super) fn render(found: &Found) -> String {
     let mut text = String::new();
     let (mut penalties, mut uncached) = (0.0, 0.0);
-    for (element, name) in LEVELS {
-        let (Some(penalty), Some(pages)) = (found.number(element, "miss_penalty"), pages(found, element)) else {
+    for (level, (element, name)) in (1..).zip(LEVELS) {
+        let (Some(penalty), Some(pages)) = (found.number(element, Attribute::MissPenalty), pages(found, element))
+        else {
             break;
         };
         let mut table = Table::list("tlb");
@@ -33,9 +34,9 @@ pub(super) fn render(found: &Found) -> String {
             None => table.put("set_ways", Sourced::new(ways, source)),
         }
         table.put("replacement", Sourced::new("lru", assumed("replacement in a TLB is not asked")));
-        table.put("penalty", found.cycles(element, "miss_penalty", 1));
+        table.put("penalty", found.cycles(element, Attribute::MissPenalty, 1));
         penalties += penalty;
-        if let Some(more) = more_if_uncached(found, name, penalties + uncached).filter(|more| *more >= 1.0) {
+        if let Some(more) = more_if_uncached(found, level, penalties + uncached).filter(|more| *more >= 1.0) {
             let how =
                 "tlb_l1.spectrum: misses of this level where the data is in memory, less those where it is in the L2";
             table.put("uncached", Sourced::new(more.round() as u64, found.derived(how)));
@@ -55,24 +56,29 @@ struct Pages {
 }
 
 fn pages(found: &Found, element: ElementName) -> Option<Pages> {
-    let page =
-        found.whole(element, "page_size").filter(|page| page.value.is_power_of_two() && page.value >= SMALLEST_PAGE);
-    let entries = found.whole(element, "entries").filter(|entries| entries.value > 0);
+    let page = found
+        .whole(element, Attribute::PageSize)
+        .filter(|page| page.value.is_power_of_two() && page.value >= SMALLEST_PAGE);
+    let entries = found.whole(element, Attribute::Entries).filter(|entries| entries.value > 0);
     let (Some(page), Some(entries)) = (page, entries) else {
         // What it translates is known, in which pieces is not.
-        let reach = found.whole(element, "reach").filter(|reach| reach.value >= SMALLEST_PAGE)?;
+        let reach = found.whole(element, Attribute::Reach).filter(|reach| reach.value >= SMALLEST_PAGE)?;
         let why = format!("{element}.page_size was not found; {element}.reach as one entry of the next power of two");
         let page = reach.value.checked_next_power_of_two()?;
         return Some(Pages { page, sets: Some(1), ways: vec![1], source: assumed(&why) });
     };
-    let ways = found.known(element, "ways").map(|finding| &finding.value);
-    let of_each: Option<Vec<u64>> =
-        ways.and_then(Json::as_array).and_then(|all| all.iter().map(Json::as_u64).collect());
-    if let Some(ways) = of_each.filter(|ways| ways.iter().sum::<u64>() == entries.value && !ways.contains(&0)) {
-        return Some(Pages { page: page.value, sets: None, ways, source: page.source });
+    let ways = found.get(element, WAYS);
+    if let Some(Ways::Each(ways)) = ways
+        && ways.iter().sum::<u64>() == entries.value
+        && !ways.contains(&0)
+    {
+        return Some(Pages { page: page.value, sets: None, ways: ways.clone(), source: page.source });
     }
-    let found_ways = ways.and_then(Json::as_u64).filter(|ways| *ways > 0 && entries.value.is_multiple_of(*ways));
-    let found_sets = found.whole(element, "sets").map(|sets| sets.value);
+    let found_ways = match ways {
+        Some(Ways::Equal(ways)) if *ways > 0 && entries.value.is_multiple_of(*ways) => Some(*ways),
+        _ => None,
+    };
+    let found_sets = found.get(element, SETS).copied();
     let (sets, source) = match (found_sets, found_ways) {
         (Some(sets), Some(ways)) if sets * ways == entries.value => (sets, page.source),
         (_, Some(ways)) => {
@@ -84,7 +90,7 @@ fn pages(found: &Found, element: ElementName) -> Option<Pages> {
 }
 
 /// Cycles that a miss of this level takes more where the data is not in the L2, above `known` of it and the levels before.
-fn more_if_uncached(found: &Found, level: &str, known: f64) -> Option<f64> {
-    let cycles = |translation: &str| found.spectrum("cg", "memory", translation);
-    Some(cycles(&format!("{level} miss"))? - cycles("hit")? - known)
+fn more_if_uncached(found: &Found, level: u32, known: f64) -> Option<f64> {
+    let cycles = |translation| found.spectrum(LoadPath::GlobalCg, Data::Memory, translation);
+    Some(cycles(Translation::Miss(level))? - cycles(Translation::Hit)? - known)
 }

@@ -1,0 +1,410 @@
+//! The attributes of an element of a topology: what each is called, what it means, what type its value has.
+//!
+//! This is the only place that names them. A probe says which attribute a finding is for by its [`Key`], so that a value of
+//! another type does not compile; reports, comparisons, the JSON format and its schema follow from the table below. A new
+//! attribute is an entry there and a probe.
+
+mod shapes;
+mod value;
+mod words;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+pub use shapes::{
+    BankCurve, BankPoint, Configuration, Curve, Data, Elements, IndexFunction, Mask, Padding, PaddingRow, Policy,
+    Sizes, SmMap, SmPlace, Spectrum, SpectrumRow, Translation, Ways,
+};
+pub use value::{Compared, Kind, Typed, Value};
+
+use crate::units::{Bytes, Cycles, Nanoseconds};
+
+/// What an attribute is about, in the order of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Topic {
+    /// Capacity, line and fetch.
+    Capacity,
+    /// What a miss costs.
+    Misses,
+    /// What is shared, and how a cache is made.
+    Structure,
+    /// Translation of addresses.
+    Translation,
+    /// Parts of the L2.
+    Partitions,
+    /// Banks of shared memory.
+    Banks,
+    /// Latency of a hit.
+    Latency,
+}
+
+/// Names an attribute and the type of its value.
+pub struct Key<T> {
+    attribute: Attribute,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Key<T> {}
+
+impl<T> Key<T> {
+    const fn new(attribute: Attribute) -> Self {
+        Key { attribute, value: PhantomData }
+    }
+
+    /// The attribute.
+    pub const fn attribute(self) -> Attribute {
+        self.attribute
+    }
+
+    /// The attribute's key in JSON.
+    pub const fn key(self) -> &'static str {
+        self.attribute.key()
+    }
+}
+
+impl<T> From<Key<T>> for Attribute {
+    fn from(key: Key<T>) -> Self {
+        key.attribute
+    }
+}
+
+/// What is said of an attribute.
+struct Description {
+    key: &'static str,
+    title: &'static str,
+    topic: Topic,
+    kind: Kind,
+    unit: &'static str,
+    about: &'static str,
+}
+
+macro_rules! attributes {
+    ($($name:ident $constant:ident: $type:ty, $key:literal, $title:literal, $topic:ident, $unit:literal, $about:literal;)*) => {
+        /// An attribute of an element. The order is that of the JSON format.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Attribute {
+            $(#[doc = $about] $name,)*
+        }
+
+        $(#[doc = $about] pub const $constant: Key<$type> = Key::new(Attribute::$name);)*
+
+        impl Attribute {
+            /// All of them, in the order of the JSON format.
+            pub const ALL: &'static [Attribute] = &[$(Attribute::$name,)*];
+        }
+
+        const DESCRIPTIONS: &[Description] = &[$(Description {
+            key: $key,
+            title: $title,
+            topic: Topic::$topic,
+            kind: <$type as Typed>::KIND,
+            unit: $unit,
+            about: $about,
+        },)*];
+    };
+}
+
+// Name, constant and type of the value; key in JSON, where a dot means an object within the element; title; topic; unit, in
+// words where it is one of several; explanation. How two values are compared follows from the type.
+attributes! {
+    Cached CACHED: bool, "cached", "Cached", Capacity, "",
+        "Whether a cache before the L2 answers these loads: for `l1` global loads, for `local` loads of local memory.";
+    Size SIZE: Bytes, "size", "Size", Capacity, "B",
+        "Usable capacity: the largest footprint before misses begin to grow with it.";
+    NominalSize NOMINAL_SIZE: Bytes, "nominal_size", "Nominal size", Capacity, "B",
+        "The size that the driver states.";
+    ThrashSize THRASH_SIZE: Bytes, "thrash_size", "Thrash size", Capacity, "B",
+        "The footprint from which every load of a lap misses.";
+    Conflicts CONFLICTS: f64, "conflicts", "Conflict misses", Capacity, "loads, or a share of them",
+        "Misses below the usable capacity that do not grow with the footprint.";
+    Staircase STAIRCASE: Curve, "staircase", "Misses by footprint", Capacity, "",
+        "Share of the loads of a lap that miss, by footprint, from the usable capacity to where everything misses.";
+    LineSize LINE_SIZE: Bytes, "line_size", "Cache line", Capacity, "B",
+        "Size of a cache line: the unit of allocation.";
+    FetchGranularity FETCH_GRANULARITY: Bytes, "fetch_granularity", "Fetch granularity", Capacity, "B",
+        "Size of a sector: the unit in which a miss fetches.";
+    Reach REACH: Bytes, "reach", "TLB reach", Translation, "B",
+        "Memory that a TLB translates before its first entry is evicted.";
+    Entries ENTRIES: u64, "entries", "TLB entries", Translation, "entries",
+        "Number of entries of a TLB.";
+    PageSize PAGE_SIZE: Bytes, "page_size", "Page size", Translation, "B",
+        "Memory that one entry of a TLB maps.";
+    LatencyCycles LATENCY_CYCLES: Cycles, "latency.cycles", "Latency in cycles", Latency, "cycles",
+        "Load latency of a hit, in cycles of the SM clock.";
+    LatencyNs LATENCY_NS: Nanoseconds, "latency.ns", "Latency in nanoseconds", Latency, "ns",
+        "Load latency of a hit in nanoseconds, by the SM clock that the same run measured.";
+    MissPenalty MISS_PENALTY: Cycles, "miss_penalty", "Miss penalty", Misses, "cycles",
+        "Cycles that a miss takes longer than a hit.";
+    MissOverhead MISS_OVERHEAD: Cycles, "miss_overhead", "Miss overhead", Misses, "cycles",
+        "Cycles that a load through the L1 takes longer than one that bypasses it, if both miss the L1.";
+    MappingGranularity MAPPING_GRANULARITY: Bytes, "mapping_granularity", "Mapping granularity", Translation, "B",
+        "Size of the pieces in which the driver maps device memory.";
+    Spectrum SPECTRUM: Spectrum, "spectrum", "Latency spectrum", Translation, "cycles",
+        "Latency by what a load meets: its path, where the data is, and how far translation goes.";
+    SharedWith SHARED_WITH: Elements, "shared_with", "Shared with", Structure, "",
+        "Other elements that use the same physical cache.";
+    InstancesPerSm INSTANCES_PER_SM: u64, "instances_per_sm", "Instances per SM", Structure, "",
+        "Number of physical caches of this kind in one SM.";
+    Sets SETS: u64, "sets", "Sets", Structure, "sets",
+        "Number of sets.";
+    Ways WAYS: Ways, "ways", "Ways", Structure, "lines, or entries of a TLB",
+        "Number of lines that a set holds; a list in descending order where sets differ.";
+    Index INDEX: IndexFunction, "index", "Set index", Structure, "",
+        "How an address finds its set: by some of its bits, by parities of its bits, or by the line number modulo the sets.";
+    Replacement REPLACEMENT: Policy, "replacement", "Replacement policy", Structure, "",
+        "Which line a full set evicts; where chance decides with unequal odds, the probabilities by the order of filling.";
+    LeastConfiguration LEAST_CONFIGURATION: Configuration, "least_configuration", "Smallest configuration", Structure, "",
+        "The same cache when a kernel asks for all the shared memory there is.";
+    Partitions PARTITIONS: u64, "partitions", "Partitions", Partitions, "",
+        "Number of parts of a shared cache to which SMs are near or far.";
+    NearLatency NEAR_LATENCY: Cycles, "near_latency", "Near latency", Partitions, "cycles",
+        "Latency of an atomic on a line of the SM's own partition.";
+    FarLatency FAR_LATENCY: Cycles, "far_latency", "Far latency", Partitions, "cycles",
+        "Latency of an atomic on a line of another partition.";
+    SmMap SM_MAP: SmMap, "sm_map", "Map of the SMs", Partitions, "",
+        "The partition of each SM, and its group within that partition.";
+    Banks BANKS: u64, "banks", "Banks", Banks, "",
+        "Number of banks of shared memory.";
+    BankWidth BANK_WIDTH: Bytes, "bank_width", "Bank width", Banks, "B",
+        "Bytes that one bank delivers at once.";
+    BankModes BANK_MODES: Sizes, "bank_modes", "Bank modes", Banks, "B",
+        "Widths of the pieces that go to the banks in turn, as a program can choose them.";
+    ConflictCycles CONFLICT_CYCLES: Cycles, "conflict_cycles", "Cost of a bank conflict", Banks, "cycles",
+        "Cycles for each further row of one bank that lanes of a warp access.";
+    Broadcast BROADCAST: bool, "broadcast", "Broadcast", Banks, "",
+        "Whether lanes that read the same word are served at once.";
+    Padding PADDING: Padding, "padding", "Padding", Banks, "",
+        "Least padding of the rows of a square of 32 x 32 elements with which a column is read without bank conflicts.";
+    BankCurve BANK_CURVE: BankCurve, "bank_curve", "Latency by stride", Banks, "",
+        "Latency of a warp's load of shared memory, by stride and width of the access.";
+}
+
+/// The parts of a [`Configuration`], by their keys, and what each is in the whole element.
+const CONFIGURATION_PARTS: [(&str, Attribute); 6] = [
+    ("size", Attribute::Size),
+    ("sets", Attribute::Sets),
+    ("ways", Attribute::Ways),
+    ("index", Attribute::Index),
+    ("replacement", Attribute::Replacement),
+    ("misses", Attribute::Staircase),
+];
+
+impl Configuration {
+    /// One of its parts, by what it is in the whole element; `None` where it is unknown, and for what is none of its parts.
+    pub fn part(&self, attribute: Attribute) -> Option<Value> {
+        match attribute {
+            Attribute::Size => Some(self.size.into()),
+            Attribute::Sets => self.sets.map(Value::from),
+            Attribute::Ways => self.ways.clone().map(Value::from),
+            Attribute::Index => self.index.clone().map(Value::from),
+            Attribute::Replacement => self.replacement.clone().map(Value::from),
+            Attribute::Staircase => self.misses.clone().map(Value::from),
+            _ => None,
+        }
+    }
+}
+
+impl Attribute {
+    const fn described(self) -> &'static Description {
+        &DESCRIPTIONS[self as usize]
+    }
+
+    /// The key in JSON and on the command line; of a part of an object with a dot, such as `latency.cycles`.
+    pub const fn key(self) -> &'static str {
+        self.described().key
+    }
+
+    /// The name of the field in an element's JSON, and of the field within that where it is an object.
+    pub fn path(self) -> (&'static str, Option<&'static str>) {
+        self.key().split_once('.').map_or((self.key(), None), |(field, within)| (field, Some(within)))
+    }
+
+    /// The name in a heading.
+    pub const fn title(self) -> &'static str {
+        self.described().title
+    }
+
+    /// What it means, in one sentence.
+    pub const fn about(self) -> &'static str {
+        self.described().about
+    }
+
+    /// What it is about.
+    pub const fn topic(self) -> Topic {
+        self.described().topic
+    }
+
+    /// The kind of its values.
+    pub const fn kind(self) -> Kind {
+        self.described().kind
+    }
+
+    /// The unit of its values, in words where it is one of several; empty where there is none.
+    pub const fn unit(self) -> &'static str {
+        self.described().unit
+    }
+
+    /// How two values are compared.
+    pub const fn compared(self) -> Compared {
+        self.kind().compared()
+    }
+
+    /// Whether its value is a curve or a map: pictures and programs show it, a line of text cannot.
+    pub const fn is_pictured(self) -> bool {
+        matches!(self.kind(), Kind::Curve | Kind::SmMap | Kind::Spectrum | Kind::BankCurve)
+    }
+
+    /// All of them in the order of a report: by topic.
+    pub fn in_report_order() -> Vec<Attribute> {
+        let mut all = Attribute::ALL.to_vec();
+        all.sort_by_key(|attribute| attribute.topic());
+        all
+    }
+}
+
+/// An attribute, or a part of one that has parts: `size`, `least_configuration.size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path {
+    attribute: Attribute,
+    part: Option<(&'static str, Attribute)>,
+}
+
+impl Path {
+    /// The parts of an attribute, each with what it is in the whole element; none of one without parts.
+    pub fn parts(attribute: Attribute) -> impl Iterator<Item = (Path, Attribute)> {
+        let parts = match attribute.compared() {
+            Compared::Parts => &CONFIGURATION_PARTS[..],
+            _ => &[],
+        };
+        parts.iter().map(move |part| (Path { attribute, part: Some(*part) }, part.1))
+    }
+
+    /// The kind of its values.
+    pub fn kind(self) -> Kind {
+        self.part.map_or(self.attribute, |(_, attribute)| attribute).kind()
+    }
+}
+
+impl From<Attribute> for Path {
+    fn from(attribute: Attribute) -> Self {
+        Path { attribute, part: None }
+    }
+}
+
+impl<T> From<Key<T>> for Path {
+    fn from(key: Key<T>) -> Self {
+        key.attribute().into()
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.attribute.key())?;
+        self.part.iter().try_for_each(|(part, _)| write!(f, ".{part}"))
+    }
+}
+
+impl FromStr for Path {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(attribute) = text.parse::<Attribute>() {
+            return Ok(attribute.into());
+        }
+        let all = Attribute::ALL.iter().flat_map(|attribute| Path::parts(*attribute));
+        let found = all.map(|(path, _)| path).find(|path| path.to_string() == text);
+        found.ok_or_else(|| format!("no attribute `{text}`"))
+    }
+}
+
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.key())
+    }
+}
+
+impl FromStr for Attribute {
+    type Err = String;
+
+    fn from_str(key: &str) -> Result<Self, Self::Err> {
+        let found = Attribute::ALL.iter().find(|attribute| attribute.key() == key);
+        found.copied().ok_or_else(|| format!("no attribute `{key}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_attribute_has_its_own_key_and_a_sentence() {
+        let keys: BTreeSet<&str> = Attribute::ALL.iter().map(|attribute| attribute.key()).collect();
+        assert_eq!(keys.len(), Attribute::ALL.len());
+        for attribute in Attribute::ALL {
+            assert_eq!(attribute.key().parse(), Ok(*attribute));
+            assert!(attribute.about().ends_with('.') && !attribute.title().is_empty(), "{attribute}");
+            let implied = attribute.kind().unit().unwrap_or(attribute.unit());
+            assert_eq!(attribute.unit(), implied, "{attribute}: its type has another unit");
+        }
+        assert!("volume".parse::<Attribute>().is_err());
+        let part: Path = "least_configuration.misses".parse().unwrap();
+        assert_eq!((part.kind(), part.to_string().as_str()), (Kind::Curve, "least_configuration.misses"));
+    }
+
+    #[test]
+    fn values_keep_their_json() {
+        for (kind, text) in [
+            (Kind::Ways, "[17,8]"),
+            (Kind::Ways, "16"),
+            (Kind::Index, r#"{"kind":"bits","bits":[7,8]}"#),
+            (Kind::Index, r#"{"kind":"parity","masks":["0x1080"]}"#),
+            (Kind::Index, r#"{"kind":"modulo","sets":33}"#),
+            (Kind::Policy, r#""bit_plru""#),
+            (Kind::Policy, r#"{"policy":"weighted","probabilities":[0.5,0.25,0.25]}"#),
+            (Kind::Policy, r#""of next year""#),
+            (Kind::Curve, "[[2112,0.15],[2176,1.0]]"),
+            (Kind::Elements, r#"["texture","cluster_shared"]"#),
+            (Kind::SmMap, r#"[{"sm":0,"partition":1,"group":null}]"#),
+            (
+                Kind::Spectrum,
+                r#"[{"path":"cg","pattern":null,"data":"l2","translation":"l1 miss","cycles":404.0,"low":400.0,"high":410.5,"loads":64}]"#,
+            ),
+            (
+                Kind::Configuration,
+                r#"{"size":16384,"sets":32,"ways":4,"index":null,"replacement":"lru","misses":[[16512,0.5]]}"#,
+            ),
+            (Kind::Padding, r#"[{"width":4,"words":null,"mode":8}]"#),
+            (Kind::BankCurve, r#"[{"width":4,"stride":1,"cycles":23.0,"ways":1}]"#),
+            (Kind::Cycles, "40.0"),
+            (Kind::Bytes, "4096"),
+        ] {
+            let value = kind.read(serde_json::from_str(text).unwrap()).unwrap();
+            assert_eq!((value.kind(), serde_json::to_string(&value).unwrap().as_str()), (kind, text));
+        }
+    }
+
+    #[test]
+    fn values_of_another_kind_are_refused_with_a_reason() {
+        for (kind, text) in [
+            (Kind::Bytes, "\"2 KiB\""),
+            (Kind::Bytes, "-1"),
+            (Kind::Flag, "1"),
+            (Kind::Curve, "[[1]]"),
+            (Kind::Index, r#"{"kind":"parity","masks":[16]}"#),
+            (Kind::Spectrum, r#"[{"path":"cg"}]"#),
+            (Kind::Configuration, "{}"),
+        ] {
+            let error = kind.read(serde_json::from_str(text).unwrap()).unwrap_err();
+            assert!(error.starts_with(&format!("not {}", kind.words())), "{error}");
+        }
+    }
+}

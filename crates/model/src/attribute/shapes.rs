@@ -1,0 +1,479 @@
+//! Values that are more than one number: curves, maps and lists, each as JSON has it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::experiment::LoadPath;
+use crate::topology::ElementName;
+use crate::units::Bytes;
+
+/// Misses by footprint: pairs of a footprint in bytes and the share of loads that miss, in ascending order of footprints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Curve(pub Vec<(Bytes, f64)>);
+
+impl Curve {
+    /// Of footprints in bytes and shares, the shares to four digits.
+    pub fn rounded(points: &[(u64, f64)]) -> Self {
+        Curve(points.iter().map(|&(size, share)| (Bytes(size), (share * 1e4).round() / 1e4)).collect())
+    }
+}
+
+/// Sizes in bytes, in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Sizes(pub Vec<Bytes>);
+
+/// Lines that a set holds: one number where all sets hold as many, otherwise a list in descending order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum Ways {
+    /// Every set holds as many.
+    Equal(u64),
+    /// The ways of each set.
+    Each(Vec<u64>),
+}
+
+impl Ways {
+    /// The ways of each kind of set: one number where all are equal.
+    pub fn list(&self) -> &[u64] {
+        match self {
+            Ways::Equal(one) => std::slice::from_ref(one),
+            Ways::Each(all) => all,
+        }
+    }
+}
+
+/// How an address finds its set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum IndexFunction {
+    /// Bits of the address are the number of the set.
+    Bits {
+        /// Which bits, the lowest first; bit 0 is the lowest of the address in bytes.
+        bits: Vec<u32>,
+    },
+    /// Each bit of the set's number is the parity of some bits of the address.
+    Parity {
+        /// The bits of each parity.
+        masks: Vec<Mask>,
+    },
+    /// The number of the line modulo the number of sets.
+    Modulo {
+        /// The number of sets.
+        sets: u64,
+    },
+}
+
+/// Bits of an address; in JSON a hexadecimal text such as `0x1080`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mask(pub u64);
+
+impl Serialize for Mask {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:#x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Mask {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        digits.map(Mask).ok_or_else(|| de::Error::custom(format_args!("`{text}` is no hexadecimal number")))
+    }
+}
+
+impl JsonSchema for Mask {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Mask".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^0x[0-9a-f]+$" })
+    }
+}
+
+/// Which line a full set evicts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Policy {
+    /// The least recently used one.
+    Lru,
+    /// The one that came first.
+    Fifo,
+    /// By a binary tree of pointers.
+    Plru,
+    /// By one bit for each line, which a use sets.
+    BitPlru,
+    /// Any, each as likely.
+    Random,
+    /// Any, with these probabilities by the order of filling.
+    Weighted(Vec<f64>),
+    /// A policy that only a newer version knows, by its name.
+    Other(String),
+}
+
+impl Policy {
+    /// Its name in JSON.
+    pub fn name(&self) -> &str {
+        match self {
+            Policy::Lru => "lru",
+            Policy::Fifo => "fifo",
+            Policy::Plru => "plru",
+            Policy::BitPlru => "bit_plru",
+            Policy::Random => "random",
+            Policy::Weighted(_) => "weighted",
+            Policy::Other(name) => name,
+        }
+    }
+
+    /// The policy of this name that needs nothing but its name.
+    pub fn named(name: &str) -> Self {
+        let known = [Policy::Lru, Policy::Fifo, Policy::Plru, Policy::BitPlru, Policy::Random];
+        known.into_iter().find(|policy| policy.name() == name).unwrap_or_else(|| Policy::Other(name.to_owned()))
+    }
+}
+
+/// A policy as JSON has it: its name, or an object for one with probabilities.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum WrittenPolicy {
+    Named(String),
+    Weighted { policy: String, probabilities: Vec<f64> },
+}
+
+impl Serialize for Policy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let policy = self.name().to_owned();
+        match self {
+            Policy::Weighted(all) => WrittenPolicy::Weighted { policy, probabilities: all.clone() },
+            _ => WrittenPolicy::Named(policy),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Policy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match WrittenPolicy::deserialize(deserializer)? {
+            WrittenPolicy::Named(name) => Policy::named(&name),
+            WrittenPolicy::Weighted { policy, probabilities } if policy == "weighted" => {
+                Policy::Weighted(probabilities)
+            }
+            WrittenPolicy::Weighted { policy, .. } => Policy::Other(policy),
+        })
+    }
+}
+
+impl JsonSchema for Policy {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Policy".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        WrittenPolicy::json_schema(generator)
+    }
+}
+
+/// A set of elements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elements {
+    /// The elements.
+    pub names: Vec<ElementName>,
+    /// Names that a file has and this version does not know.
+    pub others: Vec<String>,
+}
+
+impl Elements {
+    /// All names, as JSON has them.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| name.key()).chain(self.others.iter().map(String::as_str))
+    }
+
+    /// Whether this element is one of them.
+    pub fn contains(&self, name: ElementName) -> bool {
+        self.names.contains(&name)
+    }
+}
+
+impl FromIterator<ElementName> for Elements {
+    fn from_iter<I: IntoIterator<Item = ElementName>>(names: I) -> Self {
+        Elements { names: names.into_iter().collect(), others: Vec::new() }
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Elements {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(keys: I) -> Self {
+        let mut all = Elements::default();
+        for key in keys {
+            match key.parse() {
+                Ok(name) => all.names.push(name),
+                Err(_) => all.others.push(key.to_owned()),
+            }
+        }
+        all
+    }
+}
+
+impl Serialize for Elements {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.keys())
+    }
+}
+
+impl<'de> Deserialize<'de> for Elements {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let keys = Vec::<String>::deserialize(deserializer)?;
+        Ok(keys.iter().map(String::as_str).collect())
+    }
+}
+
+impl JsonSchema for Elements {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Elements".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<String>::json_schema(generator)
+    }
+}
+
+/// Where one SM is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct SmPlace {
+    /// Its `%smid`.
+    pub sm: u32,
+    /// The part of the L2 that it is near to.
+    #[serde(default)]
+    pub partition: Option<u32>,
+    /// Its group within the partition: SMs at like distances from the lines.
+    #[serde(default)]
+    pub group: Option<u32>,
+    /// Its texture processing cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpc: Option<u32>,
+}
+
+/// Where each SM is, in ascending order of `%smid`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct SmMap(pub Vec<SmPlace>);
+
+/// What has the data of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Data {
+    /// The L1.
+    L1,
+    /// The L2.
+    L2,
+    /// Device memory.
+    Memory,
+}
+
+impl Data {
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Data::L1 => "l1",
+            Data::L2 => "l2",
+            Data::Memory => "memory",
+        }
+    }
+}
+
+/// How far the translation of an address went: `hit`, or the last TLB that missed, such as `l2 miss`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Translation {
+    /// The first TLB has it.
+    Hit,
+    /// The TLBs up to this level miss; 1 is the first.
+    Miss(u32),
+}
+
+impl fmt::Display for Translation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Translation::Hit => f.write_str("hit"),
+            Translation::Miss(level) => write!(f, "l{level} miss"),
+        }
+    }
+}
+
+impl FromStr for Translation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let level = || text.strip_prefix('l')?.strip_suffix(" miss")?.parse().ok();
+        match text {
+            "hit" => Ok(Translation::Hit),
+            _ => {
+                level().map(Translation::Miss).ok_or_else(|| format!("`{text}` is neither `hit` nor such as `l1 miss`"))
+            }
+        }
+    }
+}
+
+impl Serialize for Translation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Translation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Translation {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Translation".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(hit|l[0-9]+ miss)$" })
+    }
+}
+
+/// A path of loads by its short name.
+mod path_name {
+    use super::{Deserialize, Deserializer, LoadPath, Serializer, de};
+
+    pub fn serialize<S: Serializer>(path: &LoadPath, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(path.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LoadPath, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let path = LoadPath::ALL.into_iter().find(|path| path.name() == name);
+        path.ok_or_else(|| de::Error::custom(format_args!("no path `{name}`")))
+    }
+}
+
+/// Latency of the loads that meet one combination of data and translation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct SpectrumRow {
+    /// The path, `cg` or `ca`.
+    #[serde(with = "path_name")]
+    #[schemars(with = "String")]
+    pub path: LoadPath,
+    /// Number of the pattern in table 3 of Mei et al.; null where it is not among those.
+    #[serde(default)]
+    pub pattern: Option<u32>,
+    /// What has the data.
+    pub data: Data,
+    /// How far translation went.
+    pub translation: Translation,
+    /// Median, in cycles.
+    pub cycles: f64,
+    /// Nineteen of twenty loads take longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// One of twenty loads takes longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Loads that it is the median of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loads: Option<u64>,
+}
+
+/// Latencies by what loads meet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Spectrum(pub Vec<SpectrumRow>);
+
+/// The same cache in another configuration. What is unknown is null.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Configuration {
+    /// Usable capacity.
+    pub size: Bytes,
+    /// Sets.
+    #[serde(default)]
+    pub sets: Option<u64>,
+    /// Lines of a set.
+    #[serde(default)]
+    pub ways: Option<Ways>,
+    /// How an address finds its set.
+    #[serde(default)]
+    pub index: Option<IndexFunction>,
+    /// Which line a full set evicts.
+    #[serde(default)]
+    pub replacement: Option<Policy>,
+    /// Misses by footprint.
+    #[serde(default)]
+    pub misses: Option<Curve>,
+}
+
+/// Padding for elements of one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct PaddingRow {
+    /// Bytes of an element.
+    pub width: Bytes,
+    /// Words of 4 bytes at the end of each row: 0 where none are needed, null where none were found to help.
+    #[serde(default)]
+    pub words: Option<u64>,
+    /// Width of the pieces that go to the banks in turn, where a program can choose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Bytes>,
+}
+
+/// Padding by the width of an element.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Padding(pub Vec<PaddingRow>);
+
+/// Latency of a warp's load at one stride.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct BankPoint {
+    /// Bytes of a lane's access.
+    pub width: Bytes,
+    /// Distance from lane to lane, in elements of that width.
+    pub stride: u64,
+    /// Cycles of a load.
+    pub cycles: f64,
+    /// How often banks give a row, by the cycles above those of one element for all lanes; null if that is no whole number.
+    #[serde(default)]
+    pub ways: Option<u64>,
+    /// Width of the pieces that go to the banks in turn, where a program can choose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Bytes>,
+}
+
+/// Latencies of a warp's loads by stride.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct BankCurve(pub Vec<BankPoint>);

@@ -1,0 +1,50 @@
+//! The answer: elements, each attribute a [`Finding`].
+//!
+//! "Unknown" is a result and carries its reason. A value from the driver never takes the place of a measured one: where
+//! both exist, both are here.
+
+mod element;
+mod finding;
+mod name;
+mod run;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use element::{Element, Entry};
+pub(crate) use finding::by_name;
+pub use finding::{Finding, Interval, Provenance, Quantity};
+pub use name::ElementName;
+pub use run::RunInfo;
+
+use crate::facts::DeviceFacts;
+
+/// Name and version of the JSON document.
+pub const SCHEMA: &str = "strata/topology/1";
+
+/// The whole answer. Within version 1 keys may be added, so that a reader passes over those that it does not know; none is
+/// taken away and none changes its meaning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Topology {
+    /// Name and version of the format.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// What the driver says of the device.
+    pub device: DeviceFacts,
+    /// How the run was made.
+    pub run: RunInfo,
+    /// What was found.
+    pub elements: BTreeMap<ElementName, Element>,
+    /// The recording that this was replayed from, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed_from: Option<String>,
+}
+
+impl Topology {
+    /// Whether some probe failed (exit status 4).
+    pub fn is_partial(&self) -> bool {
+        self.elements.values().any(|element| element.findings().any(|(_, finding)| finding.failed))
+    }
+}

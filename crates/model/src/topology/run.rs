@@ -1,0 +1,38 @@
+//! How a run was made.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ElementName;
+use crate::facts::Telemetry;
+
+/// How the run was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunInfo {
+    /// Version of strata that measured.
+    pub tool_version: String,
+    /// What ran the kernels: `cuda`.
+    pub backend: String,
+    /// No hardware was measured.
+    pub simulated: bool,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Effort: `quick`, `standard` or `thorough`.
+    pub effort: String,
+    /// Elements asked for; empty for all.
+    pub only: Vec<ElementName>,
+    /// Start, RFC 3339, UTC.
+    pub started: String,
+    /// Seconds from process start to the last sample.
+    pub duration_s: f64,
+    /// SM clock measured during the run, in MHz, lowest and highest.
+    pub measured_clock_mhz: Option<(f64, f64)>,
+    /// State of the GPU when the run started.
+    pub telemetry_start: Telemetry,
+    /// State of the GPU when the run ended.
+    pub telemetry_end: Telemetry,
+    /// What this process could see: the whole GPU, a MIG instance, a container.
+    pub scope: String,
+    /// Things the reader should know before trusting the numbers.
+    pub warnings: Vec<String>,
+}
