@@ -12,10 +12,11 @@ pub mod model;
 mod modules;
 pub mod ptx;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use exec::State;
+use rustc_hash::FxHashMap;
+
+use exec::{Passes, State};
 use machine::Machine;
 use model::clock::Clock;
 use model::hierarchy::Hierarchy;
@@ -23,8 +24,8 @@ use model::memory::Memory;
 use model::texture::{self, Texels};
 use modules::{Callable, Loaded};
 use strata_gpu::{
-    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Resources,
-    Result, Telemetry, Texture,
+    DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, OtherProcesses, Resources, Result, Telemetry,
+    Texture,
 };
 use strata_model::units::Bytes;
 
@@ -51,6 +52,7 @@ pub struct Sim {
     used: u64,
     marked: Option<u64>,
     budget: u64,
+    walks: bool,
     lost: Option<Error>,
 }
 
@@ -62,7 +64,9 @@ impl Sim {
             hierarchy: Hierarchy::new(&machine, seed),
             clock: Clock::new(&machine.spec.clock),
             allocations: Vec::new(),
-            textures: HashMap::new(),
+            last_allocation: 0,
+            passes: Passes::NONE,
+            textures: FxHashMap::default(),
             now: 0,
         };
         Sim {
@@ -77,6 +81,7 @@ impl Sim {
             used: 0,
             marked: None,
             budget: BUDGET,
+            walks: true,
             lost: None,
         }
     }
@@ -84,6 +89,13 @@ impl Sim {
     /// With another limit on the instructions of a launch.
     pub fn with_budget(mut self, budget: u64) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// With every instruction interpreted by itself: the reference for what is otherwise carried out as a whole (lanes that go
+    /// on alone, and the inner loops of chases). The samples are the same; only the time that they take differs.
+    pub fn interpreted(mut self) -> Self {
+        self.walks = false;
         self
     }
 
@@ -256,13 +268,7 @@ impl Gpu for Sim {
         if !self.loaded(module)?.module.entries.contains_key(name) {
             return Err(Self::failed("function", 500, "CUDA_ERROR_NOT_FOUND", format!("no entry `{name}`"), false));
         }
-        self.functions.push(Callable {
-            module: module.0,
-            name: name.into(),
-            carveout: None,
-            dynamic: self.facts.shared_per_block,
-            bank_width: None,
-        });
+        self.functions.push(Callable { module: module.0, name: name.into() });
         Ok(Function(self.functions.len() - 1))
     }
 
@@ -274,42 +280,10 @@ impl Gpu for Sim {
             .ok_or_else(|| Self::failed("symbol", 500, "CUDA_ERROR_NOT_FOUND", format!("no variable `{name}`"), false))
     }
 
-    fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
+    fn configure(&mut self, function: Function, launch: &Launch) -> Result<()> {
         self.usable()?;
         self.callable(function)?;
-        match attribute {
-            FunctionAttribute::Carveout(percent) => {
-                if self.machine.spec.cache.values().all(|c| c.configuration.is_empty()) {
-                    return Err(Error::Unsupported {
-                        reason: format!(
-                            "the simulated {} has shared memory of its own, of a fixed size",
-                            self.facts.name
-                        ),
-                    });
-                }
-                self.functions[function.0].carveout = Some(percent);
-            }
-            FunctionAttribute::BankWidth(width) => {
-                let modes = &self.machine.spec.shared.modes;
-                if let Some(width) = width
-                    && !modes.iter().any(|mode| mode.get() == width.0)
-                {
-                    return Err(Error::Unsupported {
-                        reason: format!("the simulated {} has no choice of banks of {width}", self.facts.name),
-                    });
-                }
-                self.functions[function.0].bank_width = width.map(|width| width.0);
-            }
-            FunctionAttribute::MaxDynamicShared(bytes) => {
-                let most = self.facts.shared_per_block_optin.unwrap_or(self.facts.shared_per_block);
-                if bytes.0 > most {
-                    let meaning = format!("{bytes} of shared memory asked for, at most {} are there", Bytes(most));
-                    return Err(Self::failed("set_attribute", 1, "CUDA_ERROR_INVALID_VALUE", meaning, false));
-                }
-                self.functions[function.0].dynamic = bytes.0;
-            }
-        }
-        Ok(())
+        self.possible(launch)
     }
 
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
@@ -353,12 +327,8 @@ impl Gpu for Sim {
         }
     }
 
-    fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
-        self.run(function, launch, parameters, false)
-    }
-
-    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
-        self.run(function, launch, parameters, true)
+    fn launch(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()> {
+        self.run(function, launch, parameters)
     }
 
     fn synchronize(&mut self) -> Result<()> {

@@ -2,8 +2,8 @@
 //!
 //! A probe is a function from a [`Notebook`] to findings. It may use `experiment` and `analysis` and nothing below the
 //! upper seam; it cannot know whether a GPU or a recording answers. Where it has no finding, it has a [`Gap`]: samples are
-//! missing, and it is asked again, or the answer is unknown. To add an attribute: write its file here, give
-//! [`Element`](strata_model::topology::Element) a field for it, and fill the field in [`elements`].
+//! missing, and it is asked again, or the answer is unknown. To add an attribute: describe it in
+//! [`strata_model::attribute`], write its file here, and ask for it in [`elements`]. `docs/first-probe.md` is a tutorial.
 
 pub mod banks;
 pub mod capacity;

@@ -4,6 +4,7 @@ use super::alu;
 use super::issue::{extended, illegal};
 use super::launch::{Fault, Grid, State};
 use super::warp::{LANES, Warp, lanes};
+use crate::model::banks::Banks;
 use crate::model::hierarchy::{Requester, Way};
 use crate::ptx::{Inst, NONE, Op, Space};
 
@@ -22,6 +23,29 @@ pub(super) struct Cost {
     /// Cycles for which the warp issues nothing else: atomics whose lanes wait for each other hold it, whether or not
     /// somebody wants their value.
     pub held: u64,
+}
+
+/// How often banks must give a row for the access that was reckoned last: a loop of a kernel asks for the same again.
+pub(crate) struct Passes {
+    of: Option<(Banks, u64)>,
+    addresses: Vec<u64>,
+    passes: u32,
+}
+
+impl Passes {
+    /// Nothing has been reckoned.
+    pub const NONE: Passes = Passes { of: None, addresses: Vec::new(), passes: 1 };
+
+    /// [`Banks::passes`].
+    fn by(&mut self, banks: Banks, addresses: &[u64], bytes: u64) -> u32 {
+        if self.of != Some((banks, bytes)) || self.addresses != addresses {
+            self.of = Some((banks, bytes));
+            self.addresses.clear();
+            self.addresses.extend_from_slice(addresses);
+            self.passes = banks.passes(addresses, bytes);
+        }
+        self.passes
+    }
 }
 
 /// What the lanes of one access want.
@@ -46,32 +70,40 @@ impl Access {
         &self.addresses[..self.count]
     }
 
-    /// One address of each piece of memory that is asked for, in order.
-    fn pieces(&self, bytes: u64) -> Vec<u64> {
-        let mut pieces: Vec<u64> = self.all().to_vec();
-        pieces.sort_unstable();
-        pieces.dedup_by_key(|address| *address / bytes);
-        pieces
+    /// One address of each piece of memory that is asked for, in order, and how many there are.
+    fn pieces(&self, bytes: u64) -> ([u64; LANES as usize], usize) {
+        let mut pieces = self.addresses;
+        let wanted = &mut pieces[..self.count];
+        if !wanted.is_sorted() {
+            wanted.sort_unstable();
+        }
+        let mut kept = 0;
+        for i in 0..self.count {
+            if kept == 0 || pieces[kept - 1] / bytes != pieces[i] / bytes {
+                pieces[kept] = pieces[i];
+                kept += 1;
+            }
+        }
+        (pieces, kept)
     }
 
     /// What the caches are asked for, in order: an address, and how many cycles after the first. Constants by their own way are
     /// given word by word. Else a request is a number of transactions, each with some sectors: aligned windows of memory, of
     /// the machine's size where a cache of the SM is asked, of one sector where the request goes straight to the device.
-    fn requests(&self, way: Way, state: &State, grid: &Grid) -> Vec<(u64, u64)> {
-        let costs = &grid.lanes;
-        if way == Way::Constant {
-            let words = self.pieces(CONSTANT).into_iter();
-            return words.zip(0..).map(|(address, i)| (address, i * costs.constant_word)).collect();
-        }
+    fn requests(&self, way: Way, state: &State, grid: &Grid) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let costs = grid.lanes;
+        let words = way == Way::Constant;
+        let (pieces, count) = self.pieces(if words { CONSTANT } else { COALESCED });
         let window = if state.hierarchy.begins_in_sm(way) { costs.coalescing } else { COALESCED };
         let (mut number, mut last) = (0, None);
-        let pieces = self.pieces(COALESCED).into_iter();
-        let request = |address: u64| {
+        pieces.into_iter().take(count).zip(0..).map(move |(address, i)| {
+            if words {
+                return (address, i * costs.constant_word);
+            }
             number += u64::from(last.is_some_and(|last| last != address / window));
             last = Some(address / window);
             (address, number * costs.transaction)
-        };
-        pieces.map(request).collect()
+        })
     }
 
     /// Most lanes that want one and the same word.
@@ -85,16 +117,20 @@ impl Access {
 
 impl State {
     /// Whether `bytes` at an address lie in one allocation and are aligned.
-    fn check(&self, grid: &Grid, inst: &Inst, address: u64, bytes: u64) -> Result<(), Fault> {
+    fn check(&mut self, grid: &Grid, inst: &Inst, address: u64, bytes: u64) -> Result<(), Fault> {
         if !address.is_multiple_of(bytes) {
             return Err(illegal(grid, inst, format!("{bytes}-byte access to {address:#x}, which is not aligned")));
         }
+        let inside = |&(start, size): &(u64, u64)| {
+            start <= address && address.checked_add(bytes).is_some_and(|end| end <= start + size)
+        };
+        // Most accesses go where the last one went.
+        if self.allocations.get(self.last_allocation).is_some_and(inside) {
+            return Ok(());
+        }
         let after = self.allocations.partition_point(|&(start, _)| start <= address);
-        let inside = after.checked_sub(1).is_some_and(|i| {
-            let (start, size) = self.allocations[i];
-            address.checked_add(bytes).is_some_and(|end| end <= start + size)
-        });
-        if inside {
+        self.last_allocation = after.saturating_sub(1);
+        if self.allocations.get(self.last_allocation).is_some_and(inside) {
             Ok(())
         } else {
             Err(illegal(grid, inst, format!("access to {address:#x}, which is not allocated")))
@@ -102,46 +138,67 @@ impl State {
     }
 }
 
-/// An access to shared memory.
-pub(super) fn shared(warp: &mut Warp, inst: &Inst, mask: u32, shared: &mut [u8], grid: &Grid) -> Result<Cost, Fault> {
-    let access = Access::of(warp, inst, mask);
+/// What an access to shared memory does in one lane.
+pub(super) fn shared_lane(
+    warp: &mut Warp,
+    inst: &Inst,
+    lane: u32,
+    address: u64,
+    shared: &mut [u8],
+    grid: &Grid,
+) -> Result<(), Fault> {
     let bytes = inst.kind.bytes as usize;
     let whole = bytes * inst.elements();
-    for (lane, &address) in lanes(mask).zip(access.all()) {
-        let at = usize::try_from(address).unwrap_or(usize::MAX);
-        let aligned = at.is_multiple_of(whole);
-        let Some(place) = shared.get_mut(at..at.saturating_add(whole)).filter(|_| aligned) else {
-            return Err(illegal(
-                grid,
-                inst,
-                format!("{whole}-byte access to {address:#x} of {} B of shared memory", grid.shared),
-            ));
-        };
-        let element = |number: usize| {
-            let mut raw = [0; 8];
-            raw[..bytes].copy_from_slice(&place[number * bytes..(number + 1) * bytes]);
-            u64::from_le_bytes(raw)
-        };
-        match inst.op {
-            Op::Load(_) => {
-                for (number, slot) in inst.results().enumerate() {
-                    warp.set(slot, lane, extended(inst.kind, element(number)));
-                }
+    let at = usize::try_from(address).unwrap_or(usize::MAX);
+    let aligned = at.is_multiple_of(whole);
+    let Some(place) = shared.get_mut(at..at.saturating_add(whole)).filter(|_| aligned) else {
+        return Err(illegal(
+            grid,
+            inst,
+            format!("{whole}-byte access to {address:#x} of {} B of shared memory", grid.shared),
+        ));
+    };
+    let element = |number: usize| {
+        let mut raw = [0; 8];
+        raw[..bytes].copy_from_slice(&place[number * bytes..(number + 1) * bytes]);
+        u64::from_le_bytes(raw)
+    };
+    match inst.op {
+        Op::Load(_) => {
+            for (number, slot) in inst.results().enumerate() {
+                warp.set(slot, lane, extended(inst.kind, element(number)));
             }
-            Op::Atomic(op, _) => {
-                let old = element(0);
-                let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
-                place.copy_from_slice(&alu::atomic(op, inst.kind, old, b, c).to_le_bytes()[..bytes]);
-                warp.set(inst.to, lane, old);
-            }
-            _ => place.copy_from_slice(&warp.get(inst.from[1], lane).to_le_bytes()[..bytes]),
         }
+        Op::Atomic(op, _) => {
+            let old = element(0);
+            let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
+            place.copy_from_slice(&alu::atomic(op, inst.kind, old, b, c).to_le_bytes()[..bytes]);
+            warp.set(inst.to, lane, old);
+        }
+        _ => place.copy_from_slice(&warp.get(inst.from[1], lane).to_le_bytes()[..bytes]),
+    }
+    Ok(())
+}
+
+/// An access to shared memory.
+pub(super) fn shared(
+    warp: &mut Warp,
+    inst: &Inst,
+    mask: u32,
+    shared: &mut [u8],
+    state: &mut State,
+    grid: &Grid,
+) -> Result<Cost, Fault> {
+    let access = Access::of(warp, inst, mask);
+    for (lane, &address) in lanes(mask).zip(access.all()) {
+        shared_lane(warp, inst, lane, address, shared, grid)?;
     }
     let [latency, conflict] = grid.shared_cycles;
     if access.count == 1 {
         return Ok(Cost { cycles: latency, held: 0 });
     }
-    let conflicts = (u64::from(grid.banks.passes(access.all(), whole as u64)) - 1) * conflict;
+    let whole = usize::from(inst.kind.bytes) * inst.elements();
+    let conflicts = (u64::from(state.passes.by(grid.banks, access.all(), whole as u64)) - 1) * conflict;
     if !matches!(inst.op, Op::Atomic(..)) {
         return Ok(Cost { cycles: latency + conflicts, held: 0 });
     }
@@ -171,7 +228,7 @@ fn on_device(
     lane: u32,
     address: u64,
     thread: u64,
-    state: &State,
+    state: &mut State,
     grid: &Grid,
 ) -> Result<(u64, u8), Fault> {
     let bytes = inst.kind.bytes;
@@ -202,65 +259,133 @@ fn on_device(
     Ok((address, bytes))
 }
 
+/// Whose access it is.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    /// SM and warp.
+    pub by: Requester,
+    /// Number of the block in the grid.
+    pub block: u32,
+}
+
+impl Owner {
+    /// Number of the first thread of the warp in the grid.
+    fn first_thread(self, grid: &Grid) -> u64 {
+        u64::from(self.block) * u64::from(grid.threads) + u64::from(self.by.warp * LANES)
+    }
+}
+
+/// When an access is made.
+#[derive(Clone, Copy)]
+pub(super) struct When {
+    /// Cycle.
+    pub now: u64,
+    /// Cycle after which the SM may not touch what SMs share.
+    pub horizon: u64,
+}
+
+/// What an access to memory behind caches does in one lane.
+#[inline]
+fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &mut State) -> Result<(), Fault> {
+    let ((address, bytes), kind) = (at, inst.kind);
+    match inst.op {
+        Op::Store(_) => {
+            let value = warp.get(inst.from[1], lane);
+            state.memory.store(address, bytes, kind.wrap(value)).map_err(|_| Fault::Memory)?;
+        }
+        Op::Atomic(op, _) => {
+            let old = state.memory.load(address, bytes);
+            let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
+            let new = alu::atomic(op, kind, old, b, c);
+            state.memory.store(address, bytes, new).map_err(|_| Fault::Memory)?;
+            warp.set(inst.to, lane, old);
+        }
+        _ => {
+            for (number, slot) in inst.results().enumerate() {
+                let at = address + number as u64 * u64::from(bytes);
+                let value = if address == 0 { 0 } else { state.memory.load(at, bytes) };
+                warp.set(slot, lane, extended(kind, value));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Cycles that the caches take for one of the requests of an access, which is made at `now`.
+#[inline]
+fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> u64 {
+    match inst.op {
+        _ if address >= grid.host.1 && address < LOCAL_BASE => grid.host.0,
+        Op::Store(_) => {
+            state.hierarchy.store(way, by, address, now);
+            1
+        }
+        Op::Atomic(..) => state.hierarchy.atomic(by, address, now),
+        _ => state.hierarchy.load(way, by, address, now),
+    }
+}
+
+fn is_load(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Load(_) | Op::Texture(_))
+}
+
+/// An access of one lane to memory behind caches: as [`memory`] does it for several. Cycles until its value can be used;
+/// `None` if it must wait for its turn.
+#[inline]
+pub(super) fn memory_of_one(
+    warp: &mut Warp,
+    inst: &Inst,
+    lane: u32,
+    owner: Owner,
+    state: &mut State,
+    grid: &Grid,
+    when: When,
+) -> Result<Option<u64>, Fault> {
+    let way = way_of(inst.op);
+    if !state.hierarchy.has(way) {
+        return Err(illegal(grid, inst, "this machine has no such load".into()));
+    }
+    let address = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
+    let thread = owner.first_thread(grid) + u64::from(lane);
+    let at = on_device(warp, inst, lane, address, thread, state, grid)?;
+    if when.now > when.horizon && !(is_load(inst) && state.hierarchy.is_private(way, owner.by, &[at.0])) {
+        return Ok(None);
+    }
+    memory_lane(warp, inst, lane, at, state)?;
+    Ok(Some(request(inst, way, owner.by, at.0, state, grid, when.now)))
+}
+
 /// An access to memory behind caches; `None` if it must wait for its turn.
-#[expect(clippy::too_many_arguments, reason = "each is one coordinate of the access")]
 pub(super) fn memory(
     warp: &mut Warp,
     inst: &Inst,
     mask: u32,
-    by: Requester,
-    block: u32,
+    owner: Owner,
     state: &mut State,
     grid: &Grid,
-    now: u64,
-    horizon: u64,
+    when: When,
 ) -> Result<Option<Cost>, Fault> {
     let mut access = Access::of(warp, inst, mask);
     let way = way_of(inst.op);
     if !state.hierarchy.has(way) {
         return Err(illegal(grid, inst, "this machine has no such load".into()));
     }
-    let first = u64::from(block) * u64::from(grid.threads) + u64::from(by.warp * LANES);
+    let first = owner.first_thread(grid);
     for (i, lane) in lanes(mask).enumerate() {
         let thread = first + u64::from(lane);
         (access.addresses[i], access.bytes[i]) = on_device(warp, inst, lane, access.addresses[i], thread, state, grid)?;
     }
-    let is_load = matches!(inst.op, Op::Load(_) | Op::Texture(_));
-    if now > horizon && !(is_load && state.hierarchy.is_private(way, by, access.all())) {
+    if when.now > when.horizon && !(is_load(inst) && state.hierarchy.is_private(way, owner.by, access.all())) {
         return Ok(None);
     }
-    let kind = inst.kind;
     for (i, lane) in lanes(mask).enumerate() {
-        let (address, bytes) = (access.addresses[i], access.bytes[i]);
-        match inst.op {
-            Op::Store(_) => {
-                let value = warp.get(inst.from[1], lane);
-                state.memory.store(address, bytes, kind.wrap(value)).map_err(|_| Fault::Memory)?;
-            }
-            Op::Atomic(op, _) => {
-                let old = state.memory.load(address, bytes);
-                let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
-                let new = alu::atomic(op, kind, old, b, c);
-                state.memory.store(address, bytes, new).map_err(|_| Fault::Memory)?;
-                warp.set(inst.to, lane, old);
-            }
-            _ => {
-                for (number, slot) in inst.results().enumerate() {
-                    let at = address + number as u64 * u64::from(bytes);
-                    let value = if address == 0 { 0 } else { state.memory.load(at, bytes) };
-                    warp.set(slot, lane, extended(kind, value));
-                }
-            }
-        }
+        memory_lane(warp, inst, lane, (access.addresses[i], access.bytes[i]), state)?;
     }
-    let one = |state: &mut State, address: u64, after: u64| match inst.op {
-        _ if address >= grid.host.1 && address < LOCAL_BASE => grid.host.0,
-        Op::Store(_) => {
-            state.hierarchy.store(way, by, address, now + after);
-            1
-        }
-        Op::Atomic(..) => after + state.hierarchy.atomic(by, address, now + after),
-        _ => after + state.hierarchy.load(way, by, address, now + after),
+    // A store and what the host has take as long whenever they are made.
+    let answered = |address: u64| matches!(inst.op, Op::Store(_)) || (grid.host.1..LOCAL_BASE).contains(&address);
+    let one = |state: &mut State, address: u64, after: u64| {
+        let cycles = request(inst, way, owner.by, address, state, grid, when.now + after);
+        if answered(address) { cycles } else { after + cycles }
     };
     if access.count == 1 {
         return Ok(Some(Cost { cycles: one(state, access.addresses[0], 0), held: 0 }));

@@ -1,9 +1,49 @@
 //! Arithmetic: one lane, one instruction. Values are kept with the bits above their type zero.
 
+use super::warp::LANES;
 use crate::ptx::{Atomic, Compare, Op, Type};
+
+/// [`compute`] for all lanes of a warp, of which `values` are the sources a, b and c. The operations of most kernels' loops are
+/// told apart once, not lane by lane.
+pub(super) fn compute_all(op: Op, kind: Type, values: [&[u64]; 3]) -> [u64; LANES as usize] {
+    macro_rules! told_apart {
+        ($($known:pat => $op:expr),* $(,)?) => {
+            match op {
+                $($known => each(values, |a, b, c| compute_inline($op, kind, a, b, c)),)*
+                _ => each(values, |a, b, c| compute(op, kind, a, b, c)),
+            }
+        };
+    }
+    told_apart!(
+        Op::Mov => Op::Mov,
+        Op::Add => Op::Add,
+        Op::MulLo => Op::MulLo,
+        Op::MulWide => Op::MulWide,
+        Op::MadWide => Op::MadWide,
+        Op::Min => Op::Min,
+        Op::Select => Op::Select,
+        Op::Set(Compare::Lt) => Op::Set(Compare::Lt),
+        Op::Set(Compare::Ne) => Op::Set(Compare::Ne),
+        Op::Set(Compare::Eq) => Op::Set(Compare::Eq),
+    )
+}
+
+#[inline]
+fn each([a, b, c]: [&[u64]; 3], one: impl Fn(u64, u64, u64) -> u64) -> [u64; LANES as usize] {
+    let mut results = [0; LANES as usize];
+    for (result, ((a, b), c)) in results.iter_mut().zip(a.iter().zip(b).zip(c)) {
+        *result = one(*a, *b, *c);
+    }
+    results
+}
 
 /// The result of an operation that needs nothing but its sources.
 pub(super) fn compute(op: Op, kind: Type, a: u64, b: u64, c: u64) -> u64 {
+    compute_inline(op, kind, a, b, c)
+}
+
+#[inline(always)]
+fn compute_inline(op: Op, kind: Type, a: u64, b: u64, c: u64) -> u64 {
     let bits = kind.bits();
     let wide = Type { bytes: (kind.bytes * 2).min(8), signed: kind.signed };
     let product = |a, b| kind.signed(a).wrapping_mul(kind.signed(b)) as u64;

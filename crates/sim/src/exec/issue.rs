@@ -1,6 +1,6 @@
 //! The issue of one instruction.
 
-use super::access::{self, Cost};
+use super::access::{self, Cost, Owner, When};
 use super::alu;
 use super::launch::{Block, Fault, Grid, State};
 use super::warp::{Group, LANES, Warp, lanes};
@@ -8,7 +8,7 @@ use crate::model::hierarchy::Requester;
 use crate::ptx::{Fault as TextFault, Inst, Op, Shuffle, Space, Special, Type};
 
 /// Cycles until the value of the global timer can be used; it lies outside of the SM.
-const TIMER_CYCLES: u64 = 64;
+pub(super) const TIMER_CYCLES: u64 = 64;
 
 /// What became of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Block {
             now = now.max(warp.ready(slot));
         }
         let mask = warp.passing(group, inst.guard, inst.negated);
-        let by = Requester { sm, warp: warp.number, warps };
+        let owner = Owner { by: Requester { sm, warp: warp.number, warps }, block: *number };
         let mut done = now + grid.pipeline[0];
         let mut held = 0;
         if mask != 0 {
@@ -83,21 +83,16 @@ impl Block {
                     }
                 }
                 Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true) => {
-                    let cost = access::shared(warp, inst, mask, shared, grid)?;
+                    let cost = access::shared(warp, inst, mask, shared, state, grid)?;
                     (done, held) = (now + cost.cycles, cost.held);
                 }
                 Op::Load(_) | Op::Store(_) | Op::Atomic(_, false) | Op::Texture(_) => {
-                    match access::memory(warp, inst, mask, by, *number, state, grid, now, horizon)? {
+                    match access::memory(warp, inst, mask, owner, state, grid, When { now, horizon })? {
                         Some(Cost { cycles, held: holds }) => (done, held) = (now + cycles, holds),
                         None => return Ok(Step::Wait(now)),
                     }
                 }
-                op => {
-                    for lane in lanes(mask) {
-                        let [a, b, c] = inst.from.map(|slot| warp.get(slot, lane));
-                        warp.set(inst.to, lane, alu::compute(op, inst.kind, a, b, c));
-                    }
-                }
+                op => warp.compute(inst.to, mask, inst.from, |values| alu::compute_all(op, inst.kind, values)),
             }
         }
         for slot in inst.results() {
@@ -130,7 +125,16 @@ fn branch(warp: &mut Warp, index: usize, group: Group, taken: u32, to: u32) {
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is one coordinate of the reading thread")]
-fn value_of(special: Special, state: &State, grid: &Grid, block: u32, sm: u32, warp: u32, lane: u32, now: u64) -> u64 {
+pub(super) fn value_of(
+    special: Special,
+    state: &State,
+    grid: &Grid,
+    block: u32,
+    sm: u32,
+    warp: u32,
+    lane: u32,
+    now: u64,
+) -> u64 {
     // Grids and blocks have one dimension.
     let first = |axis: u8, value: u32, other: u64| if axis == 0 { u64::from(value) } else { other };
     match special {
@@ -147,7 +151,7 @@ fn value_of(special: Special, state: &State, grid: &Grid, block: u32, sm: u32, w
     }
 }
 
-fn parameter(grid: &Grid, inst: &Inst, at: u64) -> Result<u64, Fault> {
+pub(super) fn parameter(grid: &Grid, inst: &Inst, at: u64) -> Result<u64, Fault> {
     let mut offset = 0u64;
     for (&bytes, &value) in grid.entry.parameters.iter().zip(grid.parameters) {
         offset = offset.next_multiple_of(bytes.max(1));

@@ -4,9 +4,13 @@
 //! time: before such an access an SM that is ahead waits for its turn. So a launch gives the same result each time.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
+use rustc_hash::FxHashMap;
+
+use super::access::Passes;
 use super::issue::Step;
+use super::walk::Bounds;
 use super::warp::{LANES, Warp};
 use crate::model::banks::Banks;
 use crate::model::clock::Clock;
@@ -28,8 +32,12 @@ pub(crate) struct State {
     pub clock: Clock,
     /// Allocations: first address and bytes, ascending.
     pub allocations: Vec<(u64, u64)>,
+    /// Place of the allocation that was accessed last; it may be gone.
+    pub last_allocation: usize,
     /// Textures, by handle.
-    pub textures: HashMap<u64, Texels>,
+    pub textures: FxHashMap<u64, Texels>,
+    /// Bank conflicts of the access to shared memory that was reckoned last.
+    pub passes: Passes,
     /// Cycles since the machine was switched on.
     pub now: u64,
 }
@@ -81,6 +89,8 @@ pub(crate) struct Grid<'a> {
     pub host: (u64, u64),
     /// Instructions after which the kernel is stopped.
     pub budget: u64,
+    /// Lanes that go on alone, and the loops of chases that they are in, are carried out as a whole.
+    pub walks: bool,
 }
 
 /// Why a launch failed.
@@ -188,48 +198,57 @@ impl Sm {
         warps.filter(|w| !w.groups.is_empty()).map(|w| w.time).min().unwrap_or(u64::MAX)
     }
 
-    /// The block and warp that issue next.
-    fn next_warp(&self) -> Option<(usize, usize)> {
+    /// The block and warp that issue next, and the cycle before which no other warp will.
+    fn next_warp(&self) -> Option<(usize, usize, u64)> {
         let mut best = None;
-        let mut earliest = u64::MAX;
+        let (mut earliest, mut others) = (u64::MAX, u64::MAX);
         for (b, block) in self.blocks.iter().enumerate() {
             for (w, warp) in block.warps.iter().enumerate() {
-                if warp.time < earliest && !warp.groups.is_empty() {
+                if warp.groups.is_empty() {
+                    continue;
+                }
+                if warp.time < earliest {
+                    // Of equals the first goes on: at its own time the one that was the earliest so far would.
+                    others = earliest;
                     earliest = warp.time;
                     best = Some((b, w));
+                } else {
+                    others = others.min(warp.time + 1);
                 }
             }
         }
-        best
+        best.map(|(b, w)| (b, w, others))
     }
 
     /// Runs until it must wait for its turn or a block ends.
     fn run(&mut self, state: &mut State, grid: &Grid, horizon: u64, left: &mut u64) -> Result<Turn, Fault> {
         loop {
-            let Some((b, w)) = self.next_warp() else {
+            let Some((b, w, others)) = self.next_warp() else {
                 // Threads of one block wait at a barrier for others that wait elsewhere.
                 let line = grid.entry.code.first().map_or(0, |i| i.line);
                 let what = format!("kernel `{}` waits at a barrier that not all threads can reach", grid.entry.name);
                 return Err(Fault::Illegal(TextFault { line, what }));
             };
-            let alone = self.blocks.len() == 1 && self.blocks[0].warps.len() == 1;
             let block = &mut self.blocks[b];
+            let bounds = Bounds { others, horizon };
             let step = loop {
+                if grid.walks {
+                    match block.walk(w, self.number, state, grid, bounds, left)? {
+                        Step::Issued if block.warps[w].time < others => {}
+                        step => break step,
+                    }
+                }
                 if *left == 0 {
                     return Err(Fault::Endless(grid.budget));
                 }
                 let step = block.issue(w, self.number, state, grid, horizon)?;
-                *left -= 1;
-                // With one warp there is nobody else to choose.
-                if !(alone && step == Step::Issued) {
+                *left -= u64::from(!matches!(step, Step::Wait(_)));
+                if step != Step::Issued || block.warps[w].time >= others {
                     break step;
                 }
             };
             match step {
-                Step::Wait(time) => {
-                    *left += 1;
-                    return Ok(Turn::Wait(time));
-                }
+                Step::Wait(time) => return Ok(Turn::Wait(time)),
                 Step::Ended if block.live == 0 => {
                     let time = block.warps.iter().map(|warp| warp.time).max().unwrap_or(0);
                     self.blocks.swap_remove(b);

@@ -7,6 +7,8 @@ mod access;
 mod alu;
 mod issue;
 mod launch;
+mod walk;
 mod warp;
 
+pub(super) use access::Passes;
 pub(super) use launch::{Fault, Grid, LaneCosts, State, run};

@@ -67,6 +67,24 @@ impl Warp {
         }
     }
 
+    /// Sets a slot in the lanes of a mask to what `all` makes of the values of others, which it gets for all lanes.
+    pub fn compute(&mut self, to: u16, mask: u32, from: [u16; 3], all: impl Fn([&[u64]; 3]) -> [u64; LANES as usize]) {
+        if to == NONE {
+            return;
+        }
+        let width = self.width as usize;
+        let slots = from.map(|slot| slot as usize * width);
+        let results = all(slots.map(|at| &self.values[at..at + width]));
+        let place = self.slot_mut(to);
+        if mask.count_ones() == place.len() as u32 {
+            place.copy_from_slice(&results[..width]);
+            return;
+        }
+        for lane in lanes(mask) {
+            place[lane as usize] = results[lane as usize];
+        }
+    }
+
     /// The cycle from which a slot can be used.
     pub fn ready(&self, slot: u16) -> u64 {
         self.ready[slot as usize]

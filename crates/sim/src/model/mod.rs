@@ -7,6 +7,7 @@ pub mod clock;
 pub mod hierarchy;
 pub mod memory;
 mod noise;
+mod parts;
 mod policy;
 pub mod texture;
 

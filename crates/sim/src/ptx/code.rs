@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use super::walk::Walk;
+
 /// Type of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
@@ -257,6 +259,8 @@ pub struct Entry {
     pub name: String,
     /// Instructions; the last one is a return.
     pub code: Vec<Inst>,
+    /// Of each instruction, the inner loop of a chase that begins there.
+    pub walks: Vec<Option<Walk>>,
     /// Number of slots.
     pub slots: usize,
     /// Slots that hold constants, with their values.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::code::{Entry, Inst, Module, NONE, Op, Space, Type};
 use super::opcode::{self, Decoded, Form};
 use super::parse::{EntryText, Instruction, Operand, Text, Variable};
-use super::{Fault, uniform};
+use super::{Fault, uniform, walk};
 
 /// Most slots of an entry: registers and constants together.
 const MOST_SLOTS: usize = 60_000;
@@ -176,16 +176,19 @@ impl Lowering {
             line,
         });
         uniform::mark(&mut code, self.slots);
-        Ok(Entry {
+        let mut entry = Entry {
             name: text.name.clone(),
             code,
+            walks: Vec::new(),
             slots: self.slots,
             constants: self.constants.into_iter().map(|(value, slot)| (slot, value)).collect(),
             symbols: self.symbol_slots.into_iter().map(|(name, slot)| (slot, name)).collect(),
             parameters: self.parameters,
             shared: self.shared,
             local: self.local,
-        })
+        };
+        entry.walks = walk::find(&entry);
+        Ok(entry)
     }
 
     fn instruction(&mut self, text: &Instruction) -> Result<Inst, Fault> {

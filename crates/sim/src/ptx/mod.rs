@@ -10,9 +10,11 @@ mod lower;
 mod opcode;
 mod parse;
 mod uniform;
+mod walk;
 
 pub use code::{Atomic, Compare, Entry, Inst, Module, NONE, Op, Shuffle, Space, Special, Type};
 pub use parse::parse;
+pub use walk::Walk;
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,96 @@
+//! What templates are given: paths, types, counts and names. No text of an instruction is made here.
+
+use std::collections::BTreeMap;
+
+use minijinja::context;
+use minijinja::value::Value;
+use strata_model::experiment::LoadPath;
+use strata_model::pattern::{
+    CONSTANTS_A_PASS, Counters, From, LOADS_A_PASS, Layout, MOST_THREADS, OPERATIONS_A_PASS, Operand, Scope,
+};
+use strata_model::units::Bytes;
+
+use super::{Ptx, Target};
+use crate::dialect::{Capability, Dialect};
+use crate::{FACTOR, PatternProgram, Program, TERM, job, sizes, sums};
+
+/// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
+const PATTERN_PARAMETERS: [&str; 3] = ["a", "b", "c"];
+
+/// Type of the clock's value on a device of this compute capability: 64 bits where one instruction reads them.
+fn clock_type(capability: Capability) -> &'static str {
+    if capability >= (7, 0) { "u64" } else { "u32" }
+}
+
+/// One of the (at most two) chases in a kernel.
+fn agent(dialect: &Ptx, path: LoadPath, letter: &str) -> Value {
+    let of = if dialect.element(path) == Bytes(8) { "u64" } else { "u32" };
+    context! { path => path.name(), letter, type => of }
+}
+
+/// The values for a program, on a device of this compute capability.
+pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, target: &Target) -> Value {
+    let (a, b) = program.paths();
+    let (major, minor) = target.capability;
+    let common = context! {
+        name => dialect.entry(program),
+        target => context! { name => format!("sm_{major}{minor}"), version => target.version },
+        clock => context! { type => clock_type(capability) },
+        job => BTreeMap::from(job::OFFSETS),
+        constant => context! { symbol => sizes::CONSTANT_SYMBOL, bytes => sizes::CONSTANT_BYTES },
+        local_bytes => sizes::LOCAL_BYTES,
+        bank_row => sizes::BANK_ROW,
+        unroll => 1u32 << sizes::UNROLL_SHIFT,
+        unroll_shift => sizes::UNROLL_SHIFT,
+        parameters => PATTERN_PARAMETERS,
+        a => agent(dialect, a, "a"),
+        b => agent(dialect, b, "b"),
+    };
+    let own = match program {
+        Program::PerLoad(_, loads) => context! { loads },
+        Program::Warp(bytes) => context! { bytes },
+        Program::Pattern(pattern) => pattern_values(pattern),
+        _ => context! {},
+    };
+    context! { ..own, ..common }
+}
+
+/// The values for one kind of pattern.
+fn pattern_values(pattern: PatternProgram) -> Value {
+    match pattern {
+        PatternProgram::Pairs(_) => context! {},
+        PatternProgram::Barriers(scope) => context! {
+            scope => match scope {
+                Scope::Warp => "warp",
+                Scope::Block => "block",
+                Scope::Grid => "grid",
+                Scope::Nobody => "nobody",
+            },
+        },
+        PatternProgram::Reads(_, width) => context! { width },
+        PatternProgram::Sums { variables, padding, bound } => {
+            let statements = sums::statements(variables, padding);
+            let statements: Vec<Value> =
+                statements.into_iter().map(|s| context! { from => s.from, to => s.to, padding => s.padding }).collect();
+            context! { variables, bound, statements }
+        }
+        PatternProgram::Constants(uniform) => context! { uniform, constants_a_pass => CONSTANTS_A_PASS },
+        PatternProgram::Operands(operand) => context! {
+            operand => match operand {
+                Operand::Immediate => "immediate",
+                Operand::Parameter => "parameter",
+            },
+            factor => format!("{FACTOR:#x}"),
+            term => format!("{TERM:#x}"),
+            operations_a_pass => OPERATIONS_A_PASS,
+        },
+        PatternProgram::Square(layout) => context! { array => layout == Layout::Array },
+        PatternProgram::Histogram(counters) => context! { shared => counters == Counters::Shared },
+        PatternProgram::Intensity(from, operations) => context! {
+            shared => from == From::Shared,
+            operations,
+            bound => MOST_THREADS,
+            loads_a_pass => LOADS_A_PASS,
+        },
+    }
+}

@@ -1,0 +1,241 @@
+//! What a hierarchy is made of: kinds of caches with their ports, routes of loads through them, and levels of translation.
+
+use std::collections::BTreeMap;
+
+use super::cache::{Cache, Shape};
+use super::hierarchy::Requester;
+use super::mix;
+use crate::machine::Machine;
+use crate::machine::spec::{self, Scope, Spec, Threads};
+
+/// A level of a route.
+#[derive(Clone, Debug)]
+pub(super) struct Level {
+    /// Number of its kind of cache.
+    pub cache: usize,
+    /// Latency of a hit.
+    pub cycles: u64,
+}
+
+/// A way with everything looked up.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    pub levels: Vec<Level>,
+    /// Latency if all levels miss.
+    pub memory: u64,
+    /// Levels before this one are asked by virtual address.
+    pub translated: usize,
+}
+
+/// What is known of a cache besides its content.
+pub(super) struct Kind {
+    name: String,
+    pub scope: Scope,
+    pub spec: spec::Cache,
+    pub instances: u32,
+    /// Place of the first instance among the caches of an SM.
+    first: usize,
+}
+
+/// Ports of a cache or channels of memory: when each is free again.
+pub(super) struct Ports {
+    busy: u64,
+    free: Vec<u64>,
+}
+
+impl Ports {
+    pub fn new(busy: u64, count: u64) -> Self {
+        Ports { busy, free: vec![0; if busy == 0 { 0 } else { count as usize }] }
+    }
+
+    /// Cycles that an access at `now` waits.
+    #[inline]
+    pub fn wait(&mut self, now: u64, address: u64) -> u64 {
+        if self.busy == 0 {
+            return 0;
+        }
+        let count = self.free.len() as u64;
+        let port = &mut self.free[if count == 1 { 0 } else { (mix(address >> 7) % count) as usize }];
+        let start = now.max(*port);
+        *port = start + self.busy;
+        start - now
+    }
+}
+
+/// One instance of a cache, with its ports.
+pub(super) struct Instance {
+    pub cache: Cache,
+    pub ports: Ports,
+}
+
+/// Caches of one SM: made when it first loads, emptied when a launch begins.
+pub(super) struct Private {
+    pub epoch: u64,
+    /// Instances of each kind of cache, kind by kind.
+    pub caches: Vec<Instance>,
+    pub tlbs: Vec<Option<Cache>>,
+}
+
+/// Cycles that translating an address adds.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Translation {
+    /// Whatever the data does.
+    pub cycles: u64,
+    /// Besides, if the data is not in the caches of the device.
+    pub uncached: u64,
+}
+
+/// What of a machine's caches never changes.
+pub(super) struct Plan {
+    pub kinds: Vec<Kind>,
+    pub routes: [Option<Route>; 7],
+    pub tlbs: Vec<spec::Tlb>,
+    /// Partitions of the device's cache, if it has any.
+    pub partitions: Option<spec::Partitions>,
+    /// Partition of each SM, of every kind that has partitions.
+    pub sm_partitions: Vec<u32>,
+    pub seed: u64,
+}
+
+/// Seed of a part of the machine.
+pub(super) fn part(seed: u64, what: u64, number: u64) -> u64 {
+    mix(seed ^ mix(what << 32 ^ number))
+}
+
+impl Plan {
+    pub fn new(machine: &Machine, seed: u64) -> Self {
+        let spec = &machine.spec;
+        let mut first = 0;
+        let kinds: Vec<Kind> = spec
+            .cache
+            .iter()
+            .map(|(name, cache)| {
+                let instances = cache.instances.get() as u32;
+                let kind = Kind { name: name.clone(), scope: cache.scope, spec: cache.clone(), instances, first };
+                if cache.scope == Scope::Sm {
+                    first += instances as usize;
+                }
+                kind
+            })
+            .collect();
+        let by_name: BTreeMap<&str, usize> = kinds.iter().enumerate().map(|(i, k)| (k.name.as_str(), i)).collect();
+        let route = |path: &spec::Path| Route {
+            levels: path
+                .levels
+                .iter()
+                .zip(&path.cycles)
+                .map(|(name, cycles)| Level { cache: by_name[name.as_str()], cycles: cycles.get() })
+                .collect(),
+            memory: path.memory.get(),
+            translated: path.translated.as_ref().map_or(0, |t| path.levels.iter().position(|l| l == t).unwrap_or(0)),
+        };
+        let routes = routes(spec).map(|path| path.map(route));
+        let partitions = kinds.iter().find_map(|k| k.spec.partitions.clone());
+        let digits: Vec<u32> =
+            partitions.as_ref().map_or(vec![0], |p| p.sms.chars().filter_map(|c| c.to_digit(10)).collect());
+        let sms = spec.device.multiprocessors.get() as usize;
+        Plan {
+            routes,
+            tlbs: spec.tlb.clone(),
+            partitions,
+            sm_partitions: (0..sms).map(|sm| digits[sm % digits.len()]).collect(),
+            kinds,
+            seed,
+        }
+    }
+
+    /// Caches that all SMs share: of each kind, its partitions, if it is the device's.
+    pub fn device(&self) -> Vec<Vec<Instance>> {
+        let instances = |(number, kind): (usize, &Kind)| match kind.scope {
+            Scope::Sm => Vec::new(),
+            Scope::Device => {
+                let count = kind.spec.partitions.as_ref().map_or(1, |p| p.count.get());
+                (0..count).map(|p| kind.instance(count, 0, part(self.seed, number as u64, p))).collect()
+            }
+        };
+        self.kinds.iter().enumerate().map(instances).collect()
+    }
+
+    /// Levels of translation of one owner; `None` for those of the other.
+    pub fn translations(&self, scope: Scope, seed: u64, what: u64) -> Vec<Option<Cache>> {
+        let one = |(i, tlb): (u64, &spec::Tlb)| (tlb.scope == scope).then(|| translation(tlb, part(seed, what, i)));
+        (0..).zip(&self.tlbs).map(one).collect()
+    }
+
+    /// Caches of an SM of which shared memory takes `shared` bytes, all empty.
+    pub fn private(&self, sm: u32, shared: u64, epoch: u64) -> Private {
+        // Made anew when shared memory takes another share: draws go on, they do not begin again.
+        let seed = part(part(self.seed, 92, u64::from(sm)), 94, epoch);
+        let own = (0..).zip(&self.kinds).filter(|(_, kind)| kind.scope == Scope::Sm);
+        let caches = own.flat_map(|(number, kind)| {
+            (0..u64::from(kind.instances)).map(move |i| kind.instance(1, shared, part(seed, number, i)))
+        });
+        Private { epoch, caches: caches.collect(), tlbs: self.translations(Scope::Sm, seed, 93) }
+    }
+}
+
+fn routes(spec: &Spec) -> [Option<&spec::Path>; 7] {
+    let path = &spec.path;
+    [
+        Some(&path.global_ca),
+        Some(&path.global_cg),
+        path.global_nc.as_ref(),
+        path.texture.as_ref(),
+        Some(&path.constant),
+        path.constant_uniform.as_ref().or(Some(&path.constant)),
+        Some(&path.local),
+    ]
+}
+
+/// The partition that a line belongs to.
+pub(super) fn home(parts: &spec::Partitions, address: u64) -> usize {
+    (mix(address / parts.granule.0) % parts.count.get()) as usize
+}
+
+/// A level of translation is a cache of pages.
+fn translation(tlb: &spec::Tlb, seed: u64) -> Cache {
+    let shape = Shape {
+        line: tlb.page.0,
+        sector: tlb.page.0,
+        ways: tlb.sets().unwrap_or_default(),
+        index: spec::Index::Dealt,
+        replacement: tlb.replacement.clone(),
+    };
+    Cache::new(shape, seed)
+}
+
+impl Kind {
+    /// One instance, with its share of the sets, of the shape that leaves `shared` bytes to shared memory.
+    fn instance(&self, partitions: u64, shared: u64, seed: u64) -> Instance {
+        Instance {
+            cache: Cache::new(shape(&self.spec, partitions, shared), seed),
+            ports: Ports::new(self.spec.port.get(), self.spec.slices.get()),
+        }
+    }
+
+    /// The instance that a warp uses, among the caches of an SM.
+    #[inline]
+    pub fn place(&self, by: Requester) -> usize {
+        if self.instances == 1 {
+            return self.first;
+        }
+        let instance = match self.spec.threads {
+            Threads::Interleaved => by.warp % self.instances,
+            Threads::Contiguous => by.warp * self.instances / by.warps.max(1),
+        };
+        self.first + instance as usize
+    }
+}
+
+/// The shape of one partition of a cache (of the whole, if it has none) that leaves `shared` bytes to shared memory.
+pub fn shape(cache: &spec::Cache, partitions: u64, shared: u64) -> Shape {
+    let mut ways = cache.sets().unwrap_or_default();
+    let (mut index, mut replacement) = (cache.index.clone(), cache.replacement.clone());
+    if let Some(one) = cache.configuration.iter().find(|c| c.shared.0 >= shared) {
+        ways = vec![one.ways.get() as u32; one.sets.get() as usize];
+        index = one.index.clone().unwrap_or(index);
+        replacement = one.replacement.clone().unwrap_or(replacement);
+    }
+    ways.truncate(ways.len() / partitions as usize);
+    Shape { line: cache.line.get(), sector: cache.sector_bytes(), ways, index, replacement }
+}
