@@ -51,8 +51,8 @@ fn one_thread_chase(bencher: Bencher, kib: u64) {
         chain[(line * 128) as usize..][..8].copy_from_slice(&next.to_le_bytes());
     }
     gpu.write(memory, &chain).expect("it is allocated");
-    let launch = Launch { blocks: 1, threads: 1, shared: Bytes(0) };
+    let launch = Launch::new(1, 1);
     bencher.counter(ItemsCount::new(LOADS * INSTRUCTIONS)).bench_local(|| {
-        gpu.launch(function, launch, &[memory.0, LOADS]).expect("it ends");
+        gpu.launch(function, &launch, &[memory.0, LOADS]).expect("it ends");
     });
 }

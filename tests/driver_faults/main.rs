@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use strata_cuda::{Cuda, LIBRARY_VARIABLE, devices};
-use strata_gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, Texture};
+use strata_gpu::{DevicePtr, Error, Function, Gpu, Launch, Mig, Module, Texture};
 use strata_model::units::Bytes;
 
 /// Set in a child, to the test that it is.
@@ -112,7 +112,7 @@ fn loaded(gpu: &mut Cuda) -> (Module, Function) {
     (module, function)
 }
 
-const ONE_BLOCK: Launch = Launch { blocks: 1, threads: 32, shared: Bytes(0) };
+const ONE_BLOCK: Launch = Launch::new(1, 32);
 
 #[test]
 fn a_healthy_driver_does_all_that_the_seam_asks() {
@@ -151,31 +151,31 @@ fn a_healthy_driver_does_all_that_the_seam_asks() {
         says(&failure(gpu.function(module, "run")), &["CUDA_ERROR_NOT_FOUND (500)", "no entry point `run`"]);
         says(&failure(gpu.symbol(module, "other")), &["no variable `other`"]);
         says(&failure(gpu.function(Module(9), "walk")), &["not of this device"]);
+        // A text that names a younger target is not given to the compiler.
+        let error = failure(gpu.load(&PTX.replace("sm_50", "sm_100")));
+        assert!(matches!(error, Error::Unsupported { .. }));
+        says(&error, &["compute capability 10.0 or later", "has 9.0"]);
 
-        says(
-            &failure(gpu.launch(function, Launch { shared: Bytes::kib(64), ..ONE_BLOCK }, &[1, 2])),
-            &["cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE"],
-        );
-        gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(Bytes::kib(64))).unwrap();
-        gpu.set_attribute(function, FunctionAttribute::Carveout(0)).unwrap();
+        gpu.configure(function, &ONE_BLOCK.carveout(0)).unwrap();
         for width in [Some(Bytes(4)), Some(Bytes(8)), None] {
-            gpu.set_attribute(function, FunctionAttribute::BankWidth(width)).unwrap();
+            gpu.configure(function, &ONE_BLOCK.bank_width(width)).unwrap();
         }
-        says(&failure(gpu.set_attribute(function, FunctionAttribute::BankWidth(Some(Bytes(16))))), &["4 or 8 B"]);
-        says(
-            &failure(gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(Bytes::kib(228)))),
-            &["228 KiB", "at most 227 KiB"],
-        );
+        says(&failure(gpu.configure(function, &ONE_BLOCK.bank_width(Bytes(16)))), &["4 or 8 B"]);
+        for large in [Bytes::kib(228), Bytes::mib(1 << 20)] {
+            let error = failure(gpu.configure(function, &ONE_BLOCK.shared(large)));
+            assert!(matches!(error, Error::Unsupported { .. }));
+            says(&error, &[&large.to_string(), "at most 227 KiB"]);
+        }
 
         assert_eq!(gpu.mark().unwrap(), 0.0);
-        gpu.launch(function, Launch { shared: Bytes::kib(64), ..ONE_BLOCK }, &[1, 2]).unwrap();
-        gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
+        gpu.launch(function, &ONE_BLOCK.shared(Bytes::kib(64)), &[1, 2]).unwrap();
+        gpu.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
         gpu.synchronize().unwrap();
         // The stand-in takes half a millisecond for each.
         assert_eq!(gpu.mark().unwrap(), 1000.0);
         assert_eq!(gpu.mark().unwrap(), 0.0);
         // The driver sees how many parameters there are.
-        says(&failure(gpu.launch(function, ONE_BLOCK, &[1])), &["cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE"]);
+        says(&failure(gpu.launch(function, &ONE_BLOCK, &[1])), &["cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE"]);
 
         let texture = gpu.texture(memory, Bytes(4096), Bytes(4)).unwrap();
         gpu.destroy_texture(texture).unwrap();
@@ -237,7 +237,7 @@ fn two_devices_can_be_used_in_turn() {
         let (mut first, mut second) = (Cuda::open("cuda:0").unwrap(), Cuda::open("cuda:1").unwrap());
         let (_, function) = loaded(&mut first);
         second.synchronize().unwrap();
-        first.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
+        first.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
         drop(second);
         first.synchronize().unwrap();
     });
@@ -375,7 +375,7 @@ fn a_launch_that_is_refused() {
     faulty("a_launch_that_is_refused", "launch-fails", || {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
-        let error = failure(gpu.launch(function, ONE_BLOCK, &[1, 2]));
+        let error = failure(gpu.launch(function, &ONE_BLOCK, &[1, 2]));
         says(&error, &["cuLaunchKernel failed", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"]);
         assert!(!error.is_lost());
         gpu.synchronize().unwrap();
@@ -390,7 +390,7 @@ fn a_kernel_that_goes_wrong_loses_the_context() {
         let pinned = gpu.allocate_pinned(Bytes(64)).unwrap();
         gpu.mark().unwrap();
         let (_, function) = loaded(&mut gpu);
-        gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
+        gpu.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
         let failures = [
             failure(gpu.synchronize()),
             failure(gpu.read(memory, &mut [0; 4])),
@@ -440,7 +440,7 @@ fn a_driver_that_does_not_link_still_loads() {
         let mut gpu = open();
         let (module, function) = loaded(&mut gpu);
         assert_eq!(gpu.machine_code(module), None);
-        gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
+        gpu.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
         let error = failure(gpu.load_again(module));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["keeps the machine code", "cannot be loaded again"]);
@@ -455,9 +455,12 @@ fn a_device_without_a_carveout() {
     faulty("a_device_without_a_carveout", "no-carveout", || {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
-        let error = failure(gpu.set_attribute(function, FunctionAttribute::Carveout(50)));
+        let error = failure(gpu.configure(function, &ONE_BLOCK.carveout(50)));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["carveout of 50 %"]);
+        // It is refused each time, and the extremes change nothing there.
+        says(&failure(gpu.launch(function, &ONE_BLOCK.carveout(50), &[1, 2])), &["carveout of 50 %"]);
+        gpu.launch(function, &ONE_BLOCK.carveout(100), &[1, 2]).unwrap();
     });
 }
 
@@ -467,19 +470,20 @@ fn a_driver_without_optional_calls() {
     in_child("a_driver_without_optional_calls", partial, || {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
-        let error = failure(gpu.set_attribute(function, FunctionAttribute::BankWidth(Some(Bytes(8)))));
+        let error = failure(gpu.configure(function, &ONE_BLOCK.bank_width(Bytes(8))));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["this driver does not have cuFuncSetSharedMemConfig"]);
         assert_eq!(gpu.facts().mapping_granularity, None);
         for (error, call) in [
             (failure(gpu.resources(function)), "cuFuncGetAttribute"),
-            (failure(gpu.launch_together(function, ONE_BLOCK, &[1, 2])), "cuLaunchCooperativeKernel"),
+            (failure(gpu.launch(function, &ONE_BLOCK.cooperative(), &[1, 2])), "cuLaunchCooperativeKernel"),
+            (failure(gpu.launch(function, &ONE_BLOCK.cluster(1), &[1, 2])), "cuLaunchKernelEx"),
             (failure(gpu.array(2, 2, &[1; 4])), "cuArrayCreate"),
         ] {
             assert!(matches!(error, Error::Unsupported { .. }));
             says(&error, &["this driver does not have", call]);
         }
-        gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
+        gpu.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
     });
 }
 
@@ -488,7 +492,7 @@ fn a_device_without_a_choice_of_banks() {
     faulty("a_device_without_a_choice_of_banks", "no-bank-choice", || {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
-        let error = failure(gpu.set_attribute(function, FunctionAttribute::BankWidth(Some(Bytes(8)))));
+        let error = failure(gpu.configure(function, &ONE_BLOCK.bank_width(Bytes(8))));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["width of shared memory's banks"]);
     });

@@ -1,7 +1,7 @@
 //! Modules that come and go, blocks that are launched together, textures and their arrays: that each works, what is refused and
 //! why, and that the stand-in, which ends the process of whoever leaves something behind or takes it back twice, is content.
 
-use strata_gpu::{Error, FunctionAttribute, Gpu, Launch, Module, Resources};
+use strata_gpu::{Error, Gpu, Launch, Module, Resources};
 use strata_model::units::Bytes;
 
 use super::{ONE_BLOCK, failure, faulty, loaded, open, says};
@@ -28,10 +28,10 @@ fn modules_are_loaded_again_and_unloaded() {
             failure(gpu.load_again(module)),
             failure(gpu.function(module, "walk")),
             failure(gpu.symbol(module, "bank")),
-            failure(gpu.launch(function, ONE_BLOCK, &[1, 2])),
-            failure(gpu.launch_together(function, ONE_BLOCK, &[1, 2])),
+            failure(gpu.launch(function, &ONE_BLOCK, &[1, 2])),
+            failure(gpu.launch(function, &ONE_BLOCK.cooperative(), &[1, 2])),
             failure(gpu.resources(function)),
-            failure(gpu.set_attribute(function, FunctionAttribute::Carveout(0))),
+            failure(gpu.configure(function, &ONE_BLOCK)),
         ];
         for error in gone {
             says(&error, &["module 0 has been unloaded"]);
@@ -41,7 +41,7 @@ fn modules_are_loaded_again_and_unloaded() {
         // The other one is still there; what is left goes when the device is closed, and the stand-in ends the process if
         // anything stays, or is taken back twice.
         let walk = gpu.function(again, "walk").unwrap();
-        gpu.launch(walk, ONE_BLOCK, &[1, 2]).unwrap();
+        gpu.launch(walk, &ONE_BLOCK, &[1, 2]).unwrap();
     });
 }
 
@@ -61,18 +61,18 @@ fn blocks_are_launched_together() {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
         gpu.mark().unwrap();
-        gpu.launch_together(function, Launch { blocks: 132 * 64, ..ONE_BLOCK }, &[1, 2]).unwrap();
+        gpu.launch(function, &Launch::new(132 * 64, 32).cooperative(), &[1, 2]).unwrap();
         assert_eq!(gpu.mark().unwrap(), 500.0);
-        let error = failure(gpu.launch_together(function, Launch { blocks: 132 * 64 + 1, ..ONE_BLOCK }, &[1, 2]));
+        let error = failure(gpu.launch(function, &Launch::new(132 * 64 + 1, 32).cooperative(), &[1, 2]));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["8449 blocks of 32 threads", "at the same time"]);
         // The call does not tell the driver how many parameters there are.
         for parameters in [&[1][..], &[1, 2, 3]] {
-            let error = failure(gpu.launch_together(function, ONE_BLOCK, parameters));
+            let error = failure(gpu.launch(function, &ONE_BLOCK.cooperative(), parameters));
             says(&error, &["`walk` has 2 parameters", &format!("not {}", parameters.len())]);
         }
         says(
-            &failure(gpu.launch_together(function, Launch { threads: 2000, ..ONE_BLOCK }, &[1, 2])),
+            &failure(gpu.launch(function, &Launch::new(1, 2000).cooperative(), &[1, 2])),
             &["cuLaunchCooperativeKernel", "CUDA_ERROR_INVALID_VALUE"],
         );
     });
@@ -83,10 +83,10 @@ fn a_device_without_cooperative_launches() {
     let refused = || {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
-        let error = failure(gpu.launch_together(function, ONE_BLOCK, &[1, 2]));
+        let error = failure(gpu.launch(function, &ONE_BLOCK.cooperative(), &[1, 2]));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["no cooperative launches"]);
-        gpu.launch(function, ONE_BLOCK, &[1, 2]).unwrap();
+        gpu.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
     };
     faulty("seam::a_device_without_cooperative_launches", "no-cooperation", refused);
 }
@@ -96,7 +96,86 @@ fn a_driver_that_refuses_a_cooperative_launch() {
     faulty("seam::a_driver_that_refuses_a_cooperative_launch", "cooperation-refused", || {
         let mut gpu = open();
         let (_, function) = loaded(&mut gpu);
-        says(&failure(gpu.launch_together(function, ONE_BLOCK, &[1, 2])), &["no cooperative launches"]);
+        says(&failure(gpu.launch(function, &ONE_BLOCK.cooperative(), &[1, 2])), &["no cooperative launches"]);
+    });
+}
+
+#[test]
+fn blocks_are_launched_in_clusters() {
+    faulty("seam::blocks_are_launched_in_clusters", "none", || {
+        let mut gpu = open();
+        let (_, function) = loaded(&mut gpu);
+        gpu.mark().unwrap();
+        let pairs = Launch::new(132, 128).cluster(2);
+        gpu.launch(function, &pairs, &[1, 2]).unwrap();
+        gpu.launch(function, &pairs.cooperative(), &[1, 2]).unwrap();
+        // Clusters of more than eight blocks are asked for first.
+        gpu.launch(function, &Launch::new(64, 128).cluster(16), &[1, 2]).unwrap();
+        assert_eq!(gpu.mark().unwrap(), 1500.0);
+        for (launch, words) in [
+            (Launch::new(133, 128).cluster(2), "133 blocks are no whole number of clusters of 2"),
+            (Launch::new(132, 128).cluster(0), "clusters of 0"),
+            (Launch::new(68, 128).cluster(17), "clusters of 17 blocks with 128 threads"),
+            (Launch::new(132 * 16 + 2, 128).cluster(2).cooperative(), "at the same time"),
+        ] {
+            let error = failure(gpu.launch(function, &launch, &[1, 2]));
+            assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+            says(&error, &[words]);
+        }
+        // The driver sees how many parameters there are.
+        says(&failure(gpu.launch(function, &pairs, &[1])), &["cuLaunchKernelEx", "CUDA_ERROR_INVALID_VALUE"]);
+    });
+}
+
+#[test]
+fn a_device_without_clusters() {
+    faulty("seam::a_device_without_clusters", "no-clusters", || {
+        let mut gpu = open();
+        let (_, function) = loaded(&mut gpu);
+        let error = failure(gpu.launch(function, &Launch::new(2, 32).cluster(2), &[1, 2]));
+        assert!(matches!(error, Error::Unsupported { .. }));
+        says(&error, &["no clusters", "9.0"]);
+        gpu.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
+    });
+}
+
+#[test]
+fn a_driver_that_refuses_a_cluster() {
+    faulty("seam::a_driver_that_refuses_a_cluster", "cluster-refused", || {
+        let mut gpu = open();
+        let (_, function) = loaded(&mut gpu);
+        let error = failure(gpu.launch(function, &Launch::new(8, 32).cluster(4), &[1, 2]));
+        assert!(matches!(error, Error::Unsupported { .. }));
+        says(&error, &["clusters of 4 blocks with 32 threads and 0 B of shared memory"]);
+    });
+}
+
+#[test]
+fn a_function_is_asked_for_what_changes_and_no_more() {
+    faulty("seam::a_function_is_asked_for_what_changes_and_no_more", "slow-attributes", || {
+        let mut gpu = open();
+        let (module, function) = loaded(&mut gpu);
+        gpu.mark().unwrap();
+        let large = ONE_BLOCK.shared(Bytes::kib(64));
+        for (launch, requests) in [
+            (ONE_BLOCK, 0),
+            (ONE_BLOCK.carveout(0), 1),
+            (ONE_BLOCK.carveout(0), 0),
+            (large.carveout(100), 2),
+            // Less needs no request.
+            (ONE_BLOCK.shared(Bytes::kib(56)).carveout(100), 0),
+            // A launch that asks for no carveout gets the driver's choice, whatever an earlier one asked for.
+            (large, 1),
+            (ONE_BLOCK, 0),
+        ] {
+            gpu.launch(function, &launch, &[1, 2]).unwrap();
+            assert_eq!(gpu.mark().unwrap(), 500.0 * f64::from(1 + requests), "{launch:?}");
+        }
+        // What was asked for before the launch is not asked for again; the same entry point is the same function.
+        let again = gpu.function(module, "walk").unwrap();
+        gpu.configure(again, &ONE_BLOCK.carveout(50)).unwrap();
+        gpu.launch(function, &ONE_BLOCK.carveout(50), &[1, 2]).unwrap();
+        assert_eq!(gpu.mark().unwrap(), 1000.0);
     });
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use strata_kernels::{Check, ClockRead, PatternProgram, Text, cubin};
+use strata_kernels::{Check, PTX, PatternProgram, Program, Text, cubin};
 use strata_recording::Recording;
 
 use crate::assemble::capability;
@@ -66,7 +66,6 @@ pub fn everything(root: &Path) -> Result<()> {
     let assemblers = wheels::assemblers(&target_dir)?;
     let disassembler = wheels::disassembler(&target_dir)?;
     let scratch = target_dir.join("check-kernels");
-    let texts = [ClockRead::Clock32, ClockRead::Clock64].map(|clock| (clock, strata_kernels::all(clock)));
 
     let mut jobs = Vec::new();
     for ptxas in &assemblers {
@@ -81,11 +80,10 @@ pub fn everything(root: &Path) -> Result<()> {
         loop {
             let job = jobs.lock().expect("no thread panics while it holds this").pop();
             let Some((ptxas, target)) = job else { return Ok(()) };
-            let clock = ClockRead::for_capability(capability(target));
-            let (_, texts) = texts.iter().find(|(other, _)| *other == clock).context("every clock has texts")?;
+            let texts = strata_kernels::all(PTX, capability(target));
             let folder = scratch.join(format!("ptxas-{}", ptxas.version)).join(format!("sm_{target}"));
             let disassembler = Disassembler { program: disassembler.clone(), scratch: folder.clone() };
-            let tally = one_target(ptxas, target, texts, &folder, &disassembler)?;
+            let tally = one_target(ptxas, target, &texts, &folder, &disassembler)?;
             total.lock().expect("no thread panics while it holds this").add(tally);
         }
     };
@@ -99,7 +97,7 @@ pub fn everything(root: &Path) -> Result<()> {
         "assembled {} machine codes of {} kernels ({combinations} pairs of release and target), checked {} from sm_{} up, \
          in {:.0} s",
         total.assembled,
-        texts[1].1.len(),
+        Program::all().len(),
         total.checked,
         disassemble::OLDEST,
         start.elapsed().as_secs_f64()
@@ -158,24 +156,24 @@ fn one_target(ptxas: &Ptxas, target: u32, texts: &[Text], folder: &Path, disasse
     let origin = format!("sm_{target}, ptxas {}", ptxas.version);
     let mut tally = Tally::default();
     let mut made = Vec::new();
-    for text in texts.iter().filter(|text| text.min_capability <= capability(target)) {
-        let (ptx, cubin) = (folder.join(format!("{}.ptx", text.name)), folder.join(format!("{}.cubin", text.name)));
-        fs::write(&ptx, &text.ptx)?;
+    for text in texts.iter().filter(|text| text.target <= capability(target)) {
+        let (ptx, cubin) = (folder.join(format!("{}.ptx", text.entry)), folder.join(format!("{}.cubin", text.entry)));
+        fs::write(&ptx, &text.code)?;
         match ptxas.assemble(target, &ptx, &cubin) {
             Ok(()) => {
                 tally.assembled += 1;
                 made.push((text, fs::read(&cubin)?));
             }
-            Err(message) => tally.failures.push(format!("{} ({origin}) does not assemble:\n{message}", text.name)),
+            Err(message) => tally.failures.push(format!("{} ({origin}) does not assemble:\n{message}", text.entry)),
         }
     }
     let mut pieces = Vec::new();
     for (text, bytes) in &made {
-        let cubin = cubin::read(bytes).with_context(|| format!("{} ({origin})", text.name))?;
-        ensure!(cubin.target == target, "{} ({origin}) was made for sm_{}", text.name, cubin.target);
-        let function = cubin.functions.iter().find(|function| function.name == text.name);
-        let code = function.with_context(|| format!("{} ({origin}) has no such function", text.name))?.code;
-        pieces.push(Piece { kernel: text.name.clone(), origin: origin.clone(), code, check: text.check });
+        let cubin = cubin::read(bytes).with_context(|| format!("{} ({origin})", text.entry))?;
+        ensure!(cubin.target == target, "{} ({origin}) was made for sm_{}", text.entry, cubin.target);
+        let function = cubin.functions.iter().find(|function| function.name == text.entry);
+        let code = function.with_context(|| format!("{} ({origin}) has no such function", text.entry))?.code;
+        pieces.push(Piece { kernel: text.entry.clone(), origin: origin.clone(), code, check: text.check });
     }
     if target >= disassemble::OLDEST {
         tally.add(pieces_of_target(disassembler, target, &pieces)?);
@@ -193,12 +191,12 @@ fn one_recording(disassembler: &Disassembler, path: &Path) -> Result<Tally> {
 /// Checks cubins that were made elsewhere, by kernel name.
 fn foreign_code(disassembler: &Disassembler, place: &str, codes: &[(String, Vec<u8>)]) -> Result<Tally> {
     let checks: HashMap<String, Check> =
-        strata_kernels::all(ClockRead::Clock64).into_iter().map(|text| (text.name, text.check)).collect();
+        Program::all().into_iter().map(|program| (PTX.entry(program), PTX.check(program))).collect();
     let mut by_target: HashMap<u32, Vec<Piece<'_>>> = HashMap::new();
     let mut tally = Tally::default();
     for (kernel, bytes) in codes {
         let cubin = cubin::read(bytes).with_context(|| format!("{place}: {kernel}"))?;
-        let generated = || PatternProgram::generated(kernel).map(PatternProgram::check);
+        let generated = || PatternProgram::generated(kernel).map(|pattern| PTX.check(Program::Pattern(pattern)));
         let check = checks.get(kernel).copied().or_else(generated);
         let check = check.with_context(|| format!("{place}: there is no kernel `{kernel}`"))?;
         let function = cubin.functions.iter().find(|function| function.name == kernel);

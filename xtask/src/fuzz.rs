@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: every parser of foreign bytes under libFuzzer for a given time.
 //!
 //! The fuzzer's program is built by the compiler that builds strata: the instrumentation is LLVM's and needs no nightly release. What a
-//! parser breaks on is kept in `fuzz/crashes/NAME/`, where `tests/parsers.rs` gives it to the parser in every test run.
+//! parser breaks on is kept in `fuzz/crashes/NAME/`, where `tests/surface/parsers.rs` gives it to the parser in every test run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ pub fn fuzz(root: &Path, request: &Request) -> Result<()> {
     let broken = broken.into_inner().unwrap_or_default();
     if !broken.is_empty() {
         bail!(
-            "{} broke; the inputs are in fuzz/crashes: mend the parser and keep them, `cargo test --test parsers` reads them",
+            "{} broke; the inputs are in fuzz/crashes: mend the parser and keep them, `cargo test --test surface parsers` gives them to it again",
             broken.join(", ")
         );
     }

@@ -6,9 +6,9 @@ use super::prepared::{Outcome, Prepared};
 use super::{ATTEMPTS, Bench, WINDOW};
 use strata_gpu::{Function, Launch, Result};
 use strata_kernels::Program;
-use strata_kernels::idiom::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
 use strata_kernels::job::{Done, JOB_BYTES, Job};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use strata_kernels::sizes::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
+use strata_model::experiment::{BankWidth, Experiment, LoadPath, Order, Prepare};
 use strata_model::samples::Failure;
 use strata_model::units::{Bytes, MIB};
 
@@ -21,28 +21,22 @@ impl Bench<'_> {
     /// Why this device cannot run the experiment, if it cannot.
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
         let facts = self.gpu.facts();
-        if let Some(sm) = experiment.sm
+        if let Some(sm) = experiment.sm()
             && sm as usize >= self.sms.len()
         {
             return Some(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len())));
         }
-        if let Order::Pattern(pattern) = experiment.order
-            && pattern.threads() > facts.max_threads_per_block
-        {
-            return Some(Failure::unsupported(format!(
-                "{} threads: a block of this device has {} at most",
-                pattern.threads(),
-                facts.max_threads_per_block
-            )));
+        if let Experiment::Pattern(run) = experiment {
+            let (threads, most) = (run.pattern.threads(), facts.max_threads_per_block);
+            return (threads > most).then(|| {
+                Failure::unsupported(format!("{threads} threads: a block of this device has {most} at most"))
+            });
         }
-        if matches!(experiment.kernel, Kernel::Clock | Kernel::Pattern) {
-            return None;
-        }
-        let partner_constants = match &experiment.partner {
+        let (path, Bytes(own)) = (experiment.path()?, experiment.footprint()?);
+        let partner_constants = match experiment.partner() {
             Some(p) if p.path == LoadPath::Constant => p.footprint.0,
             _ => 0,
         };
-        let own = experiment.footprint.0;
         let too_large = |space: &str, limit: u64| {
             Some(Failure::unsupported(format!(
                 "{} of {space} is beyond the {} a kernel may use",
@@ -50,7 +44,7 @@ impl Bench<'_> {
                 Bytes(limit)
             )))
         };
-        match experiment.path {
+        match path {
             LoadPath::Constant if own + partner_constants > CONSTANT_BYTES => {
                 too_large("constant memory", CONSTANT_BYTES)
             }
@@ -65,23 +59,28 @@ impl Bench<'_> {
     }
 
     /// Runs experiments that may share a launch; they have the same kernel, block and carveout.
-    pub(super) fn launch_together(&mut self, experiments: &[&Experiment]) -> Result<Vec<Outcome>> {
-        let program = Program::of(experiments[0]);
+    pub(super) fn launch_together(&mut self, program: Program, experiments: &[&Experiment]) -> Result<Vec<Outcome>> {
+        let first = experiments[0];
         let loaded = self.programs.get(self.gpu, program)?;
-        let block = super::groups::block(experiments[0]);
-        let shared_chain = if experiments[0].path == LoadPath::Shared { experiments[0].footprint } else { Bytes(0) };
-        let shared = if program == Program::Clock {
-            Bytes(0)
-        } else if let Program::Warp(_) = program {
+        let block = super::groups::block(first);
+        let shared = match (first, first.path()) {
             // No times are kept there; what comes before the first row of banks is left out.
-            shared_chain + Bytes(BANK_ROW)
-        } else {
-            Bytes(4 * super::window(experiments[0].path)) + shared_chain
+            (Experiment::Warp(warp), _) => warp.footprint + Bytes(BANK_ROW),
+            (_, Some(path @ LoadPath::Shared)) => {
+                Bytes(4 * super::window(path)) + first.footprint().unwrap_or_default()
+            }
+            (_, Some(path)) => Bytes(4 * super::window(path)),
+            (_, None) => Bytes(0),
         };
-        self.programs.configure(self.gpu, program, loaded.function, experiments[0].carveout, shared)?;
-        if let Order::Lanes { bank_width, .. } = experiments[0].order {
-            self.programs.choose_banks(self.gpu, program, loaded.function, bank_width)?;
-        }
+        let bank_width = match first {
+            Experiment::Warp(warp) => warp.bank_width.map(BankWidth::bytes),
+            _ => None,
+        };
+        let launch = Launch::new(self.one_each(), block)
+            .shared(shared)
+            .carveout(first.carveout_percent())
+            .bank_width(bank_width);
+        self.gpu.configure(loaded.function, &launch)?;
 
         let transfer = Instant::now();
         let mut prepared = self.prepare(experiments)?;
@@ -92,12 +91,12 @@ impl Bench<'_> {
         for one in &prepared {
             self.prepare_l2(one)?;
         }
-        if let Some(carveout) = experiments[0].carveout
-            && uses_l1(experiments[0])
+        if let Some(carveout) = first.carveout_percent()
+            && first.path().is_some_and(uses_l1)
         {
             self.renew_carveout(carveout)?;
         }
-        let result = self.run_jobs(program, loaded.function, Launch { blocks: 0, threads: block, shared }, &prepared);
+        let result = self.run_jobs(loaded.function, &launch, &prepared);
         for one in &mut prepared {
             for texture in
                 one.texture.take().into_iter().chain(one.partner.as_mut().and_then(|partner| partner.texture.take()))
@@ -117,40 +116,33 @@ impl Bench<'_> {
     }
 
     fn prepare_l2(&mut self, prepared: &Prepared) -> Result<()> {
-        match prepared.experiment.prepare {
+        match prepared.experiment.prepare() {
             Prepare::Nothing => Ok(()),
             Prepare::FlushL2 => self.flush_l2(),
             Prepare::Fill { passes } => {
-                let Some(chain) = prepared.chain else { return Ok(()) };
+                let (Some(placed), Some(chain)) = (prepared.chain, prepared.experiment.chain()) else { return Ok(()) };
                 let fill = self.programs.get(self.gpu, Program::Fill)?;
                 // A paged chain visits a sample of its footprint, but the whole footprint is what must be filled.
-                let listed = matches!(prepared.experiment.order, Order::Scattered { .. });
-                let experiment = prepared.experiment;
-                let elements = if listed { experiment.lap() } else { experiment.footprint / experiment.stride };
+                let listed = matches!(chain.order, Order::Scattered { .. });
+                let elements = if listed { chain.lap() } else { chain.footprint / chain.stride };
                 let job = Job {
                     armed: 1,
-                    start: chain.base.0,
+                    start: placed.base.0,
                     lap: elements,
                     warm_laps: u64::from(passes.max(1)),
-                    order: chain.list.0,
-                    stride_or_rounds: if listed { 0 } else { experiment.stride.0 / 4 },
+                    order: placed.list.0,
+                    stride_or_rounds: if listed { 0 } else { chain.stride.0 / 4 },
                     ..Job::default()
                 };
                 let threads = FILL_THREADS.min(self.gpu.facts().max_threads_per_block);
-                let launch = Launch { blocks: 0, threads, shared: Bytes(0) };
-                self.take_jobs(fill.function, launch, &[(prepared.sm, job)]).map(drop)
+                let launch = Launch::new(self.one_each(), threads);
+                self.take_jobs(fill.function, &launch, &[(prepared.sm, job)]).map(drop)
             }
         }
     }
 
-    fn run_jobs(
-        &mut self,
-        program: Program,
-        function: Function,
-        launch: Launch,
-        prepared: &[Prepared],
-    ) -> Result<Vec<Outcome>> {
-        let jobs: Vec<(u32, Job)> = prepared.iter().map(|p| (p.sm, p.job(program))).collect();
+    fn run_jobs(&mut self, function: Function, launch: &Launch, prepared: &[Prepared]) -> Result<Vec<Outcome>> {
+        let jobs: Vec<(u32, Job)> = prepared.iter().map(|p| (p.sm, p.job())).collect();
         let done = self.take_jobs(function, launch, &jobs)?;
         let transfer = Instant::now();
         let mut raw = vec![0u8; prepared.iter().map(|p| p.out_bytes).sum()];
@@ -168,8 +160,14 @@ impl Bench<'_> {
             .collect())
     }
 
+    /// Blocks of a launch whose jobs are taken by SM. Never more than there are SMs: an SM that has to hold two at a time enlarges
+    /// its shared memory at the L1's cost.
+    fn one_each(&self) -> u32 {
+        self.sms.len() as u32
+    }
+
     /// Lays jobs out, one to an SM, and launches until every one has been taken.
-    fn take_jobs(&mut self, function: Function, launch: Launch, jobs: &[(u32, Job)]) -> Result<Vec<Done>> {
+    fn take_jobs(&mut self, function: Function, launch: &Launch, jobs: &[(u32, Job)]) -> Result<Vec<Done>> {
         let highest = *self.sms.last().unwrap_or(&0) as usize;
         let mut table = vec![0u8; (highest + 1) * JOB_BYTES as usize];
         for (sm, job) in jobs {
@@ -177,12 +175,10 @@ impl Bench<'_> {
             table[at..at + JOB_BYTES as usize].copy_from_slice(&job.to_bytes());
         }
         self.gpu.write(self.jobs, &table)?;
-        // Never more blocks than SMs: an SM that has to hold two at a time enlarges its shared memory at the L1's cost.
-        let blocks = self.sms.len() as u32;
         let mut done = Vec::new();
         for _ in 0..ATTEMPTS {
             self.gpu.mark()?;
-            self.gpu.launch(function, Launch { blocks, ..launch }, &[self.jobs.0])?;
+            self.gpu.launch(function, launch, &[self.jobs.0])?;
             self.device_us += self.gpu.mark()?;
             self.gpu.read(self.jobs, &mut table)?;
             done = jobs
@@ -207,15 +203,14 @@ impl Bench<'_> {
     pub(super) fn renew_carveout(&mut self, carveout: u8) -> Result<()> {
         let opposite = if carveout < 50 { 100 } else { 0 };
         let census = self.programs.get(self.gpu, Program::Census)?;
-        self.programs.configure(self.gpu, Program::Census, census.function, Some(opposite), Bytes(0))?;
-        let blocks = self.sms.len() as u32;
+        let blocks = self.one_each();
         let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
-        self.gpu.launch(census.function, Launch { blocks, threads: 1, shared: Bytes(0) }, &[out.0, 0])
+        self.gpu.launch(census.function, &Launch::new(blocks, 1).carveout(opposite), &[out.0, 0])
     }
 }
 
-/// Whether the loads of an experiment go through what may be one memory with shared memory.
-fn uses_l1(experiment: &Experiment) -> bool {
+/// Whether loads by this path go through what may be one memory with shared memory.
+fn uses_l1(path: LoadPath) -> bool {
     use LoadPath::{GlobalCa, GlobalNc, Local, Texture};
-    matches!(experiment.path, GlobalCa | GlobalNc | Texture | Local)
+    matches!(path, GlobalCa | GlobalNc | Texture | Local)
 }

@@ -153,8 +153,7 @@ impl<'g> Bench<'g> {
         let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
         // A block that did not run must not count as SM 0.
         self.gpu.write(out, &vec![0xff; 4 * blocks as usize])?;
-        let launch = Launch { blocks, threads: 1, shared: Bytes(0) };
-        self.gpu.launch(loaded.function, launch, &[out.0, CENSUS_NS])?;
+        self.gpu.launch(loaded.function, &Launch::new(blocks, 1), &[out.0, CENSUS_NS])?;
         let mut raw = vec![0; 4 * blocks as usize];
         self.gpu.read(out, &mut raw)?;
         let mut sms: Vec<u32> = raw.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
@@ -184,12 +183,15 @@ impl<'g> Bench<'g> {
         if let Some(reason) = &self.lost {
             return vec![Err(Failure::failed(reason)); experiments.len()];
         }
-        self.device_us = 0.0;
-        let outcome = match Program::of(experiments[0]) {
-            Program::Pattern(program) => self.run_pattern(experiments[0], program).map(|outcome| vec![outcome]),
-            _ => self.launch_together(experiments),
+        let Some(program) = Program::of(experiments[0]) else {
+            return vec![Err(Failure::failed("no kernel runs it")); experiments.len()];
         };
-        let entry = self.timings.kernels.entry(Program::of(experiments[0]).name()).or_default();
+        self.device_us = 0.0;
+        let outcome = match experiments[0] {
+            Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
+            _ => self.launch_together(program, experiments),
+        };
+        let entry = self.timings.kernels.entry(program.name()).or_default();
         entry.0 += 1;
         entry.1 += Duration::from_secs_f64(self.device_us / 1e6);
         outcome.unwrap_or_else(|error| {

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use strata_gpu::{DevicePtr, Error, Function, FunctionAttribute, Gpu, Module, Result};
-use strata_kernels::idiom::CONSTANT_SYMBOL;
-use strata_kernels::{ClockRead, Program};
-use strata_model::units::Bytes;
+use strata_gpu::{DevicePtr, Error, Function, Gpu, Module, Result};
+use strata_kernels::sizes::CONSTANT_SYMBOL;
+use strata_kernels::{Program, dialect_for};
 
 /// A kernel on the device.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +29,6 @@ pub struct Compiled {
 #[derive(Default)]
 pub(super) struct Programs {
     loaded: HashMap<Program, std::result::Result<Loaded, Error>>,
-    settings: HashMap<(Program, bool), u64>,
-    /// Width of a bank that was last asked for, where one was.
-    banks: HashMap<Program, Option<Bytes>>,
     pub compiled: Vec<Compiled>,
     pub compile_time: Duration,
     /// How long each took.
@@ -60,63 +56,20 @@ impl Programs {
     }
 
     fn load(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
-        let capability = gpu.facts().compute_capability;
-        if let Some(reason) = program.missing_on(capability) {
+        let (dialect, capability) = (dialect_for(gpu.facts()), gpu.facts().compute_capability);
+        if let Some(reason) = dialect.missing(program, capability) {
             return Err(Error::Unsupported { reason });
         }
-        let text = program.text(ClockRead::for_capability(capability));
-        let module = gpu.load(&text.ptx)?;
-        let function = gpu.function(module, &text.name)?;
+        let text = dialect.text(program, capability);
+        let module = gpu.load(&text.code)?;
+        let function = gpu.function(module, &text.entry)?;
         let constants =
-            if text.ptx.contains(CONSTANT_SYMBOL) { Some(gpu.symbol(module, CONSTANT_SYMBOL)?.0) } else { None };
+            if text.code.contains(CONSTANT_SYMBOL) { Some(gpu.symbol(module, CONSTANT_SYMBOL)?.0) } else { None };
         self.compiled.push(Compiled {
-            kernel: text.name,
-            ptx: text.ptx,
+            kernel: text.entry,
+            ptx: text.code,
             machine_code: gpu.machine_code(module).map(<[u8]>::to_vec),
         });
         Ok(Loaded { function, constants, module })
-    }
-
-    /// Asks for a share of shared memory and for the dynamic shared memory that the launch needs, where that has changed.
-    /// A device without a carveout ignores a request for the least shared memory.
-    pub fn configure(
-        &mut self,
-        gpu: &mut dyn Gpu,
-        program: Program,
-        function: Function,
-        carveout: Option<u8>,
-        shared: Bytes,
-    ) -> Result<()> {
-        if let Some(percent) = carveout
-            && self.settings.insert((program, false), u64::from(percent)) != Some(u64::from(percent))
-        {
-            match gpu.set_attribute(function, FunctionAttribute::Carveout(percent)) {
-                // Without a carveout there is nothing that a request for the extremes could change.
-                Err(Error::Unsupported { .. }) if percent == 0 || percent == 100 => {}
-                other => other?,
-            }
-        }
-        if shared.0 > gpu.facts().shared_per_block
-            && self.settings.get(&(program, true)).is_none_or(|&before| before < shared.0)
-        {
-            gpu.set_attribute(function, FunctionAttribute::MaxDynamicShared(shared))?;
-            self.settings.insert((program, true), shared.0);
-        }
-        Ok(())
-    }
-
-    /// Asks for a width of shared memory's banks, where that has changed; `None` is the driver's own choice.
-    pub fn choose_banks(
-        &mut self,
-        gpu: &mut dyn Gpu,
-        program: Program,
-        function: Function,
-        width: Option<Bytes>,
-    ) -> Result<()> {
-        if self.banks.get(&program).copied().unwrap_or(None) != width {
-            gpu.set_attribute(function, FunctionAttribute::BankWidth(width))?;
-            self.banks.insert(program, width);
-        }
-        Ok(())
     }
 }

@@ -44,6 +44,7 @@ attributes! {
     VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102;
     MAX_BLOCKS_PER_MULTIPROCESSOR = 106;
     RESERVED_SHARED_MEMORY_PER_BLOCK = 111;
+    CLUSTER_LAUNCH = 120;
 }
 
 /// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`.
@@ -54,6 +55,11 @@ pub(super) const FUNCTION_REGISTERS: c_int = 4;
 pub(super) const FUNCTION_MAX_DYNAMIC_SHARED: c_int = 8;
 /// `CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT`.
 pub(super) const FUNCTION_CARVEOUT: c_int = 9;
+/// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
+pub(super) const FUNCTION_LARGE_CLUSTERS: c_int = 14;
+
+/// `CU_SHAREDMEM_CARVEOUT_DEFAULT`: the driver chooses.
+pub(super) const CARVEOUT_DEFAULT: c_int = -1;
 
 /// The member of `CUsharedconfig` for banks of this width (`None` is the context's own choice), if there is one.
 pub(super) fn shared_banks(width: Option<Bytes>) -> Option<c_int> {

@@ -58,6 +58,32 @@ pub(super) const ON_DEVICE: c_int = 1;
 /// `CU_MEM_ALLOC_GRANULARITY_MINIMUM`.
 pub(super) const MINIMUM: u32 = 0;
 
+/// A `CUlaunchAttribute`: an identifier, padded to eight bytes, and its value.
+#[repr(C, align(8))]
+pub(super) struct LaunchAttribute {
+    pub id: u32,
+    pub padding: u32,
+    /// A `CUlaunchAttributeValue`, a union of 64 bytes: of a cluster three numbers of blocks, of a cooperative launch one flag.
+    pub value: [u32; 16],
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE` and `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
+pub(super) const LAUNCH_COOPERATIVE: u32 = 2;
+pub(super) const LAUNCH_CLUSTER: u32 = 4;
+
+/// A `CUlaunchConfig`.
+#[repr(C)]
+pub(super) struct LaunchConfiguration {
+    /// Blocks in each direction.
+    pub grid: [u32; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    pub stream: Stream,
+    pub attributes: *mut LaunchAttribute,
+    pub attribute_count: u32,
+}
+
 macro_rules! calls {
     ($($need:ident $name:ident = $first:literal $(or $other:literal)? ($($argument:ident: $type:ty),*);)*) => {
         /// The driver's calls, by address. Those that not every driver since CUDA 9.0 has may be absent.
@@ -173,6 +199,10 @@ calls! {
     optional launch_cooperative_kernel = "cuLaunchCooperativeKernel"
         (function: FunctionHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
          shared_bytes: u32, stream: Stream, parameters: *mut *mut c_void);
+    // Since CUDA 11.8. It alone launches clusters.
+    optional launch_kernel_ex = "cuLaunchKernelEx"
+        (configuration: *const LaunchConfiguration, function: FunctionHandle, parameters: *mut *mut c_void,
+         extra: *mut *mut c_void);
 
     optional array_create = "cuArrayCreate_v2" (array: *mut ArrayHandle, description: *const ArrayDescription);
     optional array_destroy = "cuArrayDestroy" (array: ArrayHandle);

@@ -126,6 +126,11 @@ pub(super) fn launches_together(driver: &Driver, device: Device) -> Option<bool>
     attribute(driver, device, Attribute::COOPERATIVE_LAUNCH).ok().map(|told| told != 0)
 }
 
+/// Whether the device has clusters; `None` where the driver does not tell.
+pub(super) fn launches_clusters(driver: &Driver, device: Device) -> Option<bool> {
+    attribute(driver, device, Attribute::CLUSTER_LAUNCH).ok().map(|told| told != 0)
+}
+
 fn attribute(driver: &Driver, device: Device, attribute: Attribute) -> Result<c_int> {
     let mut value = 0;
     // SAFETY: `value` is valid for the write; a number that the driver does not know is an error value.

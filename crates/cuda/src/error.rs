@@ -21,6 +21,8 @@ pub(super) const NOT_FOUND: Code = 500;
 pub(super) const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
 /// `CUDA_ERROR_NOT_SUPPORTED`.
 pub(super) const NOT_SUPPORTED: Code = 801;
+/// `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
+pub(super) const INVALID_CLUSTER_SIZE: Code = 912;
 const SYSTEM_NOT_READY: Code = 802;
 const SYSTEM_DRIVER_MISMATCH: Code = 803;
 const COMPAT_NOT_SUPPORTED: Code = 804;

@@ -64,6 +64,14 @@ fn image(calls: &Calls, code: &[u8]) -> Result<ModuleHandle> {
     Ok(module)
 }
 
+/// The compute capability that a text names as its target, if it names one: `.target sm_90` is 9.0.
+pub(super) fn target(ptx: &str) -> Option<(u32, u32)> {
+    let name = ptx.lines().find_map(|line| line.trim().strip_prefix(".target"))?.trim_start().strip_prefix("sm_")?;
+    let digits = name.split(|c: char| !c.is_ascii_digit()).next()?;
+    let number: u32 = digits.parse().ok()?;
+    Some((number / 10, number % 10))
+}
+
 /// How many parameters the entry points of a text have, of those whose parameters are all declared with a type of 64 bits. An
 /// entry point that is declared in any other way is left out.
 fn parameters(ptx: &str) -> BTreeMap<String, usize> {

@@ -1,36 +1,104 @@
-//! Launches, of blocks that come when there is room and of blocks that are on the device together.
+//! Launches: what a function is given before one, blocks that come when there is room, blocks that are on the device together,
+//! blocks in clusters.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use super::calls::{self, Calls, FunctionHandle, Stream};
+use super::attributes;
+use super::calls::{self, Calls, FunctionHandle, LaunchAttribute, LaunchConfiguration, Stream};
 use super::error;
-use strata_gpu::{Error, Launch, Result};
+use strata_gpu::{DeviceFacts, Error, Launch, Result};
+use strata_model::units::Bytes;
 
 /// The default stream, the only one used.
 const STREAM: Stream = ptr::null_mut();
+/// Largest cluster that every device with clusters has (CUDA C++ Programming Guide, "Thread Block Clusters").
+const PORTABLE_CLUSTER: u32 = 8;
+
+/// What the driver was asked for a function so far.
+#[derive(Default)]
+pub(super) struct Given {
+    carveout: Option<u8>,
+    /// Most dynamic shared memory that was asked for; less needs no further request.
+    shared: Bytes,
+    bank_width: Option<Bytes>,
+    large_clusters: bool,
+}
+
+/// Asks for what a launch needs and the function does not have. `function` must be of a module that is loaded in the current context.
+pub(super) fn configure(
+    calls: &Calls,
+    function: FunctionHandle,
+    given: &mut Given,
+    launch: &Launch,
+    facts: &DeviceFacts,
+) -> Result<()> {
+    // SAFETY: the function is of a module that is loaded.
+    let set = |attribute: c_int, value: c_int| unsafe { calls.func_set_attribute(function, attribute, value) };
+    if launch.carveout != given.carveout {
+        let value = launch.carveout.map_or(attributes::CARVEOUT_DEFAULT, c_int::from);
+        let refused = |failed| {
+            let percent = launch.carveout.unwrap_or(0);
+            refusal(failed, || format!("this device does not take a preferred shared-memory carveout of {percent} %"))
+        };
+        match set(attributes::FUNCTION_CARVEOUT, value).map_err(refused) {
+            // Without a carveout there is nothing that a request for the extremes could change, nor one for none.
+            Err(Error::Unsupported { .. }) if matches!(launch.carveout, None | Some(0 | 100)) => {}
+            other => other?,
+        }
+        given.carveout = launch.carveout;
+    }
+    if launch.shared.0 > facts.shared_per_block && launch.shared > given.shared {
+        let bytes = c_int::try_from(launch.shared.0).unwrap_or(c_int::MAX);
+        set(attributes::FUNCTION_MAX_DYNAMIC_SHARED, bytes).map_err(|failed| {
+            refusal(failed, || {
+                format!(
+                    "this device does not give a block {} of dynamic shared memory (at most {}, static included)",
+                    launch.shared,
+                    Bytes(facts.shared_per_block_optin.unwrap_or(facts.shared_per_block))
+                )
+            })
+        })?;
+        given.shared = launch.shared;
+    }
+    if launch.bank_width != given.bank_width {
+        let configuration = attributes::shared_banks(launch.bank_width)
+            .ok_or_else(|| unsupported("a driver can be asked for banks of 4 or 8 B, no others".into()))?;
+        // SAFETY: as above.
+        unsafe { calls.func_set_shared_mem_config(function, configuration) }.map_err(|failed| {
+            refusal(failed, || "this device does not let the width of shared memory's banks be chosen".into())
+        })?;
+        given.bank_width = launch.bank_width;
+    }
+    if launch.cluster.is_some_and(|blocks| blocks > PORTABLE_CLUSTER) && !given.large_clusters {
+        set(attributes::FUNCTION_LARGE_CLUSTERS, 1).map_err(|failed| refusal(failed, || no_such_cluster(launch)))?;
+        given.large_clusters = true;
+    }
+    Ok(())
+}
+
+/// What the driver says of something that the device does not have.
+fn refusal(failed: Error, reason: impl FnOnce() -> String) -> Error {
+    match error::code(&failed) {
+        Some(error::INVALID_VALUE | error::NOT_SUPPORTED) => unsupported(reason()),
+        _ => failed,
+    }
+}
 
 fn unsupported(reason: String) -> Error {
     Error::Unsupported { reason }
 }
 
-fn shared_bytes(launch: Launch) -> Result<u32> {
+fn shared_bytes(launch: &Launch) -> Result<u32> {
     u32::try_from(launch.shared.0)
         .map_err(|_| unsupported(format!("no block can have {} of shared memory", launch.shared)))
 }
 
 /// Queues a kernel. `function` must be of a module that is loaded in the current context.
-pub(super) fn launch(calls: &Calls, function: FunctionHandle, launch: Launch, parameters: &[u64]) -> Result<()> {
+pub(super) fn launch(calls: &Calls, function: FunctionHandle, launch: &Launch, parameters: &[u64]) -> Result<()> {
     let shared = shared_bytes(launch)?;
-    // As one buffer with its size, so that the driver reads no more than there is, whatever the kernel declares.
     let mut bytes = size_of_val(parameters);
-    let mut extra: [*mut c_void; 5] = [
-        calls::LAUNCH_BUFFER_POINTER,
-        parameters.as_ptr().cast_mut().cast(),
-        calls::LAUNCH_BUFFER_SIZE,
-        (&raw mut bytes).cast(),
-        calls::LAUNCH_END,
-    ];
+    let mut extra = parameter_buffer(parameters, &mut bytes);
     // SAFETY: the function is of a loaded module. The driver only reads `extra`, `bytes` and the parameters, and before
     // the call returns. What the kernel itself does is on the device; it gets no pointer to memory that Rust manages.
     unsafe {
@@ -50,9 +118,86 @@ pub(super) fn launch(calls: &Calls, function: FunctionHandle, launch: Launch, pa
     }
 }
 
+/// Queues a kernel whose blocks come in clusters of so many, together if the launch asks for it. `function` must be of a module that
+/// is loaded in the current context.
+pub(super) fn clusters(
+    calls: &Calls,
+    function: FunctionHandle,
+    blocks: u32,
+    launch: &Launch,
+    parameters: &[u64],
+) -> Result<()> {
+    if blocks == 0 || !launch.blocks.is_multiple_of(blocks) {
+        return Err(unsupported(format!("{} blocks are no whole number of clusters of {blocks}", launch.blocks)));
+    }
+    let attribute = |id: u32, first: [u32; 3]| {
+        let mut value = [0; 16];
+        value[..first.len()].copy_from_slice(&first);
+        LaunchAttribute { id, padding: 0, value }
+    };
+    let mut asked = vec![attribute(calls::LAUNCH_CLUSTER, [blocks, 1, 1])];
+    if launch.cooperative {
+        asked.push(attribute(calls::LAUNCH_COOPERATIVE, [1, 0, 0]));
+    }
+    let configuration = LaunchConfiguration {
+        grid: [launch.blocks, 1, 1],
+        block: [launch.threads, 1, 1],
+        shared_bytes: shared_bytes(launch)?,
+        stream: STREAM,
+        attributes: asked.as_mut_ptr(),
+        attribute_count: asked.len() as u32,
+    };
+    let mut bytes = size_of_val(parameters);
+    let mut extra = parameter_buffer(parameters, &mut bytes);
+    // SAFETY: the function is of a loaded module. The driver only reads the configuration, its attributes, `extra`, `bytes` and the
+    // parameters, and before the call returns.
+    let queued = unsafe { calls.launch_kernel_ex(&configuration, function, ptr::null_mut(), extra.as_mut_ptr()) };
+    queued.map_err(|failed| match error::code(&failed) {
+        Some(error::INVALID_CLUSTER_SIZE | error::NOT_SUPPORTED) => unsupported(no_such_cluster(launch)),
+        Some(error::COOPERATIVE_LAUNCH_TOO_LARGE) => too_large(launch),
+        _ => failed,
+    })
+}
+
+fn no_such_cluster(launch: &Launch) -> String {
+    format!(
+        "this device does not launch clusters of {} blocks with {} threads and {} of shared memory each",
+        launch.cluster.unwrap_or(1),
+        launch.threads,
+        launch.shared
+    )
+}
+
+/// A device without clusters.
+pub(super) fn no_clusters(facts: &DeviceFacts) -> Error {
+    let (major, minor) = facts.compute_capability;
+    unsupported(format!(
+        "this device launches no clusters: they need compute capability 9.0 or later, and it has {major}.{minor}"
+    ))
+}
+
+/// The parameters as one buffer with its size, so that the driver reads no more than there is, whatever the kernel declares.
+fn parameter_buffer(parameters: &[u64], bytes: &mut usize) -> [*mut c_void; 5] {
+    [
+        calls::LAUNCH_BUFFER_POINTER,
+        parameters.as_ptr().cast_mut().cast(),
+        calls::LAUNCH_BUFFER_SIZE,
+        ptr::from_mut(bytes).cast(),
+        calls::LAUNCH_END,
+    ]
+}
+
+/// More blocks than the device holds together.
+fn too_large(launch: &Launch) -> Error {
+    unsupported(format!(
+        "{} blocks of {} threads are more than this device holds at the same time",
+        launch.blocks, launch.threads
+    ))
+}
+
 /// Queues a kernel whose blocks are on the device together. `function` must be of a module that is loaded in the current
 /// context, and have as many parameters as there are, of 64 bits each: this call takes no size of them.
-pub(super) fn together(calls: &Calls, function: FunctionHandle, launch: Launch, parameters: &[u64]) -> Result<()> {
+pub(super) fn together(calls: &Calls, function: FunctionHandle, launch: &Launch, parameters: &[u64]) -> Result<()> {
     let shared = shared_bytes(launch)?;
     let mut each: Vec<*mut c_void> = parameters.iter().map(|value| ptr::from_ref(value).cast_mut().cast()).collect();
     // SAFETY: the function is of a loaded module. The driver only reads, and before the call returns: of `each` as many
@@ -72,10 +217,7 @@ pub(super) fn together(calls: &Calls, function: FunctionHandle, launch: Launch, 
         )
     };
     queued.map_err(|failed| match error::code(&failed) {
-        Some(error::COOPERATIVE_LAUNCH_TOO_LARGE) => unsupported(format!(
-            "{} blocks of {} threads are more than this device holds at the same time",
-            launch.blocks, launch.threads
-        )),
+        Some(error::COOPERATIVE_LAUNCH_TOO_LARGE) => too_large(launch),
         Some(error::NOT_SUPPORTED) => not_together(),
         _ => failed,
     })

@@ -27,7 +27,6 @@ mod nvml;
 mod select;
 mod texture;
 
-use std::ffi::c_int;
 use std::ptr;
 
 use calls::{Context, Device};
@@ -35,8 +34,7 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Listed, Module, Resources, Result,
-    Telemetry, Texture,
+    DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Listed, Module, Resources, Result, Telemetry, Texture,
 };
 use strata_model::units::Bytes;
 
@@ -179,6 +177,13 @@ impl Gpu for Cuda {
     }
 
     fn load(&mut self, ptx: &str) -> Result<Module> {
+        let own = self.facts.compute_capability;
+        if let Some(target) = jit::target(ptx).filter(|&target| own < target) {
+            return Err(unsupported(format!(
+                "the kernel's text is for compute capability {}.{} or later, and this device has {}.{}",
+                target.0, target.1, own.0, own.1
+            )));
+        }
         self.current()?;
         self.modules.load(&self.driver, ptx)
     }
@@ -210,37 +215,10 @@ impl Gpu for Cuda {
         self.modules.symbol(self.current()?, module, name)
     }
 
-    fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
-        let handle = self.modules.handle(function)?;
-        let number = |value: u64| c_int::try_from(value).unwrap_or(c_int::MAX);
-        let driver = self.current()?;
-        // SAFETY: the function is of a module that is loaded.
-        let set = |attribute, value| unsafe { driver.func_set_attribute(handle, attribute, number(value)) };
-        let set = match attribute {
-            FunctionAttribute::MaxDynamicShared(bytes) => set(attributes::FUNCTION_MAX_DYNAMIC_SHARED, bytes.0),
-            FunctionAttribute::Carveout(percent) => set(attributes::FUNCTION_CARVEOUT, u64::from(percent)),
-            FunctionAttribute::BankWidth(width) => {
-                let configuration = attributes::shared_banks(width)
-                    .ok_or_else(|| unsupported("a driver can be asked for banks of 4 or 8 B, no others".into()))?;
-                // SAFETY: as above.
-                unsafe { driver.func_set_shared_mem_config(handle, configuration) }
-            }
-        };
-        set.map_err(|failed| match error::code(&failed) {
-            Some(error::INVALID_VALUE | error::NOT_SUPPORTED) => unsupported(match attribute {
-                FunctionAttribute::MaxDynamicShared(bytes) => format!(
-                    "this device does not give a block {bytes} of dynamic shared memory (at most {}, static included)",
-                    Bytes(self.facts.shared_per_block_optin.unwrap_or(self.facts.shared_per_block))
-                ),
-                FunctionAttribute::Carveout(percent) => {
-                    format!("this device does not take a preferred shared-memory carveout of {percent} %")
-                }
-                FunctionAttribute::BankWidth(_) => {
-                    "this device does not let the width of shared memory's banks be chosen".into()
-                }
-            }),
-            _ => failed,
-        })
+    fn configure(&mut self, function: Function, launch: &Launch) -> Result<()> {
+        self.current()?;
+        let (handle, given) = self.modules.given(function)?;
+        launch::configure(&self.driver, handle, given, launch, &self.facts)
     }
 
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
@@ -264,18 +242,25 @@ impl Gpu for Cuda {
         self.textures.destroy(&self.driver, texture)
     }
 
-    fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
-        launch::launch(self.current()?, self.modules.handle(function)?, launch, parameters)
-    }
-
-    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
-        let driver = self.current()?;
-        let function = self.modules.handle_taking(function, parameters.len())?;
-        // A driver that does not tell is asked by the launch itself.
+    fn launch(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()> {
+        self.configure(function, launch)?;
+        let driver = &self.driver;
+        if let Some(blocks) = launch.cluster {
+            // A driver that does not tell is asked by the launch itself.
+            if device::launches_clusters(driver, self.device) == Some(false) {
+                return Err(launch::no_clusters(&self.facts));
+            }
+            return launch::clusters(driver, self.modules.handle(function)?, blocks, launch, parameters);
+        }
+        if !launch.cooperative {
+            return launch::launch(driver, self.modules.handle(function)?, launch, parameters);
+        }
+        let handle = self.modules.handle_taking(function, parameters.len())?;
+        // As above.
         if device::launches_together(driver, self.device) == Some(false) {
             return Err(launch::not_together());
         }
-        launch::together(driver, function, launch, parameters)
+        launch::together(driver, handle, launch, parameters)
     }
 
     fn synchronize(&mut self) -> Result<()> {

@@ -8,6 +8,7 @@ use super::attributes;
 use super::calls::{Calls, FunctionHandle};
 use super::error;
 use super::jit::{self, Loaded};
+use super::launch::Given;
 use strata_gpu::{DevicePtr, Error, Function, Module, Resources, Result};
 use strata_model::units::Bytes;
 
@@ -24,6 +25,7 @@ struct Entry {
     handle: FunctionHandle,
     name: String,
     parameters: Option<usize>,
+    given: Given,
 }
 
 fn unsupported(reason: String) -> Error {
@@ -78,13 +80,19 @@ impl Modules {
     /// Finds an entry point.
     pub fn function(&mut self, calls: &Calls, module: Module, name: &str) -> Result<Function> {
         let loaded = self.get(module)?;
+        // The driver has one set of attributes for an entry point, however often it is asked for it.
+        let same = |entry: &Entry| entry.module == module.0 && entry.name == name;
+        if let Some(known) = self.functions.iter().position(same) {
+            return Ok(Function(known));
+        }
         let text = symbol_name(name)?;
         let mut handle = ptr::null_mut();
         // SAFETY: the module is live, the name NUL-terminated, `handle` valid for the write.
         unsafe { calls.module_get_function(&mut handle, loaded.module, text.as_ptr()) }
             .map_err(|failed| absent(failed, "entry point", name))?;
         let parameters = loaded.parameters.get(name).copied();
-        self.functions.push(Entry { module: module.0, handle, name: name.to_owned(), parameters });
+        let given = Given::default();
+        self.functions.push(Entry { module: module.0, handle, name: name.to_owned(), parameters, given });
         Ok(Function(self.functions.len() - 1))
     }
 
@@ -109,6 +117,13 @@ impl Modules {
     /// The driver's handle of a function whose module is loaded.
     pub fn handle(&self, function: Function) -> Result<FunctionHandle> {
         self.entry(function).map(|entry| entry.handle)
+    }
+
+    /// As [`Modules::handle`], with what the driver has given the function so far.
+    pub fn given(&mut self, function: Function) -> Result<(FunctionHandle, &mut Given)> {
+        self.entry(function)?;
+        let entry = &mut self.functions[function.0];
+        Ok((entry.handle, &mut entry.given))
     }
 
     /// As [`Modules::handle`], of a function that has exactly so many parameters of 64 bits.

@@ -98,8 +98,8 @@ impl Device {
     pub(crate) fn warning(&self) -> Option<String> {
         let Kind::Simulated(machine) = &self.kind else { return None };
         let capability = machine.spec.device.compute_capability;
-        let (major, minor) = kernels::TARGET;
-        ((capability.0, capability.1) < kernels::TARGET).then(|| {
+        let (major, minor) = kernels::PTX.oldest_target();
+        ((capability.0, capability.1) < (major, minor)).then(|| {
             format!(
                 "the kernels' text is for compute capability {major}.{minor} and later; the simulator runs it on this machine of \
                  {}.{} all the same",

@@ -11,10 +11,12 @@
 //! let mut device = Device::open("sim:k20c")?;
 //! let only = ["constant_l1".parse()?];
 //! let found = device.discover_only(&only, Options::effort(Effort::Quick))?;
-//! for (element, attributes) in &found.topology.elements {
-//!     for (attribute, finding) in attributes.findings() {
-//!         println!("{element} {attribute}: {finding}");
-//!     }
+//! let constant = found.topology.element(only[0]);
+//! if let Some(size) = constant.size() {
+//!     println!("constant L1: {} [{} to {}]", size.value, size.low, size.high);
+//! }
+//! for (attribute, finding) in constant.findings() {
+//!     println!("{attribute}: {}", if finding.is_known() { "known" } else { "unknown" });
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

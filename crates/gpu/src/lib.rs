@@ -3,6 +3,9 @@
 //! [`Gpu`] is implemented by `strata-cuda` (the driver, opened at run time) and `strata-sim` (a modelled machine). What an implementation cannot do it answers with
 //! [`Error::Unsupported`], whose reason becomes the reason of a finding.
 
+mod launch;
+
+pub use launch::Launch;
 pub use strata_model::facts::{DeviceFacts, Listed, Mig, OtherProcesses, Telemetry};
 
 use strata_model::units::Bytes;
@@ -37,29 +40,6 @@ pub struct Resources {
     pub registers: u32,
     /// Local memory of a thread: what the text declares, and what was spilled.
     pub local: Bytes,
-}
-
-/// The shape of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// Blocks in the grid.
-    pub blocks: u32,
-    /// Threads in a block.
-    pub threads: u32,
-    /// Dynamic shared memory of a block.
-    pub shared: Bytes,
-}
-
-/// An attribute of a function that can be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FunctionAttribute {
-    /// Largest dynamic shared memory of a block, in bytes.
-    MaxDynamicShared(Bytes),
-    /// Preferred share of the unified memory for shared memory, in per cent (a hint).
-    Carveout(u8),
-    /// Width of shared memory's banks, 4 or 8 bytes; the driver's own choice if none. Devices of compute capability 3.x have
-    /// the choice; others take the request and do nothing.
-    BankWidth(Option<Bytes>),
 }
 
 /// What can go wrong below the seam.
@@ -169,9 +149,6 @@ pub trait Gpu {
     /// Finds a module variable: its address and size.
     fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)>;
 
-    /// Sets an attribute of a function.
-    fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()>;
-
     /// Makes a linear texture of unsigned texels of 1 or 4 bytes over device memory.
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture>;
 
@@ -182,12 +159,13 @@ pub trait Gpu {
     /// Destroys a texture object, with its array if it owns one.
     fn destroy_texture(&mut self, texture: Texture) -> Result<()>;
 
-    /// Queues a kernel.
-    fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()>;
+    /// Asks for what a launch needs of its function: dynamic shared memory, the carveout, the width of banks. Nothing is asked
+    /// for that the function has already. [`Gpu::launch`] does the same. Where it is done before, no such call stands between
+    /// bringing the caches into a state and the launch.
+    fn configure(&mut self, function: Function, launch: &Launch) -> Result<()>;
 
-    /// Queues a kernel all of whose blocks are on the device at the same time (a cooperative launch), so that they may wait for
-    /// each other; [`Error::Unsupported`] where that cannot be had.
-    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()>;
+    /// Queues a kernel; [`Error::Unsupported`] where what the launch states cannot be had here.
+    fn launch(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()>;
 
     /// Waits for everything queued; faults of earlier launches are reported here at the latest.
     fn synchronize(&mut self) -> Result<()>;

@@ -2,20 +2,29 @@
 //!
 //! It may come from a recording, and so from anyone: every place is checked before it is read.
 
+use object::LittleEndian;
+use object::elf::{EM_CUDA, FileHeader64};
+use object::read::elf::{FileHeader, SectionHeader};
 use strata_model::samples::CodeFacts;
 
 /// What is wrong with a file that is no cubin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Malformed(&'static str);
-
-type Result<T> = std::result::Result<T, Malformed>;
-
-fn ensure(holds: bool, what: &'static str) -> Result<()> {
-    if holds { Ok(()) } else { Err(Malformed(what)) }
+pub enum Malformed {
+    /// It is no 64-bit ELF file, or not a whole one.
+    #[error("not a whole 64-bit ELF file: {0}")]
+    Elf(object::Error),
+    /// It has something else than machine code in it.
+    #[error("an ELF file, but {0}")]
+    Foreign(&'static str),
 }
 
-const CUT: Malformed = Malformed("the ELF file is cut short");
+impl From<object::Error> for Malformed {
+    fn from(error: object::Error) -> Self {
+        Malformed::Elf(error)
+    }
+}
+
+type Result<T> = std::result::Result<T, Malformed>;
 
 /// A function's machine code.
 #[derive(Debug, PartialEq)]
@@ -35,69 +44,39 @@ pub struct Cubin<'a> {
     pub functions: Vec<Function<'a>>,
 }
 
-/// `e_machine` of CUDA.
-const EM_CUDA: u16 = 190;
 /// `EI_ABIVERSION` from which the flags have the target in their second byte instead of their first.
 const ABI_TARGET_IN_SECOND_BYTE: u8 = 8;
-/// Bytes of a section's header.
-const SECTION_HEADER: u64 = 64;
 /// Name of a code section without the function's.
 const CODE_SECTION: &str = ".text.";
 
 /// Reads a cubin.
+///
+/// # Errors
+///
+/// The file is no whole ELF file, or not one of CUDA's machine code.
 pub fn read(bytes: &[u8]) -> Result<Cubin<'_>> {
-    ensure(bytes.get(..5) == Some(b"\x7fELF\x02"), "not a 64-bit ELF file")?;
-    ensure(u16_at(bytes, 0x12)? == EM_CUDA, "an ELF file, but not of CUDA machine code")?;
-    let flags = u32_at(bytes, 0x30)?;
-    let target = if bytes[8] >= ABI_TARGET_IN_SECOND_BYTE { flags >> 8 & 0xff } else { flags & 0xff };
+    let header = FileHeader64::<LittleEndian>::parse(bytes)?;
+    let endian = header.endian()?;
+    if header.e_machine(endian) != EM_CUDA {
+        return Err(Malformed::Foreign("not of CUDA machine code"));
+    }
+    let flags = header.e_flags(endian).0;
+    let second = header.e_ident().abi_version >= ABI_TARGET_IN_SECOND_BYTE;
+    let target = if second { flags >> 8 & 0xff } else { flags & 0xff };
 
-    let table = u64_at(bytes, 0x28)?;
-    let (entry_size, entries, names) = (u16_at(bytes, 0x3a)?, u16_at(bytes, 0x3c)?, u16_at(bytes, 0x3e)?);
-    let header = |index: u16| -> Result<&[u8]> {
-        let at = table
-            .checked_add(u64::from(index) * u64::from(entry_size))
-            .ok_or(Malformed("section table out of range"))?;
-        slice(bytes, at, SECTION_HEADER)
-    };
-    let content = |index: u16| -> Result<&[u8]> {
-        let header = header(index)?;
-        slice(bytes, u64_at(header, 0x18)?, u64_at(header, 0x20)?)
-    };
-    let names = content(names)?;
+    let sections = header.sections(endian, bytes)?;
     let mut functions = Vec::new();
-    for index in 0..entries {
-        let name =
-            names.get(u32_at(header(index)?, 0)? as usize..).ok_or(Malformed("a section's name is out of range"))?;
-        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let name = std::str::from_utf8(name).map_err(|_| Malformed("a section's name is not text"))?;
+    for section in sections.iter() {
+        let name = std::str::from_utf8(sections.section_name(endian, section)?);
+        let name = name.map_err(|_| Malformed::Foreign("a section's name is not text"))?;
         if let Some(name) = name.strip_prefix(CODE_SECTION) {
-            functions.push(Function { name, code: content(index)? });
+            functions.push(Function { name, code: section.data(endian, bytes)? });
         }
     }
-    ensure(!functions.is_empty(), "no code section")?;
+    if functions.is_empty() {
+        return Err(Malformed::Foreign("without a code section"));
+    }
     Ok(Cubin { target, functions })
-}
-
-fn slice(bytes: &[u8], start: u64, length: u64) -> Result<&[u8]> {
-    let start = usize::try_from(start).map_err(|_| CUT)?;
-    bytes.get(start..).and_then(|rest| rest.get(..usize::try_from(length).ok()?)).ok_or(CUT)
-}
-
-fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N]> {
-    let rest = bytes.get(at..).and_then(|rest| rest.get(..N)).ok_or(CUT)?;
-    rest.try_into().map_err(|_| CUT)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Result<u16> {
-    Ok(u16::from_le_bytes(array_at(bytes, at)?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
-    Ok(u32::from_le_bytes(array_at(bytes, at)?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
-    Ok(u64::from_le_bytes(array_at(bytes, at)?))
 }
 
 /// First target whose instructions take 16 bytes each, with the opcode in the lowest 12 bits: Volta.
@@ -137,26 +116,34 @@ pub fn between_clock_reads(bytes: &[u8], function: &str) -> Option<CodeFacts> {
 
 #[cfg(test)]
 mod tests {
+    use object::elf::{SHT_PROGBITS, SHT_STRTAB};
+
     use super::*;
 
-    /// A file with a name table and one code section of 16 bytes.
+    /// A file with a name table and one code section of 16 bytes, after the section without a content that comes first.
     fn elf(abi: u8, flags: u32) -> Vec<u8> {
         let names = b"\0.text.lap_ca\0";
         let mut file = vec![0; 0x40];
-        file[..5].copy_from_slice(b"\x7fELF\x02");
+        // 64 bits, little-endian, version 1.
+        file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         file[8] = abi;
-        file[0x12..0x14].copy_from_slice(&EM_CUDA.to_le_bytes());
+        file[0x12..0x14].copy_from_slice(&EM_CUDA.0.to_le_bytes());
+        file[0x14] = 1;
         file[0x30..0x34].copy_from_slice(&flags.to_le_bytes());
         file.extend_from_slice(names);
         file.extend_from_slice(&[7; 16]);
         let table = file.len() as u64;
         file[0x28..0x30].copy_from_slice(&table.to_le_bytes());
-        for (at, value) in [(0x3a, 64_u16), (0x3c, 2), (0x3e, 0)] {
+        for (at, value) in [(0x3a, 64_u16), (0x3c, 3), (0x3e, 1)] {
             file[at..at + 2].copy_from_slice(&value.to_le_bytes());
         }
-        for (name, start, size) in [(0_u32, 0x40_u64, names.len() as u64), (1, 0x40 + names.len() as u64, 16)] {
+        file.extend_from_slice(&[0; 64]);
+        for (name, kind, start, size) in
+            [(0_u32, SHT_STRTAB, 0x40_u64, names.len() as u64), (1, SHT_PROGBITS, 0x40 + names.len() as u64, 16)]
+        {
             let mut section = [0; 64];
             section[..4].copy_from_slice(&name.to_le_bytes());
+            section[4..8].copy_from_slice(&kind.0.to_le_bytes());
             section[0x18..0x20].copy_from_slice(&start.to_le_bytes());
             section[0x20..0x28].copy_from_slice(&size.to_le_bytes());
             file.extend_from_slice(&section);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::exec::{self, Fault, Grid, LaneCosts};
 use super::machine::Spec;
 use super::model::banks::Banks;
-use super::modules::Callable;
 use super::{HOST_BASE, Sim};
 use strata_gpu::{Error, Function, Launch, Module, Result};
 use strata_model::units::Bytes;
@@ -22,18 +21,54 @@ fn lane_costs(spec: &Spec) -> LaneCosts {
 }
 
 impl Sim {
-    /// The banks as a function sees them.
-    fn banks(&self, function: &Callable) -> Banks {
-        let shared = &self.machine.spec.shared;
-        let own = shared.modes.first().copied().unwrap_or(shared.bank_width).get();
-        Banks { count: shared.banks.get(), width: shared.bank_width.get(), word: function.bank_width.unwrap_or(own) }
+    /// Whether this machine has what a launch asks for.
+    pub(super) fn possible(&self, launch: &Launch) -> Result<()> {
+        let name = &self.facts.name;
+        let unsupported = |reason: String| Err(Error::Unsupported { reason });
+        if launch.cluster.is_some() {
+            return unsupported(format!("the simulated {name} launches no clusters: no machine file describes any"));
+        }
+        if let Some(percent) = launch.carveout
+            && !self.divides_memory()
+            && percent != 0
+            && percent != 100
+        {
+            return unsupported(format!("the simulated {name} has shared memory of its own, of a fixed size"));
+        }
+        if let Some(width) = launch.bank_width
+            && !self.machine.spec.shared.modes.iter().any(|mode| mode.get() == width.0)
+        {
+            return unsupported(format!("the simulated {name} has no choice of banks of {width}"));
+        }
+        let most = self.facts.shared_per_block_optin.unwrap_or(self.facts.shared_per_block);
+        if launch.shared.0 > most.max(self.facts.shared_per_block) {
+            return unsupported(format!(
+                "the simulated {name} does not give a block {} of dynamic shared memory (at most {})",
+                launch.shared,
+                Bytes(most)
+            ));
+        }
+        Ok(())
     }
 
-    /// Shared memory that each SM sets aside for a launch.
-    fn set_aside(&self, function: &Callable, shared: u64) -> u64 {
+    /// Whether shared memory and a cache have one memory, which can be divided between them.
+    fn divides_memory(&self) -> bool {
+        self.machine.spec.cache.values().any(|cache| !cache.configuration.is_empty())
+    }
+
+    /// The banks as a launch sees them.
+    fn banks(&self, launch: &Launch) -> Banks {
+        let shared = &self.machine.spec.shared;
+        let own = shared.modes.first().copied().unwrap_or(shared.bank_width).get();
+        let word = launch.bank_width.map_or(own, |width| width.0);
+        Banks { count: shared.banks.get(), width: shared.bank_width.get(), word }
+    }
+
+    /// Shared memory that each SM sets aside for a launch whose blocks have so much.
+    fn set_aside(&self, launch: &Launch, shared: u64) -> u64 {
         let spec = &self.machine.spec.shared;
-        let hint = u64::from(function.carveout.unwrap_or(0)) * spec.per_multiprocessor.0 / 100;
-        hint.max(shared + spec.reserved_per_block.0)
+        let percent = launch.carveout.filter(|_| self.divides_memory()).unwrap_or(0);
+        (u64::from(percent) * spec.per_multiprocessor.0 / 100).max(shared + spec.reserved_per_block.0)
     }
 
     /// Blocks of so many threads, with so much shared memory, that an SM holds at a time; at least 1.
@@ -44,8 +79,8 @@ impl Sim {
         spec.device.max_blocks_per_multiprocessor.get().min(by_shared).min(by_threads).max(1)
     }
 
-    /// Runs a kernel; `together` if all its blocks must be on the device at the same time.
-    pub(super) fn run(&mut self, function: Function, launch: Launch, parameters: &[u64], together: bool) -> Result<()> {
+    /// Runs a kernel.
+    pub(super) fn run(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()> {
         self.usable()?;
         let invalid = |what: String| Self::failed("launch", 1, "CUDA_ERROR_INVALID_VALUE", what, false);
         let function = self.callable(function)?.clone();
@@ -56,8 +91,10 @@ impl Sim {
         if launch.threads == 0 || launch.threads > self.facts.max_threads_per_block || launch.blocks == 0 {
             return Err(invalid(format!("{} blocks of {} threads cannot be launched", launch.blocks, launch.threads)));
         }
-        if shared > function.dynamic.max(self.facts.shared_per_block) {
-            return Err(invalid(format!("{} of shared memory were not asked for", Bytes(shared))));
+        self.possible(launch)?;
+        if shared > launch.shared.0.max(self.facts.shared_per_block) {
+            let meaning = format!("{} of shared memory are more than a block has", Bytes(shared));
+            return Err(invalid(meaning));
         }
         if parameters.len() != entry.parameters.len() {
             return Err(invalid(format!(
@@ -69,7 +106,7 @@ impl Sim {
         }
         let resident = self.resident(launch.threads, shared);
         let most = resident * u64::from(self.facts.multiprocessors);
-        if together && u64::from(launch.blocks) > most {
+        if launch.cooperative && u64::from(launch.blocks) > most {
             return Err(Error::Unsupported {
                 reason: format!(
                     "{} blocks of {} threads are more than the {most} that the simulated {} holds at the same time",
@@ -98,13 +135,13 @@ impl Sim {
             resident: resident as u32,
             pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get(), spec.pipeline.barrier.get()],
             shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
-            banks: self.banks(&function),
+            banks: self.banks(launch),
             lanes: lane_costs(spec),
             host: (spec.memory.host_cycles.get(), HOST_BASE),
             budget: self.budget,
             walks: self.walks,
         };
-        let set_aside = self.set_aside(&function, shared);
+        let set_aside = self.set_aside(launch, shared);
         self.state.hierarchy.begin(set_aside);
         exec::run(&mut self.state, &grid).map_err(|fault| {
             let error = match fault {

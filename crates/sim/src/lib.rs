@@ -24,8 +24,8 @@ use model::memory::Memory;
 use model::texture::{self, Texels};
 use modules::{Callable, Loaded};
 use strata_gpu::{
-    DeviceFacts, DevicePtr, Error, Function, FunctionAttribute, Gpu, Launch, Mig, Module, OtherProcesses, Resources,
-    Result, Telemetry, Texture,
+    DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, OtherProcesses, Resources, Result, Telemetry,
+    Texture,
 };
 use strata_model::units::Bytes;
 
@@ -268,13 +268,7 @@ impl Gpu for Sim {
         if !self.loaded(module)?.module.entries.contains_key(name) {
             return Err(Self::failed("function", 500, "CUDA_ERROR_NOT_FOUND", format!("no entry `{name}`"), false));
         }
-        self.functions.push(Callable {
-            module: module.0,
-            name: name.into(),
-            carveout: None,
-            dynamic: self.facts.shared_per_block,
-            bank_width: None,
-        });
+        self.functions.push(Callable { module: module.0, name: name.into() });
         Ok(Function(self.functions.len() - 1))
     }
 
@@ -286,42 +280,10 @@ impl Gpu for Sim {
             .ok_or_else(|| Self::failed("symbol", 500, "CUDA_ERROR_NOT_FOUND", format!("no variable `{name}`"), false))
     }
 
-    fn set_attribute(&mut self, function: Function, attribute: FunctionAttribute) -> Result<()> {
+    fn configure(&mut self, function: Function, launch: &Launch) -> Result<()> {
         self.usable()?;
         self.callable(function)?;
-        match attribute {
-            FunctionAttribute::Carveout(percent) => {
-                if self.machine.spec.cache.values().all(|c| c.configuration.is_empty()) {
-                    return Err(Error::Unsupported {
-                        reason: format!(
-                            "the simulated {} has shared memory of its own, of a fixed size",
-                            self.facts.name
-                        ),
-                    });
-                }
-                self.functions[function.0].carveout = Some(percent);
-            }
-            FunctionAttribute::BankWidth(width) => {
-                let modes = &self.machine.spec.shared.modes;
-                if let Some(width) = width
-                    && !modes.iter().any(|mode| mode.get() == width.0)
-                {
-                    return Err(Error::Unsupported {
-                        reason: format!("the simulated {} has no choice of banks of {width}", self.facts.name),
-                    });
-                }
-                self.functions[function.0].bank_width = width.map(|width| width.0);
-            }
-            FunctionAttribute::MaxDynamicShared(bytes) => {
-                let most = self.facts.shared_per_block_optin.unwrap_or(self.facts.shared_per_block);
-                if bytes.0 > most {
-                    let meaning = format!("{bytes} of shared memory asked for, at most {} are there", Bytes(most));
-                    return Err(Self::failed("set_attribute", 1, "CUDA_ERROR_INVALID_VALUE", meaning, false));
-                }
-                self.functions[function.0].dynamic = bytes.0;
-            }
-        }
-        Ok(())
+        self.possible(launch)
     }
 
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
@@ -365,12 +327,8 @@ impl Gpu for Sim {
         }
     }
 
-    fn launch(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
-        self.run(function, launch, parameters, false)
-    }
-
-    fn launch_together(&mut self, function: Function, launch: Launch, parameters: &[u64]) -> Result<()> {
-        self.run(function, launch, parameters, true)
+    fn launch(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()> {
+        self.run(function, launch, parameters)
     }
 
     fn synchronize(&mut self) -> Result<()> {

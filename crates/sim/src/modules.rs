@@ -23,12 +23,6 @@ pub(super) struct Callable {
     pub module: usize,
     /// Its name.
     pub name: String,
-    /// Share of the unified memory for shared memory that was asked for, in per cent.
-    pub carveout: Option<u8>,
-    /// Most dynamic shared memory of a block.
-    pub dynamic: u64,
-    /// Width of a bank that was asked for.
-    pub bank_width: Option<u64>,
 }
 
 fn unsupported(reason: String) -> Error {

@@ -26,9 +26,11 @@ pub const MAX_TEXELS: u64 = 1 << 28;
 
 /// `CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH`.
 const COOPERATIVE_LAUNCH: i32 = 95;
+/// `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
+const CLUSTER_LAUNCH: i32 = 120;
 
 /// Attributes by their number in `cuda.h`, with the values of an H200.
-const ATTRIBUTES: [(i32, i32); 27] = [
+const ATTRIBUTES: [(i32, i32); 28] = [
     (1, 1024),
     (5, i32::MAX),
     (8, 49_152),
@@ -56,6 +58,7 @@ const ATTRIBUTES: [(i32, i32); 27] = [
     (102, 1),
     (106, 32),
     (111, 1024),
+    (CLUSTER_LAUNCH, 1),
 ];
 
 /// `cuInit`
@@ -159,6 +162,7 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, d
         index(device)?;
         let (_, told) = ATTRIBUTES.into_iter().find(|&(number, _)| number == attribute).ok_or(INVALID_VALUE)?;
         let told = match (attribute, fault()) {
+            (CLUSTER_LAUNCH, Fault::NoClusters) => 0,
             (COOPERATIVE_LAUNCH, Fault::NoCooperation) => 0,
             (COOPERATIVE_LAUNCH, Fault::CooperationRefused) => return Err(INVALID_VALUE),
             _ => told,

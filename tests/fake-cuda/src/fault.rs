@@ -35,6 +35,12 @@ pub enum Fault {
     NoCooperation,
     /// `cooperation-refused`: the device does not say so, and `cuLaunchCooperativeKernel` refuses.
     CooperationRefused,
+    /// `no-clusters`: the device says that it launches no clusters.
+    NoClusters,
+    /// `cluster-refused`: the device says that it does, and `cuLaunchKernelEx` refuses.
+    ClusterRefused,
+    /// `slow-attributes`: each request for an attribute of a function takes as long as a launch, so that they can be counted.
+    SlowAttributes,
     /// `copy-fails`: `cuMemcpy2D` fails.
     CopyFails,
     /// `texture-fails`: `cuTexObjectCreate` fails.
@@ -64,6 +70,9 @@ pub fn fault() -> Fault {
         "no-bank-choice" => Fault::NoBankChoice,
         "no-cooperation" => Fault::NoCooperation,
         "cooperation-refused" => Fault::CooperationRefused,
+        "no-clusters" => Fault::NoClusters,
+        "cluster-refused" => Fault::ClusterRefused,
+        "slow-attributes" => Fault::SlowAttributes,
         "copy-fails" => Fault::CopyFails,
         "texture-fails" => Fault::TextureFails,
         "unload-fails" => Fault::UnloadFails,

@@ -10,6 +10,10 @@ use crate::{Code, INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SU
 
 const ILLEGAL_ADDRESS: Code = 700;
 const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
+const INVALID_CLUSTER_SIZE: Code = 912;
+/// Blocks of a cluster that every device with clusters has, and that an H200 has.
+const PORTABLE_CLUSTER: u32 = 8;
+const LARGEST_CLUSTER: u32 = 16;
 
 /// `CUDA_RESOURCE_DESC`, with the union as its only used member and its reserved words, as large as the header's.
 #[repr(C)]
@@ -176,6 +180,76 @@ pub unsafe extern "C" fn cuLaunchCooperativeKernel(
         for i in 0..parameter_bytes / 8 {
             // SAFETY: by the contract of `cuda.h` there is a pointer for each parameter, and each has 8 bytes.
             let _ = unsafe { parameters.add(i).read().cast::<u64>().read_volatile() };
+        }
+        launched(model)
+    })
+}
+
+/// `CUlaunchAttribute`: an identifier, padding, and a union of 64 bytes.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub struct Attribute {
+    id: u32,
+    padding: u32,
+    value: [u32; 16],
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+pub struct Configuration {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    stream: *mut c_void,
+    attributes: *const Attribute,
+    count: u32,
+}
+
+/// `cuLaunchKernelEx`: clusters in a row, at most 8 blocks each, or 16 where the function may have more than every device has.
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuLaunchKernelEx"))]
+pub unsafe extern "C" fn cuLaunchKernelEx(
+    configuration: *const Configuration,
+    function: *mut c_void,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Code {
+    in_context(|model| {
+        // SAFETY: by the contract of `cuda.h`.
+        let configuration = unsafe { &*configuration };
+        let ([x, y, z], [a, b, c]) = (configuration.grid, configuration.block);
+        let (threads, parameter_bytes) = checked(model, function, [x, y, z, a, b, c], configuration.shared_bytes)?;
+        if !configuration.stream.is_null() || !parameters.is_null() || extra.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: by the contract of `cuda.h`.
+        if unsafe { buffer_size(extra) }? != parameter_bytes {
+            return Err(INVALID_VALUE);
+        }
+        let (mut cluster, mut together) = ([1, 1, 1], false);
+        for i in 0..configuration.count as usize {
+            // SAFETY: by the contract of `cuda.h` there are so many attributes.
+            let Attribute { id, padding, value } = unsafe { *configuration.attributes.add(i) };
+            match id {
+                2 => together = value[0] == 1,
+                4 => cluster = [value[0], value[1], value[2]],
+                _ => return Err(INVALID_VALUE),
+            }
+            let used = if id == 4 { 3 } else { 1 };
+            if padding != 0 || value[used..].iter().any(|&word| word != 0) {
+                return Err(INVALID_VALUE);
+            }
+        }
+        let large = model.functions.get(&function.addr()).is_some_and(|function| function.large_clusters);
+        let sizes = 1..=if large { LARGEST_CLUSTER } else { PORTABLE_CLUSTER };
+        if fault() == Fault::ClusterRefused || !sizes.contains(&cluster[0]) || cluster[1..] != [1, 1] {
+            return Err(INVALID_CLUSTER_SIZE);
+        }
+        if !x.is_multiple_of(cluster[0]) {
+            return Err(INVALID_VALUE);
+        }
+        if together && x > MULTIPROCESSORS * (THREADS / threads) {
+            return Err(COOPERATIVE_LAUNCH_TOO_LARGE);
         }
         launched(model)
     })

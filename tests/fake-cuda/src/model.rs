@@ -24,11 +24,13 @@ pub struct Module {
     pub variables: HashMap<String, u64>,
 }
 
-/// A function: its module, the bytes of its parameters, and the dynamic shared memory that it has been given.
+/// A function: its module, the bytes of its parameters, the dynamic shared memory that it has been given, and whether its
+/// clusters may be larger than any device has them.
 pub struct Function {
     pub module: usize,
     pub parameter_bytes: usize,
     pub max_shared: u32,
+    pub large_clusters: bool,
 }
 
 /// A CUDA array of 32-bit texels, row by row.

@@ -92,7 +92,9 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         let parameter_bytes = parameter_bytes(text, &name).ok_or(NOT_FOUND)?;
         let handle = model.handle();
         let module = module.addr();
-        model.functions.insert(handle, Function { module, parameter_bytes, max_shared: SHARED_DEFAULT });
+        model
+            .functions
+            .insert(handle, Function { module, parameter_bytes, max_shared: SHARED_DEFAULT, large_clusters: false });
         // SAFETY: by the contract of `cuda.h`.
         unsafe { function.write(ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -133,11 +135,14 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
 pub extern "C" fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, value: i32) -> Code {
     in_context(|model| {
         let function = model.functions.get_mut(&function.addr()).ok_or(INVALID_HANDLE)?;
-        let value = u32::try_from(value).map_err(|_| INVALID_VALUE)?;
-        match attribute {
-            8 if value <= SHARED_OPTIN => function.max_shared = value,
-            9 if value <= 100 && fault() != Fault::NoCarveout => {}
+        match (attribute, u32::try_from(value)) {
+            (8, Ok(value)) if value <= SHARED_OPTIN => function.max_shared = value,
+            (9, _) if (-1..=100).contains(&value) && fault() != Fault::NoCarveout => {}
+            (14, Ok(allowed @ (0 | 1))) => function.large_clusters = allowed == 1,
             _ => return Err(INVALID_VALUE),
+        }
+        if fault() == Fault::SlowAttributes {
+            model.clock += 1;
         }
         Ok(())
     })

@@ -24,8 +24,6 @@ pub(super) struct Plan {
     pub parameters: [u64; 3],
     /// Sum over the threads of a block of what they checked; none where something else is checked.
     pub check: Option<u64>,
-    /// All blocks must be on the device at the same time.
-    pub together: bool,
 }
 
 /// What to launch for a pattern whose memory begins at `base`.
@@ -86,8 +84,13 @@ pub(super) fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: O
         Pattern::Reads { start, .. } => input + start.0,
         _ => input,
     };
-    let together = matches!(pattern, Pattern::Barriers { scope: Scope::Grid, .. });
-    Plan { launch: Launch { blocks, threads, shared }, count, buffer, parameters, check, together }
+    let launch = Launch::new(blocks, threads).shared(shared);
+    let launch = match pattern {
+        // Its blocks wait for each other.
+        Pattern::Barriers { scope: Scope::Grid, .. } => launch.cooperative(),
+        _ => launch,
+    };
+    Plan { launch, count, buffer, parameters, check }
 }
 
 /// The input of a histogram: bytes drawn at random, of which `skew` per cent are made one and the same, to a 256th.

@@ -11,7 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value as Json, json};
 
 use super::finding::{Finding, Interval, Quantity};
-use crate::attribute::{Attribute, Key, Typed};
+use crate::attribute::{self, Attribute, Key, Typed};
+use crate::units::Bytes;
 
 /// One memory or cache. An attribute that does not apply to the element is absent; one that is unknown has its reason.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +50,9 @@ impl Entry {
 }
 
 impl Element {
+    /// An element of which nothing was found.
+    pub(super) const NOTHING: Element = Element { findings: BTreeMap::new() };
+
     /// Sets what was found of an attribute.
     pub fn set<T: Typed>(&mut self, key: Key<T>, finding: Finding<T>) {
         self.extend([Entry::new(key, finding)]);
@@ -89,6 +93,11 @@ impl Element {
     /// The value of an attribute with its interval, if it is known.
     pub fn interval<T: Typed + Quantity>(&self, key: Key<T>) -> Option<Interval<T>> {
         self.finding(key)?.within()
+    }
+
+    /// Usable capacity, with its interval in bytes, if it is known.
+    pub fn size(&self) -> Option<Interval<Bytes>> {
+        self.interval(attribute::SIZE)
     }
 
     /// The value of an attribute as a number, if it is one.

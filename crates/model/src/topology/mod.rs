@@ -42,7 +42,35 @@ pub struct Topology {
     pub replayed_from: Option<String>,
 }
 
+/// What is said of an element that was not asked for.
+static NOTHING: Element = Element::NOTHING;
+
 impl Topology {
+    /// What was found of an element; nothing, if it was not asked for.
+    pub fn element(&self, name: ElementName) -> &Element {
+        self.elements.get(&name).unwrap_or(&NOTHING)
+    }
+
+    /// The L1 data cache.
+    pub fn l1(&self) -> &Element {
+        self.element(ElementName::L1)
+    }
+
+    /// Shared memory.
+    pub fn shared(&self) -> &Element {
+        self.element(ElementName::Shared)
+    }
+
+    /// The L2.
+    pub fn l2(&self) -> &Element {
+        self.element(ElementName::L2)
+    }
+
+    /// Device memory.
+    pub fn dram(&self) -> &Element {
+        self.element(ElementName::Dram)
+    }
+
     /// Whether some probe failed (exit status 4).
     pub fn is_partial(&self) -> bool {
         self.elements.values().any(|element| element.findings().any(|(_, finding)| finding.failed))

@@ -3,7 +3,7 @@
 //! Mechanism is made of findings: what was found is taken as it is and names the run that it is from; what was not found is a
 //! stated default, whose source begins with `assumed`. Nothing here knows a GPU. The format is that of `machines/*.toml`; its
 //! types are the simulator's, which reports do not know, so that what is written here is text that the simulator's own checks
-//! read (`tests/round_trip.rs`).
+//! read (`tests/simulated/round_trip.rs`).
 
 mod caches;
 mod found;

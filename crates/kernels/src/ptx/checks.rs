@@ -1,0 +1,51 @@
+//! What may touch memory in the machine code of a pattern.
+
+use strata_model::experiment::LoadPath;
+use strata_model::pattern::{Counters, From, Layout, Scope};
+
+use crate::PatternProgram;
+
+/// What may touch memory between the clock reads: the beginning of the opcodes, in machine code from sm_75 on. An empty list is
+/// nothing at all.
+pub(super) fn accesses(program: PatternProgram) -> &'static [&'static str] {
+    match program {
+        PatternProgram::Pairs(LoadPath::GlobalCa) => &["LDG.E.U8.STRONG.SM", "LDG.E.U8.STRONG.CTA"],
+        PatternProgram::Pairs(LoadPath::GlobalCg) => &["LDG.E.U8.STRONG.GPU"],
+        PatternProgram::Pairs(LoadPath::Texture) | PatternProgram::Square(Layout::Linear) => &["TLD."],
+        PatternProgram::Pairs(LoadPath::Constant) => &["LDC.U8"],
+        PatternProgram::Pairs(_) => &["LDS.U8", "LDS.U.U8"],
+        PatternProgram::Barriers(Scope::Grid) => &[
+            "STG.E",
+            "ATOMG.E.ADD",
+            "ATOM.E.ADD",
+            "RED.E.ADD",
+            "REDG.E.ADD",
+            "LDG.E.STRONG.SYS",
+            "MEMBAR",
+            "ERRBAR",
+            "CCTL",
+            // Four that are never executed (`@!PT LDS RZ`) stand before a fence in what driver 580 makes.
+            "LDS",
+        ],
+        PatternProgram::Barriers(_) => &["STG.E"],
+        PatternProgram::Reads(LoadPath::GlobalCa, 4) => &["LDG.E.STRONG.SM", "LDG.E.STRONG.CTA"],
+        PatternProgram::Reads(LoadPath::GlobalCa, 8) => &["LDG.E.64.STRONG.SM", "LDG.E.64.STRONG.CTA"],
+        PatternProgram::Reads(LoadPath::GlobalCa, _) => &["LDG.E.128.STRONG.SM", "LDG.E.128.STRONG.CTA"],
+        PatternProgram::Reads(LoadPath::GlobalCg, 4) => &["LDG.E.STRONG.GPU"],
+        PatternProgram::Reads(LoadPath::GlobalCg, 8) => &["LDG.E.64.STRONG.GPU"],
+        PatternProgram::Reads(LoadPath::GlobalCg, _) => &["LDG.E.128.STRONG.GPU"],
+        PatternProgram::Reads(_, 4) => &["LDG.E.CONSTANT"],
+        PatternProgram::Reads(_, 8) => &["LDG.E.64.CONSTANT"],
+        PatternProgram::Reads(..) => &["LDG.E.128.CONSTANT"],
+        PatternProgram::Sums { .. } => &["LDL", "STL"],
+        PatternProgram::Constants(_) => &["LDC", "ULDC", "LDCU"],
+        PatternProgram::Operands(_) => &[],
+        PatternProgram::Square(Layout::Array) => &["TLD."],
+        PatternProgram::Histogram(Counters::Global) => &["LDG.E.STRONG.GPU", "RED.E.ADD", "REDG.E.ADD"],
+        PatternProgram::Histogram(Counters::Shared) => {
+            &["LDG.E.STRONG.GPU", "ATOMS.", "LDS", "STS", "RED.E.ADD", "REDG.E.ADD"]
+        }
+        PatternProgram::Intensity(From::Shared, _) => &["LDS"],
+        PatternProgram::Intensity(From::Global, _) => &["LDG.E.STRONG.GPU"],
+    }
+}

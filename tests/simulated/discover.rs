@@ -1,0 +1,52 @@
+//! What discovery makes of sources that fail, and of a request for a part of the GPU. What it finds when nothing fails is
+//! for `recovery` and `random_machines`.
+
+use strata_infer::probe::Effort;
+use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::samples::Failure;
+use strata_model::topology::ElementName;
+use strata_sim::machine::Machine;
+
+use crate::sim::{self, Outcome};
+
+/// Discovery of a Kepler GPU with all that `refuse` does not refuse.
+fn discovered(only: &[ElementName], refuse: impl FnMut(&Experiment) -> Option<Failure>) -> Outcome {
+    let machine = Machine::named("k20c").expect("it comes with strata");
+    sim::refusing(&machine, Effort::Quick, 1, only, refuse)
+}
+
+#[test]
+fn a_source_that_fails_gives_failed_findings() {
+    let topology = discovered(&[], |_| Some(Failure::failed("the bus is on fire"))).topology;
+    assert!(topology.is_partial());
+    let size = sim::finding(&topology, ElementName::ConstantL1, "size");
+    assert!(size.failed && size.reason.as_deref() == Some("the bus is on fire"), "{size:?}");
+    // What the driver says is still said.
+    assert!(sim::finding(&topology, ElementName::Shared, "size").is_known());
+}
+
+#[test]
+fn what_was_not_recorded_is_unknown_and_no_failure() {
+    let topology = discovered(&[], |_| Some(Failure::NotRecorded)).topology;
+    assert!(!topology.is_partial());
+    let size = sim::finding(&topology, ElementName::L2, "size");
+    assert!(size.reason.as_deref().unwrap().contains("does not hold this experiment"), "{size:?}");
+}
+
+#[test]
+fn one_kernel_that_fails_leaves_the_others() {
+    let broken = |e: &Experiment| (e.path() == Some(LoadPath::Texture)).then(|| Failure::failed("rejected"));
+    let topology = discovered(&[ElementName::Texture, ElementName::ConstantL1], broken).topology;
+    assert!(topology.is_partial());
+    assert!(sim::finding(&topology, ElementName::Texture, "size").failed);
+    assert_eq!(sim::finding(&topology, ElementName::ConstantL1, "size").number(), Some(2048.0));
+}
+
+#[test]
+fn only_what_is_asked_for_is_measured() {
+    let outcome = discovered(&[ElementName::ConstantL1], |_| None);
+    assert_eq!(outcome.topology.elements.len(), 1);
+    // The clock has no path.
+    let measured: Vec<LoadPath> = outcome.seen.iter().filter_map(|(e, _)| e.path()).collect();
+    assert!(!measured.is_empty() && measured.iter().all(|path| *path == LoadPath::Constant), "{measured:?}");
+}

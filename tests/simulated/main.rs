@@ -1,0 +1,17 @@
+//! Discovery and characterization on simulated machines, and the simulator itself.
+//!
+//! One program for all of it: it is linked once, and long tests run beside short ones.
+
+mod banks;
+mod characterize;
+mod discover;
+mod equal;
+mod machine_files;
+mod random_machines;
+mod recovery;
+mod round_trip;
+mod sim;
+mod simulator;
+
+#[path = "../surface/published/mod.rs"]
+mod published;

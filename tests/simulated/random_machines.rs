@@ -1,0 +1,136 @@
+//! Discovery on machines drawn at random: nothing discrete that it states is wrong, its intervals cover the truth, and it
+//! answers most of what can be known.
+
+use crate::sim;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use crate::sim::any::{self, Noise};
+use crate::sim::expect::{Verdict, judge};
+use strata_infer::probe::Effort;
+
+/// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.
+const CASES: u64 = 12;
+/// Share of the intervals that must cover the truth.
+const COVERED: f64 = 0.93;
+/// An interval that misses the truth misses it by no more than so many times its width.
+const FARTHEST: f64 = 2.0;
+/// Share of the attributes of machines that are not hostile that must be answered.
+const ANSWERED: f64 = 0.95;
+
+/// Machines that discovery once got wrong.
+const REGRESSIONS: &str = include_str!("random_machines.regressions");
+
+/// `STRATA_SEEDS` names some machines by their seeds, with commas, to look at those alone.
+fn seeds() -> Vec<u64> {
+    if let Ok(named) = std::env::var("STRATA_SEEDS") {
+        return named.split(',').map(|seed| seed.trim().parse().expect("seeds are numbers")).collect();
+    }
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    let known =
+        REGRESSIONS.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_whitespace().next()?.parse().ok());
+    known.chain(0..cases).collect()
+}
+
+/// What became of one machine.
+#[derive(Default)]
+struct Tally {
+    wrong: Vec<String>,
+    intervals: u32,
+    covered: u32,
+    asked: u32,
+    answered: u32,
+    unanswered: Vec<String>,
+    /// Seconds by element: what to look at when the test becomes slow.
+    seconds: BTreeMap<&'static str, f64>,
+}
+
+fn one(seed: u64) -> Tally {
+    let drawn = any::machine(seed);
+    let outcome = sim::discovery(&drawn.machine, Effort::Quick, seed);
+    let rows = sim::truth::rows(&drawn.machine, &outcome.seen);
+    let mut tally = Tally::default();
+    for stage in &outcome.stages {
+        *tally.seconds.entry(stage.name).or_default() += (stage.measuring + stage.inferring).as_secs_f64();
+    }
+    let hostile = matches!(drawn.noise, Noise::Hostile(_));
+    for (row, verdict) in judge(&outcome.topology, &rows) {
+        let name = format!("machine {seed} ({:?}), {}.{}", drawn.noise, row.element, row.attribute);
+        let finding = sim::finding(&outcome.topology, row.element, row.attribute);
+        let found =
+            format!("{} [{:?} to {:?}], truth {}", sim::json(finding), finding.low, finding.high, row.expect.shown());
+        if !hostile {
+            tally.asked += 1;
+            tally.answered += u32::from(!matches!(verdict, Verdict::Unanswered(_)));
+        }
+        if finding.low.is_some() && !matches!(verdict, Verdict::Unanswered(_)) {
+            tally.intervals += 1;
+            tally.covered += u32::from(matches!(verdict, Verdict::Right | Verdict::Covered));
+        }
+        match verdict {
+            Verdict::Missed(by) if by > FARTHEST => tally.wrong.push(format!("{name}: {found}")),
+            // Where noise hides everything, there is another reason for it.
+            Verdict::Wrong(_) if hostile && !finding.is_known() && !finding.failed => {}
+            Verdict::Wrong(what) => tally.wrong.push(format!("{name}: {what}; truth {}", row.expect.shown())),
+            Verdict::Unanswered(why) if !hostile => tally.unanswered.push(format!("{name}: {why}")),
+            _ => {}
+        }
+    }
+    tally
+}
+
+#[test]
+fn what_is_stated_is_right_and_most_is_stated() {
+    let seeds = seeds();
+    let next = AtomicU64::new(0);
+    let (sender, receiver) = mpsc::channel();
+    // Machines side by side, never one machine on two threads: a seed gives one result.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, next, seeds) = (sender.clone(), &next, &seeds);
+            scope.spawn(move || {
+                while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+                    sender.send(one(seed)).expect("somebody listens");
+                }
+            });
+        }
+    });
+    drop(sender);
+    let mut sum = Tally::default();
+    for tally in receiver {
+        sum.wrong.extend(tally.wrong);
+        sum.unanswered.extend(tally.unanswered);
+        sum.intervals += tally.intervals;
+        sum.covered += tally.covered;
+        sum.asked += tally.asked;
+        sum.answered += tally.answered;
+        for (name, seconds) in tally.seconds {
+            *sum.seconds.entry(name).or_default() += seconds;
+        }
+    }
+    let share = |part: u32, whole: u32| f64::from(part) / f64::from(whole.max(1));
+    println!(
+        "{} machines: {} of {} intervals cover the truth, {} of {} attributes answered",
+        seeds.len(),
+        sum.covered,
+        sum.intervals,
+        sum.answered,
+        sum.asked
+    );
+    let seconds: Vec<String> = sum.seconds.iter().map(|(name, seconds)| format!("{name} {seconds:.0} s")).collect();
+    println!("on one core each: {}", seconds.join(", "));
+    sum.unanswered.sort_unstable();
+    if std::env::var_os("UNANSWERED").is_some() {
+        println!("unanswered:\n{}", sum.unanswered.join("\n"));
+    }
+    assert!(sum.wrong.is_empty(), "wrong:\n{}", sum.wrong.join("\n"));
+    assert!(
+        share(sum.covered, sum.intervals) >= COVERED,
+        "{} of {} intervals cover the truth",
+        sum.covered,
+        sum.intervals
+    );
+    assert!(share(sum.answered, sum.asked) >= ANSWERED, "{} of {} attributes answered", sum.answered, sum.asked);
+}

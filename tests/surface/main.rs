@@ -1,0 +1,20 @@
+//! What users and other programs meet: the command, reports, files that are written and files that are read.
+//!
+//! One program for all of it: it is linked once, and long tests run beside short ones.
+
+// A test that is skipped says so.
+#![allow(clippy::print_stderr)]
+
+mod cli;
+mod compare;
+mod export;
+mod figures;
+mod golden;
+mod hwloc;
+mod import;
+mod mt4g;
+mod parsers;
+mod published;
+mod recording;
+mod report;
+mod schemas;

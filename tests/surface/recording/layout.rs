@@ -1,0 +1,148 @@
+//! What the version of the format stands for.
+
+use super::*;
+
+fn describe(layout: &mut Vec<u8>, value: &impl serde::Serialize) {
+    layout.extend(serde_json::to_vec(value).unwrap());
+    layout.extend(postcard::to_stdvec(value).unwrap());
+}
+
+/// The structures of other modules are part of the format. This notices when one of them changes its fields, their
+/// order, or the order of an enum's variants.
+#[test]
+fn what_all_versions_have_stays_as_it_is() {
+    let mut layout = Vec::new();
+    let prepares = [Prepare::Nothing, Prepare::FlushL2, Prepare::Fill { passes: 2 }];
+    let (path, footprint, stride) = (LoadPath::Local, Bytes(4096), Bytes(64));
+    // As a sequence: the names of the fields are no part of the format.
+    let partner =
+        postcard::to_stdvec(&Partner { path, footprint, stride, laps: 4, thread: 5, block_threads: 6 }).unwrap();
+    // Those that were there when the version was given; later ones stand behind them.
+    let paths: [LoadPath; 9] = LoadPath::ALL[..9].try_into().unwrap();
+    let elements: [ElementName; 14] = ElementName::ALL[..14].try_into().unwrap();
+    describe(&mut layout, &(paths, prepares, partner, [Walk::Resident, Walk::Straight], elements));
+    describe(&mut layout, &(Lap { loads: 1, cycles: 2 }, ClockSpan { cycles: 3, nanoseconds: 4 }));
+    describe(
+        &mut layout,
+        &[Failure::unsupported("u"), Failure::failed("f"), Failure::NotRecorded, Failure::Interrupted],
+    );
+    let processes = [OtherProcesses::NotVisible, OtherProcesses::Visible(1)];
+    describe(&mut layout, &([Mig::Unknown, Mig::Off, Mig::On], processes, Telemetry::default()));
+    describe(&mut layout, &(DeviceFacts::default(), RunInfo::default(), Code::new("k", "ptx", Some(vec![1]))));
+    assert_eq!(
+        crc32fast::hash(&layout),
+        0x560f_79f7,
+        "a block's layout changed: no older recording can be read; raise `recording::VERSION` and `OLDEST`, then this number"
+    );
+}
+
+/// Timings of other tools, which came to version 3 later and stand behind all that it had.
+#[test]
+fn what_imported_timings_have_stays_as_it_is() {
+    let mut layout = Vec::new();
+    let series = Level::ALL.map(|level| Question::ALL.map(|question| Series { level, question }));
+    describe(&mut layout, &(series, ElementName::ScalarL1));
+    assert_eq!(
+        crc32fast::hash(&layout),
+        0x231c_f2d4,
+        "a block's layout changed: no recording of imported timings can be read; raise `recording::VERSION`, then this number"
+    );
+}
+
+/// What version 3 added.
+#[test]
+fn what_patterns_have_stays_as_it_is() {
+    let mut layout = Vec::new();
+    describe(&mut layout, &patterns());
+    // Those that were there when the version was given; later ones stand behind them.
+    let parts: [PartName; 10] = PartName::ALL[..10].try_into().unwrap();
+    describe(&mut layout, &(parts, suite()));
+    let code = Some(CodeFacts { bytes: 1, local_loads: 2, local_stores: 3 });
+    describe(&mut layout, &ProgramFacts { registers: 1, local_bytes: 2, compile_us: 3, code });
+    assert_eq!(
+        crc32fast::hash(&layout),
+        0xf2b1_22a5,
+        "a block's layout changed: no recording of patterns can be read; raise `recording::VERSION`, then this number"
+    );
+}
+
+/// What version 4 added: experiments by kind. Taken from a file, since only the reader and the writer know its form.
+#[test]
+fn what_version_4_has_stays_as_it_is() {
+    let (path, footprint, stride) = (LoadPath::GlobalCa, Bytes(4096), Bytes(128));
+    let partner = Partner { path: LoadPath::Texture, footprint, stride, laps: 4, thread: 5, block_threads: 6 };
+    let place = Place { sm: Some(1), allocation: 2, carveout_percent: Some(50), alone: true };
+    let chase = Chase { place, seed: 7, repeat: 8, ..Chase::each_load(path, footprint, stride) };
+    let granule = Bytes(32);
+    let orders = [
+        Order::Sequential,
+        Order::Random,
+        Order::Scattered { granule },
+        Order::Paged { page: Bytes(1024), lines: 3 },
+        Order::Listed { offsets: vec![8, 0] },
+        Order::Pages { granule, lines: 2, shuffled: true },
+    ];
+    let timings =
+        [Timing::resident(9), Timing::straight(9), Timing::EachPair { pairs: 9 }, Timing::Laps { loads: 9, rounds: 3 }];
+    let offsets = std::array::from_fn(|lane| 4 * lane as u64);
+    let series = Series { level: Level::L2, question: Question::Latency };
+    let imported = Imported { series, path, footprint: None, stride: Some(stride), loads: 1, repeat: 2 };
+    let mut experiments: Vec<Experiment> = vec![
+        Clock { span_us: 10, sm: 1, repeat: 2 }.into(),
+        Disturb { loads: 3, place, seed: 4, repeat: 5, ..Disturb::new(path, footprint, stride, partner) }.into(),
+        imported.into(),
+    ];
+    experiments.extend(orders.map(|order| Chase { order, ..chase.clone() }.into()));
+    experiments.extend(timings.map(|timing| Chase { timing, ..chase.clone() }.into()));
+    experiments.extend(AccessWidth::ALL.map(|width| {
+        let warp = Warp::new(width, offsets, footprint, 6);
+        Warp { bank_width: Some(BankWidth::B8), warm_loads: 7, rounds: 8, place, repeat: 9, ..warp }.into()
+    }));
+    experiments.extend(patterns().map(|pattern| {
+        PatternRun { carveout_percent: Some(1), seed: 2, repeat: 3, ..PatternRun::new(pattern, path, 4) }.into()
+    }));
+    let entry = |(number, experiment)| Entry::new(number, experiment, Err(Failure::Interrupted), 1.0);
+    let entries: Vec<Entry> = (1..).zip(experiments).map(entry).collect();
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.header(&header()).unwrap();
+    let begin = writer.bytes() as usize;
+    writer.measured(&entries).unwrap();
+    let file = writer.into_inner();
+    let plain = u32::from_le_bytes(file[begin + 4..begin + 8].try_into().unwrap());
+    let content = zstd::bulk::decompress(&file[begin + 12..], plain as usize).unwrap();
+    assert_eq!(
+        (VERSION, crc32fast::hash(&content)),
+        (4, 0x708a_31c3),
+        "an experiment's layout changed: raise `recording::VERSION`, read the older form, then mend this number"
+    );
+}
+
+fn patterns() -> [Pattern; 18] {
+    let (small, large, distance, step, width) = (Bytes(1), Bytes(64), Bytes(8), Bytes(16), Bytes(4));
+    let start = Bytes(32);
+    let barriers = |scope| Pattern::Barriers { threads: 1, blocks: 2, writes: 3, between: 4, scope };
+    let square = |walk, layout| Pattern::Square { walk, layout, side: 1, loads: 2 };
+    let histogram = |counters| Pattern::Histogram { counters, skew: 1, bytes: 2, threads: 3, blocks: 4 };
+    let intensity = |from| Pattern::Intensity { operations: 1, from, loads: 2, threads: 3, blocks: 4 };
+    let operands = |operand| Pattern::Operands { operand, operations: 1 };
+    [
+        Pattern::Pairs { pairs: 2, small, large },
+        barriers(Scope::Warp),
+        barriers(Scope::Block),
+        barriers(Scope::Grid),
+        barriers(Scope::Nobody),
+        Pattern::Reads { threads: 1, reads: 2, distance, step, width, start },
+        Pattern::Sums { threads: 1, variables: 2, statements: 3, padding: 4 },
+        Pattern::Constants { distinct: 1, stride: step, loads: 2, uniform: true },
+        operands(Operand::Immediate),
+        operands(Operand::Parameter),
+        square(Walk2d::Rows, Layout::Array),
+        square(Walk2d::Columns, Layout::Linear),
+        square(Walk2d::Tiles, Layout::Array),
+        square(Walk2d::Random, Layout::Array),
+        histogram(Counters::Global),
+        histogram(Counters::Shared),
+        intensity(From::Shared),
+        intensity(From::Global),
+    ]
+}
