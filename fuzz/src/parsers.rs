@@ -64,6 +64,9 @@ pub fn recording_block(data: &[u8]) {
     }
     file.extend_from_slice(&packed);
     recording(&file);
+    // As the version before wrote it, in which an experiment was another structure.
+    file[8] = 3;
+    recording(&file);
 }
 
 /// What every recording is made into.
@@ -97,7 +100,7 @@ pub fn experiments(data: &[u8]) {
     for experiment in list {
         // What is not refused can be walked.
         if experiment.defect().is_none() {
-            let _ = experiment.lap();
+            let _ = experiment.chain().map(|chain| chain.lap());
         }
     }
 }

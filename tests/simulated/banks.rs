@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use strata_bench::Bench;
 use strata_infer::probe::Effort;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, WARP};
+use strata_model::experiment::{AccessWidth, BankWidth, Experiment, WARP, Warp};
 use strata_model::samples::Failure;
 use strata_model::source::Source;
 use strata_model::topology::ElementName::Shared;
@@ -14,16 +14,14 @@ use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
 
-fn warp(width: u64, offsets: Vec<u64>, bank_width: Option<u64>) -> Experiment {
-    Experiment {
-        order: Order::Lanes { offsets, bank_width: bank_width.map(Bytes) },
-        timed_loads: 16,
-        ..Experiment::chase(Kernel::Warp, LoadPath::Shared, Bytes::kib(32), Bytes(width))
-    }
+fn warp(width: u64, offsets: [u64; WARP], bank_width: Option<u64>) -> Experiment {
+    let width = AccessWidth::try_from(Bytes(width)).unwrap();
+    let bank_width = bank_width.map(|width| BankWidth::try_from(Bytes(width)).unwrap());
+    Warp { bank_width, ..Warp::new(width, offsets, Bytes::kib(32), 16) }.into()
 }
 
 fn strided(width: u64, stride: u64, bank_width: Option<u64>) -> Experiment {
-    warp(width, (0..WARP as u64).map(|lane| lane * stride * width).collect(), bank_width)
+    warp(width, std::array::from_fn(|lane| lane as u64 * stride * width), bank_width)
 }
 
 /// Cycles a load of each experiment.
@@ -104,15 +102,9 @@ fn experiments_that_cannot_be() {
         assert!(matches!(&cycles("840m", &[experiment])[0], Err(Failure::Failed { reason }) if *reason == defect));
     };
     assert_eq!(strided(16, 64, Some(8)).defect(), None);
-    refused(warp(4, vec![0; 31], None), "31 elements for the 32 lanes");
-    refused(warp(4, vec![32768; WARP], None), "offset 32768");
-    refused(warp(8, vec![32764; WARP], None), "offset 32764");
-    refused(warp(8, vec![4; WARP], None), "offset 4 is no 8 B element");
-    refused(warp(12, vec![0; WARP], None), "4, 8 or 16 B");
-    refused(strided(4, 1, Some(16)), "4 or 8 B wide");
-    refused(Experiment { path: LoadPath::GlobalCa, ..strided(4, 1, None) }, "from shared memory");
-    refused(Experiment { kernel: Kernel::Lap, ..strided(4, 1, None) }, "warp kernel");
-    refused(Experiment { order: Order::Sequential, ..strided(4, 1, None) }, "an element for each lane");
+    refused(warp(4, [32768; WARP], None), "offset 32768");
+    refused(warp(8, [32764; WARP], None), "offset 32764");
+    refused(warp(8, [4; WARP], None), "offset 4 is no 8 B element");
 }
 
 /// The ways of a curve are those of the machine, at each width, stride and mode.
@@ -133,7 +125,7 @@ fn the_curve_of_a_discovery_has_the_ways_of_the_machine() {
             let addresses: Vec<u64> = (0..32).map(|lane| lane * stride * width).collect();
             assert_eq!(number("ways"), Some(u64::from(banks.passes(&addresses, width))), "{row}");
         }
-        let warps = outcome.seen.iter().filter(|(e, _)| e.kernel == Kernel::Warp).count();
+        let warps = outcome.seen.iter().filter(|(e, _)| matches!(e, Experiment::Warp(_))).count();
         let most = if shared.modes.is_empty() { 150 } else { 250 };
         assert!(warps <= most, "{warps} experiments");
     }
@@ -143,14 +135,14 @@ fn the_curve_of_a_discovery_has_the_ways_of_the_machine() {
 #[test]
 fn what_cannot_be_asked_is_unknown_for_its_reason() {
     let machine = Machine::named("k20c").unwrap();
-    let none = |e: &Experiment| (e.kernel == Kernel::Warp).then(|| Failure::unsupported("no warps today"));
+    let none = |e: &Experiment| matches!(e, Experiment::Warp(_)).then(|| Failure::unsupported("no warps today"));
     let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], none);
     for attribute in ["banks", "bank_width", "bank_modes", "conflict_cycles", "broadcast", "padding", "bank_curve"] {
         let finding = sim::finding(&outcome.topology, Shared, attribute);
         assert_eq!(finding.reason.as_deref(), Some("no warps today"), "{attribute}");
     }
     let choice = |e: &Experiment| {
-        let asks = matches!(e.order, Order::Lanes { bank_width: Some(_), .. });
+        let asks = matches!(e, Experiment::Warp(warp) if warp.bank_width.is_some());
         asks.then(|| Failure::unsupported("this driver does not have it"))
     };
     let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], choice);

@@ -7,7 +7,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use strata_bench::Bench;
 use strata_gpu::Gpu;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, WARP, Walk};
+use strata_model::experiment::{
+    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, Place, Prepare, Timing, Warp,
+};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::units::Bytes;
@@ -68,71 +70,83 @@ const LAID_OUT: [LoadPath; 7] = [
     LoadPath::Atomic,
 ];
 
-fn disturbance(rng: &mut ChaCha8Rng) -> Experiment {
+fn disturbance(rng: &mut ChaCha8Rng, sms: u32) -> Disturb {
     let path = pick(rng, &LAID_OUT);
     let (path, footprint, stride) = chain(rng, path);
     let other = pick(rng, &LAID_OUT);
     let (other, far, apart) = chain(rng, other);
-    let block = pick(rng, &[32, 64, 100, 256]);
+    let block_threads = pick(rng, &[32, 64, 100, 256]);
     let partner = Partner {
         path: other,
         footprint: far,
         stride: apart,
         laps: rng.random_range(1..=2),
-        thread: rng.random_range(1..block),
-        block,
+        thread: rng.random_range(1..block_threads),
+        block_threads,
     };
-    Experiment { partner: Some(partner), ..Experiment::chase(Kernel::Disturb, path, footprint, stride) }
+    Disturb {
+        loads: loads(rng),
+        warm_laps: rng.random_range(0..3),
+        prepare: prepare(rng),
+        place: place(rng, sms),
+        ..Disturb::new(path, footprint, stride, partner)
+    }
 }
 
-fn warp(rng: &mut ChaCha8Rng) -> Experiment {
-    let width = pick(rng, &[4, 8, 16]);
-    let offsets = (0..WARP).map(|_| rng.random_range(0..64u64) * width).collect();
-    let bank_width = pick(rng, &[None, Some(Bytes(4)), Some(Bytes(8))]);
-    Experiment {
-        order: Order::Lanes { offsets, bank_width },
-        ..Experiment::chase(Kernel::Warp, LoadPath::Shared, Bytes(64 * width), Bytes(width))
+fn warp(rng: &mut ChaCha8Rng, sms: u32) -> Warp {
+    let width = pick(rng, &AccessWidth::ALL);
+    let offsets = std::array::from_fn(|_| rng.random_range(0..64u64) * width.bytes().0);
+    Warp {
+        bank_width: pick(rng, &[None, Some(BankWidth::B4), Some(BankWidth::B8)]),
+        warm_loads: rng.random_range(0..3),
+        rounds: rng.random_range(1..4),
+        place: place(rng, sms),
+        ..Warp::new(width, offsets, width.bytes() * 64, loads(rng))
+    }
+}
+
+/// Loads that are timed: less than a lap up to several.
+fn loads(rng: &mut ChaCha8Rng) -> u32 {
+    rng.random_range(1..=3 * LAP as u32 / 2)
+}
+
+fn prepare(rng: &mut ChaCha8Rng) -> Prepare {
+    let nothing = Prepare::Nothing;
+    pick(rng, &[nothing, nothing, nothing, Prepare::FlushL2, Prepare::Fill { passes: 2 }])
+}
+
+fn place(rng: &mut ChaCha8Rng, sms: u32) -> Place {
+    Place {
+        sm: rng.random_bool(0.3).then(|| rng.random_range(0..sms)),
+        allocation: rng.random_range(0..2),
+        carveout_percent: pick(rng, &[None, Some(0), Some(0), Some(50), Some(100)]),
+        alone: rng.random_range(0..4) == 0,
     }
 }
 
 /// An experiment of any kind but a pattern, on a device of so many SMs.
 fn experiment(rng: &mut ChaCha8Rng, sms: u32) -> Experiment {
-    let kind = rng.random_range(0..12);
-    if kind == 0 {
-        return Experiment::clock(rng.random_range(1..200), rng.random_range(0..sms), 0);
-    }
-    let chase = match kind {
-        1 => warp(rng),
-        2..=4 => disturbance(rng),
-        kind => {
-            let path = pick(rng, &LoadPath::ALL);
-            let (path, footprint, stride) = chain(rng, path);
-            let kernel = match kind {
-                5 | 6 => Kernel::Lap,
-                7 => Kernel::PerTwoLoads,
-                _ => Kernel::PerLoad,
-            };
-            let order = order(rng, path, footprint, stride);
-            Experiment { order, ..Experiment::chase(kernel, path, footprint, stride) }
-        }
+    let timing = match rng.random_range(0..12) {
+        0 => return Clock { span_us: rng.random_range(1..200), sm: rng.random_range(0..sms), repeat: 0 }.into(),
+        1 => return warp(rng, sms).into(),
+        2..=4 => return disturbance(rng, sms).into(),
+        5 | 6 => Timing::Laps { loads: loads(rng), rounds: rng.random_range(1..4) },
+        7 => Timing::EachPair { pairs: loads(rng) },
+        8 => Timing::straight(loads(rng)),
+        _ => Timing::resident(loads(rng)),
     };
-    let straight = chase.kernel == Kernel::PerTwoLoads || rng.random_range(0..3) == 0;
-    Experiment {
+    let path = pick(rng, &LoadPath::ALL);
+    let (path, footprint, stride) = chain(rng, path);
+    Chase {
+        order: order(rng, path, footprint, stride),
+        timing,
         warm_laps: rng.random_range(0..3),
-        timed_loads: rng.random_range(1..=3 * LAP as u32 / 2),
-        rounds: rng.random_range(1..4),
-        walk: if straight { Walk::Straight } else { Walk::Resident },
-        prepare: pick(
-            rng,
-            &[Prepare::Nothing, Prepare::Nothing, Prepare::Nothing, Prepare::FlushL2, Prepare::Fill { passes: 2 }],
-        ),
-        alone: rng.random_range(0..4) == 0,
-        sm: rng.random_bool(0.3).then(|| rng.random_range(0..sms)),
-        allocation: rng.random_range(0..2),
-        carveout: pick(rng, &[None, Some(0), Some(0), Some(50), Some(100)]),
+        prepare: prepare(rng),
+        place: place(rng, sms),
         seed: rng.random_range(0..4),
-        ..chase
+        ..Chase::each_load(path, footprint, stride)
     }
+    .into()
 }
 
 fn answers(gpu: &mut dyn Gpu, batches: &[Vec<Experiment>]) -> Vec<Vec<Result<Samples, Failure>>> {
@@ -160,7 +174,7 @@ fn walks_give_the_samples_of_the_interpreter() {
             for ((experiment, walked), interpreted) in batch.iter().zip(walked).zip(interpreted) {
                 assert_eq!(walked, interpreted, "machine {seed}: {experiment:?}");
                 if interpreted.is_ok() {
-                    *by_kernel.entry(experiment.kernel.name()).or_default() += 1;
+                    *by_kernel.entry(experiment.name()).or_default() += 1;
                 }
             }
         }

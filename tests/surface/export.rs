@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use strata_gpu::DeviceFacts;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare};
+use strata_model::experiment::{
+    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, PatternRun, Place, Prepare,
+    WARP, Warp,
+};
 use strata_model::order;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
@@ -13,9 +16,8 @@ use strata_model::units::Bytes;
 use strata_recording::{Code, Entry, Header, Recording, Writer};
 use strata_report::export;
 
-fn chase() -> Experiment {
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(256), Bytes(32));
-    Experiment { order: Order::Random, seed: 9, ..chase }
+fn chase() -> Chase {
+    Chase { order: Order::Random, seed: 9, ..Chase::each_load(LoadPath::GlobalCa, Bytes(256), Bytes(32)) }
 }
 
 fn recording(entries: &[Entry]) -> Recording {
@@ -38,32 +40,40 @@ fn recording(entries: &[Entry]) -> Recording {
 
 fn entries() -> Vec<Entry> {
     let samples = Samples { latencies: (100..112).collect(), sm: 7, base: 0x7f12_3400, ..Samples::default() };
-    let partner =
-        Partner { path: LoadPath::Texture, footprint: Bytes(64), stride: Bytes(4), laps: 2, thread: 32, block: 64 };
+    let partner = Partner {
+        path: LoadPath::Texture,
+        footprint: Bytes(64),
+        stride: Bytes(4),
+        laps: 2,
+        thread: 32,
+        block_threads: 64,
+    };
     let laps = vec![Lap { loads: 8, cycles: 280 }, Lap { loads: 16, cycles: 560 }];
     let clocks = vec![ClockSpan { cycles: 1_980, nanoseconds: 1_000 }];
-    let disturb = Experiment {
-        kernel: Kernel::Disturb,
-        partner: Some(partner),
+    let disturb = Disturb {
         prepare: Prepare::Fill { passes: 2 },
         order: Order::Paged { page: Bytes(128), lines: 2 },
-        sm: Some(3),
-        ..chase()
+        place: Place::on(3),
+        seed: 9,
+        ..Disturb::new(LoadPath::GlobalCa, Bytes(256), Bytes(32), partner)
     };
-    let warp = Experiment {
-        order: Order::Lanes { offsets: vec![0, 8, 8], bank_width: Some(Bytes(8)) },
-        ..Experiment::chase(Kernel::Warp, LoadPath::Shared, Bytes(64), Bytes(8))
-    };
+    let offsets = std::array::from_fn::<u64, WARP, _>(|lane| 8 * (lane as u64 % 2));
+    let warp = Warp { bank_width: Some(BankWidth::B8), ..Warp::new(AccessWidth::B8, offsets, Bytes(64), 8) };
     let sums = Pattern::Sums { threads: 32, variables: 40, statements: 512, padding: 0 };
     let code = Some(CodeFacts { bytes: 7_000, local_loads: 20, local_stores: 13 });
     let program = ProgramFacts { registers: 255, local_bytes: 400, compile_us: 80_000, code };
     let with = |program| Samples { program: Some(program), ..Samples::default() };
-    let sums = |rounds| Experiment::pattern(sums, LoadPath::GlobalCa, rounds);
+    let sums = |rounds| PatternRun::new(sums, LoadPath::GlobalCa, rounds).into();
     vec![
-        Entry::new(4, chase(), Ok(samples), 0.5),
-        Entry::new(5, disturb, Err(Failure::failed("illegal, \"address\"\nat line 2")), 1.0),
-        Entry::new(6, Experiment::clock(10, 0, 0), Ok(Samples { laps, clocks, ..Samples::default() }), 1.5),
-        Entry::new(7, warp, Err(Failure::Interrupted), 2.0),
+        Entry::new(4, chase().into(), Ok(samples), 0.5),
+        Entry::new(5, disturb.into(), Err(Failure::failed("illegal, \"address\"\nat line 2")), 1.0),
+        Entry::new(
+            6,
+            Clock { span_us: 10, sm: 0, repeat: 0 }.into(),
+            Ok(Samples { laps, clocks, ..Samples::default() }),
+            1.5,
+        ),
+        Entry::new(7, warp.into(), Err(Failure::Interrupted), 2.0),
         Entry::new(8, sums(2), Ok(with(program)), 2.5),
         Entry::new(9, sums(3), Ok(with(ProgramFacts { code: None, ..program })), 3.0),
     ]
@@ -104,18 +114,19 @@ fn every_experiment_and_every_sample_has_a_row() {
          smid,base_address"
     );
     let expected = [
-        "4,per_load,1,ca,256,32,random,,,,,,,1,8,1,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400",
-        "5,disturb,1,ca,256,32,paged,,128,2,,,,1,8,1,resident,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
+        "4,per_load,1,ca,256,32,random,,,,,,,1,8,,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400",
+        "5,disturb,1,ca,256,32,paged,,128,2,,,,1,8,,,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
          \"illegal, \"\"address\"\"\nat line 2\",,",
-        "6,clock,1,cg,8,8,sequential,,,,,,,1,10,1,resident,nothing,,true,0,0,,,,,,,0,0,1.5,measured,,0,",
-        "7,warp,1,shared,64,8,lanes,,,,0 8 8,8,,1,8,1,resident,nothing,,false,,0,0,,,,,,0,0,2,failed,\
+        "6,clock,1,,,,,,,,,,,,10,,,,,true,0,,,,,,,,,0,1.5,measured,,0,",
+        "7,warp,1,shared,64,8,lanes,,,,LANES,8,,1,8,1,,,,false,,,,,,,,,,0,2,failed,\
          interrupted before it was measured,,",
-        "8,pattern,1,ca,320,1,pattern,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
-         \"\"padding\"\":0}}\",0,512,2,resident,nothing,,true,,0,,,,,,,0,0,2.5,measured,,0,",
-        "9,pattern,1,ca,320,1,pattern,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
-         \"\"padding\"\":0}}\",0,512,3,resident,nothing,,true,,0,,,,,,,0,0,3,measured,,0,",
+        "8,pattern,1,ca,320,,pattern,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
+         \"\"padding\"\":0}}\",,512,2,,nothing,,true,,,,,,,,,0,0,2.5,measured,,0,",
+        "9,pattern,1,ca,320,,pattern,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
+         \"\"padding\"\":0}}\",,512,3,,nothing,,true,,,,,,,,,0,0,3,measured,,0,",
     ];
-    assert_eq!(rows, expected.map(|row| format!("{row}\r\n")).concat());
+    let lanes = ["0 8"; WARP / 2].join(" ");
+    assert_eq!(rows, expected.map(|row| format!("{}\r\n", row.replace("LANES", &lanes))).concat());
     assert_eq!(table(&dir, "laps.csv"), "number,lap,loads,duration_cycles\r\n6,0,8,280\r\n6,1,16,560\r\n");
     assert_eq!(table(&dir, "clocks.csv"), "number,reading,sm_clock_cycles,global_timer_ns\r\n6,0,1980,1000\r\n");
     assert_eq!(
@@ -142,7 +153,7 @@ fn every_experiment_and_every_sample_has_a_row() {
 fn a_latency_stands_beside_its_offset() {
     let dir = tempfile::tempdir().unwrap();
     export::csv(&recording(&entries()), dir.path()).unwrap();
-    let offsets = order::offsets(&chase());
+    let offsets = order::offsets(chase().chain());
     let expected: String =
         (0..12).map(|load| format!("4,{load},{},{}\r\n", offsets[load % offsets.len()], 100 + load)).collect();
     assert_eq!(table(dir.path(), "latencies.csv"), format!("number,load,offset_B,latency_cycles\r\n{expected}"));
@@ -150,20 +161,19 @@ fn a_latency_stands_beside_its_offset() {
 
 #[test]
 fn experiments_that_describe_no_chain_have_no_offsets() {
-    let paged = |page: u64, lines, footprint| Experiment {
+    let paged = |page: u64, lines, footprint| Chase {
         order: Order::Paged { page: Bytes(page), lines },
         footprint: Bytes(footprint),
         ..chase()
     };
     let impossible = [
-        Experiment { stride: Bytes(0), ..chase() },
-        Experiment { footprint: Bytes(u64::MAX), ..chase() },
-        Experiment { order: Order::Scattered { granule: Bytes(0) }, ..chase() },
-        Experiment { kernel: Kernel::Clock, stride: Bytes(0), ..chase() },
-        Experiment { kernel: Kernel::Clock, footprint: Bytes(u64::MAX), ..chase() },
-        paged(0, 0, 256),
-        paged(32, u32::MAX, u64::MAX),
-        paged(1 << 62, 1, 1 << 62),
+        Experiment::from(Chase { stride: Bytes(0), ..chase() }),
+        Chase { footprint: Bytes(u64::MAX), ..chase() }.into(),
+        Chase { order: Order::Scattered { granule: Bytes(0) }, ..chase() }.into(),
+        paged(0, 0, 256).into(),
+        paged(32, u32::MAX, u64::MAX).into(),
+        paged(1 << 62, 1, 1 << 62).into(),
+        Clock { span_us: 1, sm: 0, repeat: 0 }.into(),
     ];
     let entry = |(i, e): (usize, &Experiment)| {
         let samples = Samples { latencies: vec![i as u32], ..Samples::default() };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use strata_bench::Bench;
 use strata_infer::analysis::{ks, robust};
-use strata_model::experiment::{Experiment, Kernel};
+use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::samples::Samples;
 use strata_model::source::Source;
 use strata_recording::Recording;
@@ -46,7 +46,7 @@ pub fn table(recording: &Path, machine: &str) -> Result<String> {
     let recording = Recording::read(recording)?;
     let mut gpu = Sim::new(Machine::find(machine)?, 1);
     let mut bench = Bench::new(&mut gpu, Arc::default())?;
-    let entries: Vec<_> = recording.entries.iter().filter(|e| e.experiment.kernel != Kernel::Clock).collect();
+    let entries: Vec<_> = recording.entries.iter().filter(|e| !matches!(e.experiment, Experiment::Clock(_))).collect();
     let chosen: Vec<_> = entries.into_iter().step_by(EVERY).filter(|e| e.outcome.is_ok()).collect();
     let batch: Vec<Experiment> = chosen.iter().map(|e| e.experiment.clone()).collect();
     let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
@@ -54,9 +54,10 @@ pub fn table(recording: &Path, machine: &str) -> Result<String> {
         let (Ok(real), Ok(simulated)) = (&entry.outcome, simulated) else { continue };
         let (real, simulated) = (cycles(real), cycles(&simulated));
         let e = &entry.experiment;
-        let prepared = serde_json::to_value(e.prepare)?;
+        let prepared = serde_json::to_value(e.prepare())?;
         let state = prepared.as_str().map_or("fill".to_owned(), str::to_owned).replace("nothing", "as written");
-        let kind = kinds.entry(format!("{} | {} | {state}", e.kernel.name(), e.path.name())).or_default();
+        let kind =
+            kinds.entry(format!("{} | {} | {state}", e.name(), e.path().map_or("", LoadPath::name))).or_default();
         let median = |values: &[f64]| robust::median(values).unwrap_or(0.0);
         kind.medians.push((median(&real), median(&simulated)));
         kind.distances.push(ks::ks_test(&real, &simulated, ALPHA).statistic);

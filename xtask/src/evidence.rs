@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use strata_infer::analysis::robust;
 use strata_infer::analysis::turns::Turns;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
+use strata_model::experiment::{Chase, Disturb, Experiment, LoadPath, Order, Partner, Place, Prepare, Timing};
 use strata_model::samples::Samples;
 use strata_model::units::{Bytes, KIB};
 use strata_recording::Recording;
@@ -51,24 +51,32 @@ const HITS: [(LoadPath, Bytes, Bytes); 7] = [
     (LoadPath::GlobalCg, Bytes::kib(256), Bytes(128)),
 ];
 
-fn hit(kernel: Kernel, (path, footprint, stride): (LoadPath, Bytes, Bytes)) -> Experiment {
-    Experiment {
-        order: Order::Random,
-        seed: 1,
-        warm_laps: 2,
-        timed_loads: 2048,
-        rounds: 5,
-        walk: Walk::Straight,
-        alone: true,
-        sm: Some(0),
-        ..Experiment::chase(kernel, path, footprint, stride)
-    }
+/// Loads, or pairs of them, that are timed of each.
+const LOADS: u32 = 2048;
+/// Whole laps.
+const LAPS: Timing = Timing::Laps { loads: LOADS, rounds: 5 };
+
+fn hit(timing: Timing, place: Place, (path, footprint, stride): (LoadPath, Bytes, Bytes)) -> Experiment {
+    let chase = Chase::each_load(path, footprint, stride);
+    Chase { order: Order::Random, seed: 1, warm_laps: 2, timing, place, ..chase }.into()
 }
 
 fn overhead() -> Vec<Experiment> {
-    HITS.iter()
-        .flat_map(|&h| [Kernel::Lap, Kernel::PerLoad, Kernel::PerTwoLoads].map(|kernel| hit(kernel, h)))
-        .collect()
+    let timings = [LAPS, Timing::straight(LOADS), Timing::EachPair { pairs: LOADS }];
+    HITS.iter().flat_map(|&h| timings.map(|timing| hit(timing, Place::alone_on(0), h))).collect()
+}
+
+/// The path by its instruction.
+fn path(experiment: &Experiment) -> &'static str {
+    experiment.path().map_or("", LoadPath::instruction)
+}
+
+fn footprint(experiment: &Experiment) -> Bytes {
+    experiment.footprint().unwrap_or_default()
+}
+
+fn lines_of_a_lap(experiment: &Experiment) -> usize {
+    experiment.chain().map_or(0, |chain| chain.lap() as usize)
 }
 
 fn mean(samples: &Samples) -> f64 {
@@ -91,7 +99,7 @@ fn overhead_table(all: &[(Experiment, Samples)]) -> String {
     for three in all.chunks_exact(3) {
         let (lap, one, two) = (lap(&three[0].1), mean(&three[1].1), mean(&three[2].1));
         let overhead = 2.0 * one - two;
-        let path = three[0].0.path;
+        let path = path(&three[0].0);
         let _ = writeln!(out, "| {path} | {lap:.2} | {one:.2} | {two:.2} | {overhead:.2} | {:.2} |", one - overhead);
     }
     out
@@ -103,7 +111,7 @@ fn alone() -> Vec<Experiment> {
         .flat_map(|&h| {
             [true, false]
                 .into_iter()
-                .flat_map(move |alone| SMS.map(|sm| Experiment { alone, sm: Some(sm), ..hit(Kernel::Lap, h) }))
+                .flat_map(move |alone| SMS.map(|sm| hit(LAPS, Place { alone, ..Place::on(sm) }, h)))
         })
         .collect()
 }
@@ -115,7 +123,7 @@ fn alone_table(all: &[(Experiment, Samples)]) -> String {
     };
     for both in all.chunks_exact(2 * SMS.len()) {
         let (one, other) = both.split_at(SMS.len());
-        let _ = writeln!(out, "| {} | {} | {} |", one[0].0.path, row(one), row(other));
+        let _ = writeln!(out, "| {} | {} | {} |", path(&one[0].0), row(one), row(other));
     }
     out
 }
@@ -125,12 +133,11 @@ fn knee() -> Vec<Experiment> {
     [true, false]
         .into_iter()
         .flat_map(|alone| {
-            sizes.clone().into_iter().map(move |kib| Experiment {
-                warm_laps: 2,
-                alone,
-                // Every footprint on an SM of its own while together, on one and the same while alone.
-                sm: alone.then_some(7),
-                ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes::kib(kib), Bytes(128))
+            // Every footprint on an SM of its own while together, on one and the same while alone.
+            let place = Place { alone, sm: alone.then_some(7), ..Place::default() };
+            sizes.clone().into_iter().map(move |kib| {
+                let chase = Chase::each_load(LoadPath::GlobalCa, Bytes::kib(kib), Bytes(128));
+                Chase { warm_laps: 2, place, ..chase }.into()
             })
         })
         .collect()
@@ -148,7 +155,7 @@ fn knee_table(all: &[(Experiment, Samples)]) -> String {
     let (alone, together) = all.split_at(all.len() / 2);
     for ((e, a), (_, b)) in alone.iter().zip(together) {
         let count = |s: &Samples| s.latencies.iter().filter(|&&l| l > L1_MISS).count();
-        let _ = writeln!(out, "| {} | {} | {} |", e.footprint, count(a), count(b));
+        let _ = writeln!(out, "| {} | {} | {} |", footprint(e), count(a), count(b));
     }
     out
 }
@@ -161,11 +168,10 @@ const WATCHED: u64 = 36;
 fn beyond() -> Vec<Experiment> {
     let sizes = (240..262).step_by(2).map(Bytes::kib);
     sizes
-        .map(|footprint| Experiment {
-            warm_laps: 4,
-            timed_loads: (WATCHED * (footprint / L1_LINE)) as u32,
-            sm: Some(0),
-            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, footprint, L1_LINE)
+        .map(|footprint| {
+            let timing = Timing::resident((WATCHED * (footprint / L1_LINE)) as u32);
+            let chase = Chase::each_load(LoadPath::GlobalCa, footprint, L1_LINE);
+            Chase { warm_laps: 4, timing, place: Place::on(0), ..chase }.into()
         })
         .collect()
 }
@@ -173,11 +179,11 @@ fn beyond() -> Vec<Experiment> {
 fn beyond_table(all: &[(Experiment, Samples)]) -> String {
     let mut out = "| footprint | of its lines |\n|---|---|\n".to_owned();
     for (e, samples) in all {
-        let lines = e.lap() as usize;
+        let lines = lines_of_a_lap(e);
         let missed = |lap: &[u32]| -> BTreeSet<usize> { (0..lines).filter(|&i| lap[i] > L1_MISS).collect() };
         let laps: Vec<BTreeSet<usize>> = samples.latencies.chunks_exact(lines).map(missed).collect();
         let turns = Turns::of(&laps, lines, samples.base / L1_LINE.0);
-        let _ = writeln!(out, "| {} | {} |", e.footprint, turns.map_or("none miss".into(), |t| t.to_string()));
+        let _ = writeln!(out, "| {} | {} |", footprint(e), turns.map_or("none miss".into(), |t| t.to_string()));
     }
     out
 }
@@ -189,11 +195,9 @@ fn strides() -> Vec<Experiment> {
     let strides = (1..=6).map(|k| L1_LINE * (1 << k));
     strides
         .flat_map(|stride| lines.map(move |n| (stride, n)))
-        .map(|(stride, n)| Experiment {
-            warm_laps: 4,
-            timed_loads: 3 * n as u32,
-            sm: Some(0),
-            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, stride * n, stride)
+        .map(|(stride, n)| {
+            let chase = Chase::each_load(LoadPath::GlobalCa, stride * n, stride);
+            Chase { warm_laps: 4, timing: Timing::resident(3 * n as u32), place: Place::on(0), ..chase }.into()
         })
         .collect()
 }
@@ -201,7 +205,8 @@ fn strides() -> Vec<Experiment> {
 fn strides_table(all: &[(Experiment, Samples)]) -> String {
     let mut out = "| stride | lines | share that misses |\n|---|---|---|\n".to_owned();
     for (e, samples) in all {
-        let _ = writeln!(out, "| {} | {} | {:.3} |", e.stride, e.lap(), share_missing(samples, L1_MISS));
+        let stride = e.stride().unwrap_or_default();
+        let _ = writeln!(out, "| {} | {} | {:.3} |", stride, lines_of_a_lap(e), share_missing(samples, L1_MISS));
     }
     out
 }
@@ -210,17 +215,11 @@ fn protected() -> Vec<Experiment> {
     [1, 2, 4]
         .into_iter()
         .flat_map(|warm_laps| {
-            [200, 256, 300, 1024].map(|kib| Experiment {
-                warm_laps,
-                partner: Some(Partner {
-                    path: LoadPath::GlobalCa,
-                    footprint: Bytes::kib(kib),
-                    stride: Bytes(128),
-                    laps: 2,
-                    thread: 32,
-                    block: 64,
-                }),
-                ..Experiment::chase(Kernel::Disturb, LoadPath::GlobalCa, Bytes::kib(28), Bytes(128))
+            [200, 256, 300, 1024].map(|kib| {
+                let (path, stride) = (LoadPath::GlobalCa, Bytes(128));
+                let footprint = Bytes::kib(kib);
+                let partner = Partner { path, footprint, stride, laps: 2, thread: 32, block_threads: 64 };
+                Disturb { warm_laps, ..Disturb::new(path, Bytes::kib(28), stride, partner) }.into()
             })
         })
         .collect()
@@ -229,8 +228,9 @@ fn protected() -> Vec<Experiment> {
 fn protected_table(all: &[(Experiment, Samples)]) -> String {
     let mut out = "| laps before | partner walks | share displaced |\n|---|---|---|\n".to_owned();
     for (e, s) in all {
-        let walked = e.partner.map_or(Bytes(0), |p| p.footprint);
-        let _ = writeln!(out, "| {} | {walked} | {:.2} |", e.warm_laps, share_missing(s, L1_MISS));
+        let Experiment::Disturb(Disturb { warm_laps, partner, .. }) = e else { continue };
+        let gone = share_missing(s, L1_MISS);
+        let _ = writeln!(out, "| {warm_laps} | {} | {gone:.2} |", partner.footprint);
     }
     out
 }
@@ -239,20 +239,10 @@ fn halves() -> Vec<Experiment> {
     let sample = |mib: u64, sm: u32, prepare: Prepare| {
         let footprint = Bytes(mib * KIB * KIB);
         let lines = 2048_u64.div_ceil(footprint / PIECE) as u32;
-        let chase = Experiment {
-            order: Order::Paged { page: PIECE, lines },
-            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, Bytes(128))
-        };
-        Experiment {
-            timed_loads: chase.lap() as u32,
-            seed: 1,
-            warm_laps: 0,
-            walk: Walk::Straight,
-            alone: true,
-            sm: Some(sm),
-            prepare,
-            ..chase
-        }
+        let chase = Chase::each_load(LoadPath::GlobalCg, footprint, Bytes(128));
+        let chase = Chase { order: Order::Paged { page: PIECE, lines }, ..chase };
+        let timing = Timing::straight(chase.lap() as u32);
+        Experiment::from(Chase { timing, seed: 1, warm_laps: 0, prepare, place: Place::alone_on(sm), ..chase })
     };
     [16, 48, 96]
         .into_iter()
@@ -288,7 +278,7 @@ fn halves_table(all: &[(Experiment, Samples)]) -> String {
                 counts.iter().map(|&c| format!("{:.2}", c as f64 / total.max(1) as f64)).collect();
             let (e, s) = &pair[0];
             let cold = GROUPS[cold_group].0;
-            let _ = writeln!(out, "| {} | {} | {cold} | {median:.0} | {} |", e.footprint, s.sm, shares.join(" | "));
+            let _ = writeln!(out, "| {} | {} | {cold} | {median:.0} | {} |", footprint(e), s.sm, shares.join(" | "));
         }
     }
     out

@@ -1,7 +1,8 @@
 //! Where chains lie in device memory, and where a walk along one must end.
 
 use strata_gpu::{DevicePtr, Gpu, Result};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Walk};
+use strata_kernels::sizes::UNROLL_SHIFT;
+use strata_model::experiment::{Chain, Chase, Experiment, LoadPath, Order, Timing, Walk};
 use strata_model::order;
 use strata_model::units::{Bytes, KIB, MIB};
 
@@ -50,12 +51,11 @@ pub(super) struct Placed {
     pub list: DevicePtr,
 }
 
-/// Whether the experiment's laps start over from the first element, so that one ring serves every footprint.
-pub(super) fn is_open(experiment: &Experiment) -> bool {
-    experiment.order == Order::Sequential
-        && experiment.walk == Walk::Resident
-        && experiment.kernel == Kernel::PerLoad
-        && needs_memory(experiment.path)
+/// Whether the chase's laps start over from the first element, so that one ring serves every footprint.
+fn is_open(chase: &Chase) -> bool {
+    chase.order == Order::Sequential
+        && matches!(chase.timing, Timing::EachLoad { walk: Walk::Resident, .. })
+        && needs_memory(chase.path)
 }
 
 /// Whether chains of this path lie in memory that the bench allocates.
@@ -64,33 +64,34 @@ pub(super) fn needs_memory(path: LoadPath) -> bool {
 }
 
 impl Plan {
-    pub fn of(experiment: &Experiment) -> Self {
-        let open = is_open(experiment);
-        Plan {
-            key: ChainKey {
-                allocation: experiment.allocation,
-                host: experiment.path == LoadPath::Host,
-                texels: experiment.path == LoadPath::Texture,
-                footprint: (!open).then_some(experiment.footprint),
-                stride: experiment.stride,
-                order: experiment.order.clone(),
-                seed: experiment.seed,
-                partner: false,
-            },
-            offsets: order::offsets(experiment),
-            span: experiment.footprint,
-        }
+    /// The chain of an experiment, if it walks one.
+    pub fn of(experiment: &Experiment) -> Option<Self> {
+        let open = matches!(experiment, Experiment::Chase(chase) if is_open(chase));
+        let allocation = experiment.place().map_or(0, |place| place.allocation);
+        Some(Plan::new(experiment.chain()?, allocation, open, false))
     }
 
-    /// The partner's chain: sequential, closed, at addresses of its own.
-    pub fn of_partner(experiment: &Experiment, partner: &Partner) -> Self {
-        let chase = Experiment {
-            allocation: experiment.allocation,
-            ..Experiment::chase(Kernel::Disturb, partner.path, partner.footprint, partner.stride)
-        };
-        let mut plan = Plan::of(&chase);
-        plan.key.partner = true;
-        plan
+    /// The partner's chain, if there is a partner: closed, at addresses of its own.
+    pub fn of_partner(experiment: &Experiment) -> Option<Self> {
+        let allocation = experiment.place().map_or(0, |place| place.allocation);
+        Some(Plan::new(experiment.partner()?.chain(), allocation, false, true))
+    }
+
+    fn new(chain: Chain<'_>, allocation: u32, open: bool, partner: bool) -> Self {
+        Plan {
+            key: ChainKey {
+                allocation,
+                host: chain.path == LoadPath::Host,
+                texels: chain.path == LoadPath::Texture,
+                footprint: (!open).then_some(chain.footprint),
+                stride: chain.stride,
+                order: chain.order.clone(),
+                seed: chain.seed,
+                partner,
+            },
+            offsets: order::offsets(chain),
+            span: chain.footprint,
+        }
     }
 }
 
@@ -142,19 +143,21 @@ pub(super) fn value(path: LoadPath, origin: u64, offset: u64) -> u64 {
     }
 }
 
-/// Loads of the whole walk and the offset at which it must end.
-pub(super) fn expected_end(experiment: &Experiment, offsets: &[u64], ring: u64) -> u64 {
-    let lap = experiment.lap();
-    let timed = u64::from(experiment.timed_loads);
-    let warm = u64::from(experiment.warm_laps) * lap;
-    let after = |loads: u64| offsets[(loads % lap) as usize];
-    match (experiment.kernel, experiment.walk) {
-        (Kernel::Clock | Kernel::Pattern | Kernel::Imported, _) => 0,
-        (Kernel::Lap, _) => after(warm + 3 * timed * u64::from(experiment.rounds)),
-        (Kernel::PerTwoLoads, _) => after(warm + 2 * timed),
-        (Kernel::Disturb | Kernel::Warp, _) => offsets[0],
-        (Kernel::PerLoad, Walk::Straight) => after(warm + timed),
-        (Kernel::PerLoad, Walk::Resident) if is_open(experiment) && lap < ring => lap * experiment.stride.0,
-        (Kernel::PerLoad, Walk::Resident) => offsets[0],
+/// Loads of whole laps are unrolled: so many, at least as many as asked for, are timed.
+pub(super) fn unrolled(loads: u32) -> u32 {
+    loads.next_multiple_of(1 << UNROLL_SHIFT)
+}
+
+/// The offset at which the walk of a chase must end; `ring` is the number of elements of the chain as it lies in memory.
+pub(super) fn expected_end(chase: &Chase, offsets: &[u64], ring: u64) -> u64 {
+    let lap = chase.lap();
+    let warm = u64::from(chase.warm_laps) * lap;
+    let after = |loads: u64| offsets[((warm + loads) % lap) as usize];
+    match chase.timing {
+        Timing::Laps { loads, rounds } => after(3 * u64::from(unrolled(loads)) * u64::from(rounds)),
+        Timing::EachPair { pairs } => after(2 * u64::from(pairs)),
+        Timing::EachLoad { loads, walk: Walk::Straight } => after(u64::from(loads)),
+        Timing::EachLoad { walk: Walk::Resident, .. } if is_open(chase) && lap < ring => lap * chase.stride.0,
+        Timing::EachLoad { walk: Walk::Resident, .. } => offsets[0],
     }
 }

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
-use strata_model::experiment::{Experiment, Kernel, Order, Prepare, Walk};
+use strata_model::experiment::{Experiment, LoadPath, PatternRun, Prepare, Timing, Walk};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 
@@ -121,31 +121,50 @@ fn work(mut bench: Bench, inbox: &Receiver<Request>, outbox: &Sender<Reply>) {
 
 /// About how many loads an experiment makes, those of its preparation included.
 fn cost(experiment: &Experiment) -> u64 {
-    let lap = experiment.lap();
-    let timed = u64::from(experiment.timed_loads);
-    let walked = match (experiment.kernel, experiment.walk) {
-        (Kernel::Clock, _) => 10 * timed,
-        (Kernel::Pattern, _) => pattern_cost(experiment),
-        (Kernel::Lap, _) => 3 * timed * u64::from(experiment.rounds),
-        (Kernel::Warp, _) => WARP_LOADS * 3 * timed * u64::from(experiment.rounds),
-        (_, Walk::Resident) => timed + timed.div_ceil(super::window(experiment.path)) * 2 * lap,
-        (_, Walk::Straight) => timed,
+    let (lap, before, timed) = match experiment {
+        Experiment::Clock(clock) => (1, 1, SPINS_A_MICROSECOND * u64::from(clock.span_us)),
+        Experiment::Chase(chase) => {
+            let lap = chase.lap();
+            let timed = match chase.timing {
+                Timing::Laps { loads, rounds } => 3 * u64::from(loads) * u64::from(rounds),
+                Timing::EachLoad { loads, walk: Walk::Resident } => in_windows(chase.path, lap, loads),
+                Timing::EachLoad { loads: timed, walk: Walk::Straight } | Timing::EachPair { pairs: timed } => {
+                    u64::from(timed)
+                }
+            };
+            (lap, chase.warm_laps, timed)
+        }
+        Experiment::Disturb(disturb) => {
+            let lap = disturb.chain().lap();
+            (lap, disturb.warm_laps, in_windows(disturb.path, lap, disturb.loads))
+        }
+        Experiment::Warp(warp) => (1, warp.warm_loads, WARP_LOADS * 3 * u64::from(warp.loads) * u64::from(warp.rounds)),
+        Experiment::Pattern(run) => (u64::from(run.pattern.operations()), 0, pattern_cost(run)),
+        Experiment::Imported(_) => (0, 0, 0),
     };
-    let prepared = match experiment.prepare {
+    let prepared = match experiment.prepare() {
         Prepare::Nothing => 0,
         Prepare::FlushL2 => FLUSH_LOADS,
         Prepare::Fill { passes } => u64::from(passes) * lap,
     };
-    lap.saturating_mul(1 + u64::from(experiment.warm_laps)).saturating_add(walked).saturating_add(prepared)
+    lap.saturating_mul(1 + u64::from(before)).saturating_add(timed).saturating_add(prepared)
+}
+
+/// Timed loads of a resident chain, with the laps between the windows that hold their times.
+fn in_windows(path: LoadPath, lap: u64, loads: u32) -> u64 {
+    let loads = u64::from(loads);
+    loads + loads.div_ceil(super::window(path)) * 2 * lap
 }
 
 /// About how many instructions the warps of a pattern execute.
-fn pattern_cost(experiment: &Experiment) -> u64 {
-    let Order::Pattern(pattern) = experiment.order else { return 0 };
+fn pattern_cost(run: &PatternRun) -> u64 {
+    let pattern = run.pattern;
     let warps = u64::from(pattern.threads().div_ceil(32)) * u64::from(pattern.blocks());
-    warps * u64::from(pattern.operations()) * u64::from(experiment.rounds)
+    warps * u64::from(pattern.operations()) * u64::from(run.rounds)
 }
 
+/// What a microsecond of spinning counts as.
+const SPINS_A_MICROSECOND: u64 = 10;
 /// What a load by all lanes of a warp counts as.
 const WARP_LOADS: u64 = 8;
 /// What a flush counts as.

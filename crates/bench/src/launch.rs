@@ -8,7 +8,7 @@ use strata_gpu::{Function, Launch, Result};
 use strata_kernels::Program;
 use strata_kernels::job::{Done, JOB_BYTES, Job};
 use strata_kernels::sizes::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use strata_model::experiment::{BankWidth, Experiment, LoadPath, Order, Prepare};
 use strata_model::samples::Failure;
 use strata_model::units::{Bytes, MIB};
 
@@ -21,28 +21,22 @@ impl Bench<'_> {
     /// Why this device cannot run the experiment, if it cannot.
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
         let facts = self.gpu.facts();
-        if let Some(sm) = experiment.sm
+        if let Some(sm) = experiment.sm()
             && sm as usize >= self.sms.len()
         {
             return Some(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len())));
         }
-        if let Order::Pattern(pattern) = experiment.order
-            && pattern.threads() > facts.max_threads_per_block
-        {
-            return Some(Failure::unsupported(format!(
-                "{} threads: a block of this device has {} at most",
-                pattern.threads(),
-                facts.max_threads_per_block
-            )));
+        if let Experiment::Pattern(run) = experiment {
+            let (threads, most) = (run.pattern.threads(), facts.max_threads_per_block);
+            return (threads > most).then(|| {
+                Failure::unsupported(format!("{threads} threads: a block of this device has {most} at most"))
+            });
         }
-        if matches!(experiment.kernel, Kernel::Clock | Kernel::Pattern) {
-            return None;
-        }
-        let partner_constants = match &experiment.partner {
+        let (path, Bytes(own)) = (experiment.path()?, experiment.footprint()?);
+        let partner_constants = match experiment.partner() {
             Some(p) if p.path == LoadPath::Constant => p.footprint.0,
             _ => 0,
         };
-        let own = experiment.footprint.0;
         let too_large = |space: &str, limit: u64| {
             Some(Failure::unsupported(format!(
                 "{} of {space} is beyond the {} a kernel may use",
@@ -50,7 +44,7 @@ impl Bench<'_> {
                 Bytes(limit)
             )))
         };
-        match experiment.path {
+        match path {
             LoadPath::Constant if own + partner_constants > CONSTANT_BYTES => {
                 too_large("constant memory", CONSTANT_BYTES)
             }
@@ -65,22 +59,27 @@ impl Bench<'_> {
     }
 
     /// Runs experiments that may share a launch; they have the same kernel, block and carveout.
-    pub(super) fn launch_together(&mut self, experiments: &[&Experiment]) -> Result<Vec<Outcome>> {
-        let program = Program::of(experiments[0]);
+    pub(super) fn launch_together(&mut self, program: Program, experiments: &[&Experiment]) -> Result<Vec<Outcome>> {
+        let first = experiments[0];
         let loaded = self.programs.get(self.gpu, program)?;
-        let block = super::groups::block(experiments[0]);
-        let shared_chain = if experiments[0].path == LoadPath::Shared { experiments[0].footprint } else { Bytes(0) };
-        let shared = if program == Program::Clock {
-            Bytes(0)
-        } else if let Program::Warp(_) = program {
+        let block = super::groups::block(first);
+        let shared = match (first, first.path()) {
             // No times are kept there; what comes before the first row of banks is left out.
-            shared_chain + Bytes(BANK_ROW)
-        } else {
-            Bytes(4 * super::window(experiments[0].path)) + shared_chain
+            (Experiment::Warp(warp), _) => warp.footprint + Bytes(BANK_ROW),
+            (_, Some(path @ LoadPath::Shared)) => {
+                Bytes(4 * super::window(path)) + first.footprint().unwrap_or_default()
+            }
+            (_, Some(path)) => Bytes(4 * super::window(path)),
+            (_, None) => Bytes(0),
         };
-        let bank_width = if let Order::Lanes { bank_width, .. } = experiments[0].order { bank_width } else { None };
-        let launch =
-            Launch::new(self.one_each(), block).shared(shared).carveout(experiments[0].carveout).bank_width(bank_width);
+        let bank_width = match first {
+            Experiment::Warp(warp) => warp.bank_width.map(BankWidth::bytes),
+            _ => None,
+        };
+        let launch = Launch::new(self.one_each(), block)
+            .shared(shared)
+            .carveout(first.carveout_percent())
+            .bank_width(bank_width);
         self.gpu.configure(loaded.function, &launch)?;
 
         let transfer = Instant::now();
@@ -92,12 +91,12 @@ impl Bench<'_> {
         for one in &prepared {
             self.prepare_l2(one)?;
         }
-        if let Some(carveout) = experiments[0].carveout
-            && uses_l1(experiments[0])
+        if let Some(carveout) = first.carveout_percent()
+            && first.path().is_some_and(uses_l1)
         {
             self.renew_carveout(carveout)?;
         }
-        let result = self.run_jobs(program, loaded.function, &launch, &prepared);
+        let result = self.run_jobs(loaded.function, &launch, &prepared);
         for one in &mut prepared {
             for texture in
                 one.texture.take().into_iter().chain(one.partner.as_mut().and_then(|partner| partner.texture.take()))
@@ -117,23 +116,22 @@ impl Bench<'_> {
     }
 
     fn prepare_l2(&mut self, prepared: &Prepared) -> Result<()> {
-        match prepared.experiment.prepare {
+        match prepared.experiment.prepare() {
             Prepare::Nothing => Ok(()),
             Prepare::FlushL2 => self.flush_l2(),
             Prepare::Fill { passes } => {
-                let Some(chain) = prepared.chain else { return Ok(()) };
+                let (Some(placed), Some(chain)) = (prepared.chain, prepared.experiment.chain()) else { return Ok(()) };
                 let fill = self.programs.get(self.gpu, Program::Fill)?;
                 // A paged chain visits a sample of its footprint, but the whole footprint is what must be filled.
-                let listed = matches!(prepared.experiment.order, Order::Scattered { .. });
-                let experiment = prepared.experiment;
-                let elements = if listed { experiment.lap() } else { experiment.footprint / experiment.stride };
+                let listed = matches!(chain.order, Order::Scattered { .. });
+                let elements = if listed { chain.lap() } else { chain.footprint / chain.stride };
                 let job = Job {
                     armed: 1,
-                    start: chain.base.0,
+                    start: placed.base.0,
                     lap: elements,
                     warm_laps: u64::from(passes.max(1)),
-                    order: chain.list.0,
-                    stride_or_rounds: if listed { 0 } else { experiment.stride.0 / 4 },
+                    order: placed.list.0,
+                    stride_or_rounds: if listed { 0 } else { chain.stride.0 / 4 },
                     ..Job::default()
                 };
                 let threads = FILL_THREADS.min(self.gpu.facts().max_threads_per_block);
@@ -143,14 +141,8 @@ impl Bench<'_> {
         }
     }
 
-    fn run_jobs(
-        &mut self,
-        program: Program,
-        function: Function,
-        launch: &Launch,
-        prepared: &[Prepared],
-    ) -> Result<Vec<Outcome>> {
-        let jobs: Vec<(u32, Job)> = prepared.iter().map(|p| (p.sm, p.job(program))).collect();
+    fn run_jobs(&mut self, function: Function, launch: &Launch, prepared: &[Prepared]) -> Result<Vec<Outcome>> {
+        let jobs: Vec<(u32, Job)> = prepared.iter().map(|p| (p.sm, p.job())).collect();
         let done = self.take_jobs(function, launch, &jobs)?;
         let transfer = Instant::now();
         let mut raw = vec![0u8; prepared.iter().map(|p| p.out_bytes).sum()];
@@ -217,8 +209,8 @@ impl Bench<'_> {
     }
 }
 
-/// Whether the loads of an experiment go through what may be one memory with shared memory.
-fn uses_l1(experiment: &Experiment) -> bool {
+/// Whether loads by this path go through what may be one memory with shared memory.
+fn uses_l1(path: LoadPath) -> bool {
     use LoadPath::{GlobalCa, GlobalNc, Local, Texture};
-    matches!(experiment.path, GlobalCa | GlobalNc | Texture | Local)
+    matches!(path, GlobalCa | GlobalNc | Texture | Local)
 }

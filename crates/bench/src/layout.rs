@@ -8,7 +8,7 @@ use super::prepared::{Prepared, PreparedPartner, output_bytes};
 use strata_gpu::{DevicePtr, Launch, Result};
 use strata_kernels::Program;
 use strata_kernels::sizes::CONSTANT_BYTES;
-use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::units::Bytes;
 
 /// Threads of the block that writes chains.
@@ -24,55 +24,58 @@ fn is_long(plan: &Plan) -> bool {
 impl Bench<'_> {
     /// Assigns SMs, lays chains out, and finds room for the samples.
     pub(super) fn prepare<'e>(&mut self, experiments: &[&'e Experiment]) -> Result<Vec<Prepared<'e>>> {
-        let named: Vec<u32> = experiments.iter().filter_map(|e| e.sm).collect();
+        let named: Vec<u32> = experiments.iter().filter_map(|e| e.sm()).collect();
         let mut free = (0..self.sms.len() as u32).filter(|sm| !named.contains(sm)).collect::<Vec<_>>().into_iter();
         let out_bytes: Vec<usize> = experiments.iter().map(|e| output_bytes(e)).collect();
         let all = Bytes(out_bytes.iter().sum::<usize>() as u64);
         let mut out = self.outputs.at_least(self.gpu, all)?;
-        if experiments[0].kernel == Kernel::Warp {
+        if let Experiment::Warp(_) = experiments[0] {
             // A measurement waits for the time before it to be written. Where that is the first write to its sector since it left
             // the L2, an H200 takes some 230 cycles longer, and three rounds of five were off (recorded).
             self.gpu.clear(out, all)?;
         }
 
-        let plans: Vec<Plan> = experiments.iter().map(|e| Plan::of(e)).collect();
-        let partner_plans: Vec<Option<Plan>> =
-            experiments.iter().map(|e| e.partner.as_ref().map(|p| Plan::of_partner(e, p))).collect();
-        let in_memory = |path: LoadPath, kernel: Kernel| chain::needs_memory(path) && kernel != Kernel::Clock;
-        let wanted: Vec<&Plan> = experiments
+        let plans: Vec<Option<Plan>> = experiments.iter().map(|e| Plan::of(e)).collect();
+        let partner_plans: Vec<Option<Plan>> = experiments.iter().map(|e| Plan::of_partner(e)).collect();
+        let own = experiments.iter().zip(&plans).filter(|(e, _)| e.path().is_some_and(chain::needs_memory));
+        let partners = experiments.iter().zip(&partner_plans);
+        let partners = partners.filter(|(e, _)| e.partner().is_some_and(|p| chain::needs_memory(p.path)));
+        let wanted: Vec<&Plan> = own.chain(partners).filter_map(|(_, plan)| plan.as_ref()).collect();
+        self.lay_out(&wanted)?;
+        let offsets: Vec<Vec<u64>> = experiments
             .iter()
             .zip(&plans)
-            .filter(|(e, _)| in_memory(e.path, e.kernel))
-            .map(|(_, plan)| plan)
-            .chain(experiments.iter().zip(&partner_plans).filter_map(|(e, plan)| {
-                let partner = e.partner.as_ref()?;
-                if chain::needs_memory(partner.path) { plan.as_ref() } else { None }
-            }))
+            .map(|(experiment, plan)| match experiment {
+                Experiment::Warp(warp) => warp.offsets.to_vec(),
+                _ => plan.as_ref().map_or(Vec::new(), |plan| plan.offsets.clone()),
+            })
             .collect();
-        self.lay_out(&wanted)?;
-        let own_lists = self.own_lists(experiments, &plans)?;
+        let own_lists = self.own_lists(experiments, &offsets)?;
 
         let mut prepared = Vec::with_capacity(experiments.len());
-        for (i, &experiment) in experiments.iter().enumerate() {
-            let sm = match experiment.sm {
+        for (i, (&experiment, offsets)) in experiments.iter().zip(offsets).enumerate() {
+            let sm = match experiment.sm() {
                 Some(sm) => sm,
                 None => free.next().unwrap_or(0),
             };
-            let placed =
-                self.laid_out.get(&plans[i].key).copied().filter(|_| in_memory(experiment.path, experiment.kernel));
-            let texture = match (experiment.path, placed) {
-                (LoadPath::Texture, Some(p)) => Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?),
+            let path = experiment.path();
+            let placed = plans[i].as_ref().filter(|_| path.is_some_and(chain::needs_memory));
+            let placed = placed.and_then(|plan| self.laid_out.get(&plan.key)).copied();
+            let texture = match (path, placed) {
+                (Some(LoadPath::Texture), Some(p)) => {
+                    Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?)
+                }
                 _ => None,
             };
-            let partner = match (&experiment.partner, &partner_plans[i]) {
+            let partner = match (experiment.partner(), &partner_plans[i]) {
                 (Some(partner), Some(plan)) => {
                     let placed = self.laid_out.get(&plan.key).copied();
                     let (origin, texture) = match (partner.path, placed) {
                         (LoadPath::Texture, Some(p)) => {
                             (0, Some(self.gpu.texture(p.base, p.span, LoadPath::Texture.element())?))
                         }
-                        (LoadPath::Constant, _) if experiment.path == LoadPath::Constant => {
-                            (experiment.footprint.round_up(PARTNER_CONSTANTS).0, None)
+                        (LoadPath::Constant, _) if path == Some(LoadPath::Constant) => {
+                            (experiment.footprint().unwrap_or_default().round_up(PARTNER_CONSTANTS).0, None)
                         }
                         (LoadPath::Constant, _) => (0, None),
                         (_, Some(p)) => (p.base.0, None),
@@ -85,7 +88,7 @@ impl Bench<'_> {
             prepared.push(Prepared {
                 experiment,
                 sm: self.sms[sm as usize],
-                offsets: plans[i].offsets.clone(),
+                offsets,
                 chain: placed,
                 partner,
                 texture,
@@ -108,19 +111,18 @@ impl Bench<'_> {
     }
 
     /// Lists of offsets for chains that the kernel builds itself; empty where there are none.
-    fn own_lists(&mut self, experiments: &[&Experiment], plans: &[Plan]) -> Result<Vec<DevicePtr>> {
-        if !matches!(experiments[0].path, LoadPath::Shared | LoadPath::Local) {
+    fn own_lists(&mut self, experiments: &[&Experiment], offsets: &[Vec<u64>]) -> Result<Vec<DevicePtr>> {
+        if !matches!(experiments[0].path(), Some(LoadPath::Shared | LoadPath::Local)) {
             return Ok(Vec::new());
         }
-        let words: Vec<u8> =
-            plans.iter().flat_map(|p| &p.offsets).flat_map(|o| ((o / 4) as u32).to_le_bytes()).collect();
+        let words: Vec<u8> = offsets.iter().flatten().flat_map(|o| ((o / 4) as u32).to_le_bytes()).collect();
         let mut at = self.lists.at_least(self.gpu, Bytes(words.len() as u64))?;
         self.gpu.write(at, &words)?;
-        Ok(plans
+        Ok(offsets
             .iter()
-            .map(|plan| {
+            .map(|offsets| {
                 let here = at;
-                at = at.offset(4 * plan.offsets.len() as u64);
+                at = at.offset(4 * offsets.len() as u64);
                 here
             })
             .collect())
@@ -208,7 +210,7 @@ impl Bench<'_> {
                 image[at..at + 4].copy_from_slice(&next.to_le_bytes());
             }
         };
-        if prepared.experiment.path == LoadPath::Constant {
+        if prepared.experiment.path() == Some(LoadPath::Constant) {
             link(&prepared.offsets, 0);
         }
         if let Some(partner) = &prepared.partner

@@ -183,12 +183,15 @@ impl<'g> Bench<'g> {
         if let Some(reason) = &self.lost {
             return vec![Err(Failure::failed(reason)); experiments.len()];
         }
-        self.device_us = 0.0;
-        let outcome = match Program::of(experiments[0]) {
-            Program::Pattern(program) => self.run_pattern(experiments[0], program).map(|outcome| vec![outcome]),
-            _ => self.launch_together(experiments),
+        let Some(program) = Program::of(experiments[0]) else {
+            return vec![Err(Failure::failed("no kernel runs it")); experiments.len()];
         };
-        let entry = self.timings.kernels.entry(Program::of(experiments[0]).name()).or_default();
+        self.device_us = 0.0;
+        let outcome = match experiments[0] {
+            Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
+            _ => self.launch_together(program, experiments),
+        };
+        let entry = self.timings.kernels.entry(program.name()).or_default();
         entry.0 += 1;
         entry.1 += Duration::from_secs_f64(self.device_us / 1e6);
         outcome.unwrap_or_else(|error| {

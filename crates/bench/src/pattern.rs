@@ -1,7 +1,7 @@
 //! One pattern: its memory, its launch, and the check of what came back.
 //!
-//! All kernels of patterns have the same parameters and the same output (`kernels/patterns.rs`), so what differs is what lies
-//! in memory before the launch, three parameters, and what the host knows must come out.
+//! All kernels of patterns have the same parameters and the same output (`ptx/idiom/pattern.ptx` of the kernels), so what differs
+//! is what lies in memory before the launch, three parameters, and what the host knows must come out.
 
 mod plan;
 mod squares;
@@ -14,7 +14,7 @@ use plan::{Plan, bytes_to_count, plan, samples};
 use strata_gpu::{DevicePtr, Function, Launch, Module, Result, Texture};
 use strata_kernels::sizes::{CONSTANT_BYTES, CONSTANT_SYMBOL};
 use strata_kernels::{PatternProgram, Program, dialect_for};
-use strata_model::experiment::{Experiment, LoadPath, Order, Prepare};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare};
 use strata_model::pattern::{Layout, Pattern};
 use strata_model::samples::{Failure, ProgramFacts, Samples};
 use strata_model::units::Bytes;
@@ -34,47 +34,43 @@ struct Filled {
 
 impl Bench<'_> {
     /// Runs a pattern.
-    pub(super) fn run_pattern(&mut self, experiment: &Experiment, program: PatternProgram) -> Result<Outcome> {
-        let Order::Pattern(pattern) = experiment.order else {
-            return Ok(Err(Failure::failed("this is no pattern")));
-        };
+    pub(super) fn run_pattern(&mut self, run: &PatternRun) -> Result<Outcome> {
+        let (pattern, program) = (run.pattern, PatternProgram::of(run));
         let loaded = self.programs.get(self.gpu, Program::Pattern(program))?;
         let facts = match program {
             PatternProgram::Sums { .. } => Some(self.program_facts(program, loaded.function, loaded.module)?),
             _ => None,
         };
-        let outcome = match (pattern, experiment.path) {
-            (Pattern::Pairs { .. }, LoadPath::Constant) => {
-                self.constant_pairs(experiment, pattern, loaded.module, program)
-            }
+        let outcome = match (pattern, run.path) {
+            (Pattern::Pairs { .. }, LoadPath::Constant) => self.constant_pairs(run, pattern, loaded.module, program),
             (Pattern::Square { walk, layout, side, loads }, _) => {
-                let square = squares::Square::new(walk, side, loads, experiment.seed);
-                self.square(experiment, pattern, loaded.function, layout, &square)
+                let square = squares::Square::new(walk, side, loads, run.seed);
+                self.square(run, pattern, loaded.function, layout, &square)
             }
-            _ => self.plain(experiment, pattern, loaded.function),
+            _ => self.plain(run, pattern, loaded.function),
         };
         outcome.map(|outcome| outcome.map(|samples| Samples { program: facts, ..samples }))
     }
 
     /// A pattern whose memory is a buffer.
-    fn plain(&mut self, experiment: &Experiment, pattern: Pattern, function: Function) -> Result<Outcome> {
+    fn plain(&mut self, run: &PatternRun, pattern: Pattern, function: Function) -> Result<Outcome> {
         let transfer = Instant::now();
-        let Filled { base, texture, counts } = self.fill_buffer(experiment, pattern)?;
-        let plan = plan(pattern, experiment.path, base, texture);
+        let Filled { base, texture, counts } = self.fill_buffer(run, pattern)?;
+        let plan = plan(pattern, run.path, base, texture);
         self.timings.transfer += transfer.elapsed();
-        let outcome = self.launch_pattern(experiment, pattern, function, &plan);
+        let outcome = self.launch_pattern(run, pattern, function, &plan);
         if let Some(texture) = texture {
             // A texture that cannot be destroyed is a lost context, which the outcome says.
             let _ = self.gpu.destroy_texture(texture);
         }
         match (outcome?, counts) {
-            (Ok(samples), Some(counts)) => Ok(self.checked_counts(experiment, base, &counts)?.map(|()| samples)),
+            (Ok(samples), Some(counts)) => Ok(self.checked_counts(run, base, &counts)?.map(|()| samples)),
             (outcome, _) => Ok(outcome),
         }
     }
 
     /// Puts into memory what the pattern finds there: zeros, but for variables and for bytes to be counted.
-    fn fill_buffer(&mut self, experiment: &Experiment, pattern: Pattern) -> Result<Filled> {
+    fn fill_buffer(&mut self, run: &PatternRun, pattern: Pattern) -> Result<Filled> {
         let bytes = Bytes(INPUT_AT + pattern.footprint().0.next_multiple_of(4));
         let base = self.pattern_memory.at_least(self.gpu, bytes)?;
         self.gpu.clear(base, Bytes(INPUT_AT))?;
@@ -86,7 +82,7 @@ impl Bench<'_> {
                 self.gpu.write(input, &values)?;
             }
             Pattern::Histogram { .. } => {
-                let bytes = bytes_to_count(pattern, experiment.seed);
+                let bytes = bytes_to_count(pattern, run.seed);
                 let mut all = Box::new([0; 256]);
                 bytes.iter().for_each(|&byte| all[usize::from(byte)] += 1);
                 counts = Some(all);
@@ -94,7 +90,7 @@ impl Bench<'_> {
             }
             _ => self.gpu.clear(input, Bytes(bytes.0 - INPUT_AT))?,
         }
-        let texture = match (pattern, experiment.path) {
+        let texture = match (pattern, run.path) {
             (Pattern::Pairs { .. }, LoadPath::Texture) => {
                 Some(self.gpu.texture(input, Bytes(bytes.0 - INPUT_AT), Bytes(1))?)
             }
@@ -107,7 +103,7 @@ impl Bench<'_> {
     /// so that nothing has been read before.
     fn constant_pairs(
         &mut self,
-        experiment: &Experiment,
+        run: &PatternRun,
         pattern: Pattern,
         module: Module,
         program: PatternProgram,
@@ -121,7 +117,7 @@ impl Bench<'_> {
         while left > 0 {
             let some = Pattern::Pairs { pairs: held.min(left), small, large };
             let fresh = self.gpu.load_again(module)?;
-            let outcome = self.pairs_of_module(experiment, some, fresh, program);
+            let outcome = self.pairs_of_module(run, some, fresh, program);
             self.gpu.unload(fresh)?;
             match outcome? {
                 Ok(one) => {
@@ -137,7 +133,7 @@ impl Bench<'_> {
 
     fn pairs_of_module(
         &mut self,
-        experiment: &Experiment,
+        run: &PatternRun,
         some: Pattern,
         fresh: Module,
         program: PatternProgram,
@@ -146,14 +142,14 @@ impl Bench<'_> {
         let function = self.gpu.function(fresh, &entry)?;
         // Found at all: the module has constants of its own.
         self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
-        let plan = plan(some, experiment.path, DevicePtr(0), None);
-        self.launch_pattern(experiment, some, function, &plan)
+        let plan = plan(some, run.path, DevicePtr(0), None);
+        self.launch_pattern(run, some, function, &plan)
     }
 
     /// A chase over a square.
     fn square(
         &mut self,
-        experiment: &Experiment,
+        run: &PatternRun,
         pattern: Pattern,
         function: Function,
         layout: Layout,
@@ -179,7 +175,7 @@ impl Bench<'_> {
             parameters: [u64::from(square.start(layout)), 0, 0],
             check: Some(u64::from(square.end(layout))),
         };
-        let outcome = self.launch_pattern(experiment, pattern, function, &plan);
+        let outcome = self.launch_pattern(run, pattern, function, &plan);
         // As above.
         let _ = self.gpu.destroy_texture(texture);
         outcome
@@ -188,32 +184,32 @@ impl Bench<'_> {
     /// Launches, and reads times and checks. What must be in the L2 or out of it is brought there before.
     fn launch_pattern(
         &mut self,
-        experiment: &Experiment,
+        run: &PatternRun,
         pattern: Pattern,
         function: Function,
         plan: &Plan,
     ) -> Result<Outcome> {
         let pairs = matches!(pattern, Pattern::Pairs { .. });
         let blocks = plan.launch.blocks as usize;
-        let times = if pairs { 4 * pattern.operations() as usize } else { 8 * blocks * experiment.rounds as usize };
+        let times = if pairs { 4 * pattern.operations() as usize } else { 8 * blocks * run.rounds as usize };
         let bytes = times + 16 * blocks;
         let out = self.outputs.at_least(self.gpu, Bytes(bytes as u64))?;
         // A program whose share of shared memory matters is always launched with a request for one, which is renewed.
-        let launch = plan.launch.carveout(experiment.carveout);
+        let launch = plan.launch.carveout(run.carveout_percent);
         self.gpu.configure(function, &launch)?;
-        if let Some(percent) = experiment.carveout {
+        if let Some(percent) = run.carveout_percent {
             self.renew_carveout(percent)?;
         }
         let [a, b, c] = plan.parameters;
-        let parameters = [out.0, plan.buffer, u64::from(experiment.rounds), u64::from(plan.count), a, b, c];
+        let parameters = [out.0, plan.buffer, u64::from(run.rounds), u64::from(plan.count), a, b, c];
         let mut raw = vec![0u8; bytes];
-        for _ in 0..launches(experiment) {
+        for _ in 0..launches(run) {
             // Checks are sums that begin at zero, and so is the counter of a grid's barriers.
             self.gpu.clear(out, Bytes(bytes as u64))?;
             if launch.cooperative {
                 self.gpu.clear(DevicePtr(plan.parameters[2]), Bytes(4))?;
             }
-            if experiment.prepare == Prepare::FlushL2 {
+            if run.prepare == Prepare::FlushL2 {
                 self.flush_l2()?;
             }
             self.gpu.mark()?;
@@ -229,14 +225,14 @@ impl Bench<'_> {
     /// Compares the counters with the input, whose bytes were counted once a round.
     fn checked_counts(
         &mut self,
-        experiment: &Experiment,
+        run: &PatternRun,
         counters: DevicePtr,
         counts: &[u32; 256],
     ) -> Result<std::result::Result<(), Failure>> {
         let mut raw = vec![0; COUNTERS as usize];
         self.gpu.read(counters, &mut raw)?;
         let counted = raw.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes")));
-        let times = experiment.rounds * launches(experiment);
+        let times = run.rounds * launches(run);
         // Counters of 32 bits go round, there and here.
         let wrong = counted.zip(counts).position(|(counted, once)| counted != once.wrapping_mul(times));
         Ok(match wrong {
@@ -262,6 +258,6 @@ impl Bench<'_> {
 }
 
 /// Launches of an experiment: to fill the L2 is to do it once before, untimed.
-fn launches(experiment: &Experiment) -> u32 {
-    if let Prepare::Fill { passes } = experiment.prepare { 1 + passes } else { 1 }
+fn launches(run: &PatternRun) -> u32 {
+    if let Prepare::Fill { passes } = run.prepare { 1 + passes } else { 1 }
 }

@@ -1,11 +1,11 @@
 //! One experiment made ready: its job, and the check of what came back from it.
 
+use std::fmt::Display;
+
 use super::chain::{self, Placed};
 use strata_gpu::{DevicePtr, Texture};
-use strata_kernels::Program;
 use strata_kernels::job::{Done, Job};
-use strata_kernels::sizes::UNROLL_SHIFT;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Partner, WARP, Walk};
+use strata_model::experiment::{Chain, Experiment, LoadPath, Partner, Timing, WARP, Walk};
 use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 
 pub(super) type Outcome = std::result::Result<Samples, Failure>;
@@ -30,22 +30,42 @@ pub(super) struct PreparedPartner {
     pub partner: Partner,
 }
 
-fn rounded_lap_loads(experiment: &Experiment) -> u32 {
-    experiment.timed_loads.next_multiple_of(1 << UNROLL_SHIFT)
-}
-
-/// Whether the samples are times of many loads, twice as many every other time.
-fn times_laps(experiment: &Experiment) -> bool {
-    matches!(experiment.kernel, Kernel::Lap | Kernel::Warp)
-}
-
 /// Bytes that the samples of an experiment take on the device.
 pub(super) fn output_bytes(experiment: &Experiment) -> usize {
-    match experiment.kernel {
-        Kernel::Clock => 16,
-        Kernel::Lap | Kernel::Warp => 16 * experiment.rounds as usize,
-        _ => 4 * (experiment.timed_loads as usize).next_multiple_of(2),
+    /// A number of 64 bits for the shorter measurement of a round, another for the longer.
+    const ROUND: usize = 16;
+    let each = |loads: u32| 4 * (loads as usize).next_multiple_of(2);
+    match experiment {
+        // Cycles and nanoseconds.
+        Experiment::Clock(_) => 16,
+        Experiment::Chase(chase) => match chase.timing {
+            Timing::EachLoad { loads, .. } => each(loads),
+            Timing::EachPair { pairs } => each(pairs),
+            Timing::Laps { rounds, .. } => ROUND * rounds as usize,
+        },
+        Experiment::Disturb(disturb) => each(disturb.loads),
+        Experiment::Warp(warp) => ROUND * warp.rounds as usize,
+        // Patterns have launches and outputs of their own; what another tool measured is not run.
+        Experiment::Pattern(_) | Experiment::Imported(_) => 0,
     }
+}
+
+/// Times of so many loads and of twice as many, in turn.
+fn laps(bytes: &[u8], loads: u32) -> Vec<Lap> {
+    words(bytes).enumerate().map(|(i, cycles)| Lap { loads: loads << (i & 1), cycles }).collect()
+}
+
+fn latencies(bytes: &[u8], loads: u32) -> Vec<u32> {
+    let times = bytes.chunks_exact(4).take(loads as usize);
+    times.map(|c| u32::from_le_bytes(c.try_into().expect("four bytes"))).collect()
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().expect("eight bytes")))
+}
+
+fn wrong_checksum<T>(what: impl Display) -> Result<T, Failure> {
+    Err(Failure::failed(format!("wrong checksum: {what}, so these are not the loads that were asked for")))
 }
 
 impl Prepared<'_> {
@@ -55,82 +75,121 @@ impl Prepared<'_> {
     }
 
     /// What the kernel is told.
-    pub fn job(&self, program: Program) -> Job {
-        let e = self.experiment;
-        let partner = self.partner.as_ref();
-        Job {
-            armed: 1,
-            start: chain::value(e.path, self.origin(), self.offsets.first().copied().unwrap_or(0)),
-            texture: self.texture.map_or(0, |t| t.0),
-            lap: e.lap(),
-            warm_laps: u64::from(e.warm_laps),
-            timed_loads: u64::from(if times_laps(e) { rounded_lap_loads(e) } else { e.timed_loads }),
-            window: super::window(e.path),
-            resident: u64::from(e.walk == Walk::Resident),
-            out: self.out.0,
-            order: self.list.0,
-            stride_or_rounds: if matches!(program, Program::Lap(_) | Program::Warp(_)) {
-                u64::from(e.rounds)
-            } else {
-                0
+    pub fn job(&self) -> Job {
+        let common = Job { armed: 1, out: self.out.0, order: self.list.0, end: u64::MAX, ..Job::default() };
+        match self.experiment {
+            Experiment::Clock(clock) => Job { timed_loads: u64::from(clock.span_us), ..common },
+            Experiment::Chase(chase) => {
+                let (timed_loads, resident, rounds) = match chase.timing {
+                    Timing::EachLoad { loads, walk } => (loads, walk == Walk::Resident, 0),
+                    Timing::EachPair { pairs } => (pairs, false, 0),
+                    Timing::Laps { loads, rounds } => (chain::unrolled(loads), false, rounds),
+                };
+                Job {
+                    warm_laps: u64::from(chase.warm_laps),
+                    timed_loads: u64::from(timed_loads),
+                    resident: u64::from(resident),
+                    stride_or_rounds: u64::from(rounds),
+                    ..self.chain_job(chase.chain(), common)
+                }
+            }
+            Experiment::Disturb(disturb) => {
+                let job = Job {
+                    warm_laps: u64::from(disturb.warm_laps),
+                    timed_loads: u64::from(disturb.loads),
+                    ..self.chain_job(disturb.chain(), common)
+                };
+                match &self.partner {
+                    Some(PreparedPartner { offsets, origin, texture, partner }) => Job {
+                        partner_start: chain::value(partner.path, *origin, 0),
+                        partner_texture: texture.map_or(0, |t| t.0),
+                        partner_loads: u64::from(partner.laps) * offsets.len() as u64,
+                        partner_thread: u64::from(partner.thread),
+                        ..job
+                    },
+                    None => job,
+                }
+            }
+            Experiment::Warp(warp) => Job {
+                start: warp.offsets[0],
+                lap: 1,
+                warm_laps: u64::from(warp.warm_loads),
+                timed_loads: u64::from(chain::unrolled(warp.loads)),
+                stride_or_rounds: u64::from(warp.rounds),
+                ..common
             },
-            partner_start: partner.map_or(0, |p| chain::value(p.partner.path, p.origin, 0)),
-            partner_texture: partner.and_then(|p| p.texture).map_or(0, |t| t.0),
-            partner_loads: partner.map_or(0, |p| u64::from(p.partner.laps) * p.offsets.len() as u64),
-            partner_thread: partner.map_or(0, |p| u64::from(p.partner.thread)),
-            end: u64::MAX,
+            // As above.
+            Experiment::Pattern(_) | Experiment::Imported(_) => common,
+        }
+    }
+
+    fn chain_job(&self, chain: Chain<'_>, common: Job) -> Job {
+        Job {
+            start: chain::value(chain.path, self.origin(), self.offsets.first().copied().unwrap_or(0)),
+            texture: self.texture.map_or(0, |t| t.0),
+            lap: chain.lap(),
+            window: super::window(chain.path),
+            ..common
         }
     }
 
     /// Checks the walk's end and reads the samples.
     pub fn samples(&self, done: Done, bytes: &[u8]) -> Outcome {
-        let e = self.experiment;
         if !done.taken {
             return Err(Failure::failed(format!("no block was scheduled on SM {}", self.sm)));
         }
         let mut samples = Samples { sm: self.sm, base: self.origin(), ..Samples::default() };
-        let words = bytes.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().expect("eight bytes")));
-        if e.kernel == Kernel::Clock {
-            let words: Vec<u64> = words.collect();
-            samples.clocks.push(ClockSpan { cycles: words[0], nanoseconds: words[1] });
-            return Ok(samples);
-        }
-        let rounded = Experiment { timed_loads: rounded_lap_loads(e), ..e.clone() };
-        let walked = if times_laps(e) { &rounded } else { e };
-        let origin = if matches!(e.path, LoadPath::Shared | LoadPath::Local) { done.origin } else { self.origin() };
-        let ring = self.chain.map_or(e.lap(), |c| c.ring);
-        let end = chain::value(e.path, origin, chain::expected_end(walked, &self.offsets, ring));
-        if done.end != end {
-            return Err(Failure::failed(format!(
-                "wrong checksum: the chain ended at {:#x} instead of {end:#x}, so these are not the loads that were asked for",
-                done.end
-            )));
-        }
-        if e.kernel == Kernel::Warp && done.partner_end != WARP as u64 {
-            return Err(Failure::failed(format!(
-                "wrong checksum: {} of {WARP} lanes ended at their own element, so these are not the loads that were asked for",
-                done.partner_end
-            )));
-        }
-        if let Some(p) = &self.partner {
-            let end = chain::value(p.partner.path, p.origin, 0);
-            if done.partner_end != end {
-                return Err(Failure::failed(format!(
-                    "wrong checksum: the partner's chain ended at {:#x} instead of {end:#x}",
-                    done.partner_end
-                )));
+        match self.experiment {
+            Experiment::Clock(_) => {
+                let words: Vec<u64> = words(bytes).collect();
+                samples.clocks.push(ClockSpan { cycles: words[0], nanoseconds: words[1] });
+            }
+            Experiment::Chase(chase) => {
+                let ring = self.chain.map_or(chase.lap(), |c| c.ring);
+                self.check_end(chase.path, chain::expected_end(chase, &self.offsets, ring), done)?;
+                match chase.timing {
+                    Timing::EachLoad { loads, .. } => samples.latencies = latencies(bytes, loads),
+                    Timing::EachPair { pairs } => samples.latencies = latencies(bytes, pairs),
+                    Timing::Laps { loads, .. } => samples.laps = laps(bytes, chain::unrolled(loads)),
+                }
+            }
+            Experiment::Disturb(disturb) => {
+                self.check_end(disturb.path, self.offsets[0], done)?;
+                if let Some(p) = &self.partner {
+                    let end = chain::value(p.partner.path, p.origin, 0);
+                    if done.partner_end != end {
+                        return Err(Failure::failed(format!(
+                            "wrong checksum: the partner's chain ended at {:#x} instead of {end:#x}",
+                            done.partner_end
+                        )));
+                    }
+                }
+                samples.latencies = latencies(bytes, disturb.loads);
+            }
+            Experiment::Warp(warp) => {
+                self.check_end(LoadPath::Shared, warp.offsets[0], done)?;
+                if done.partner_end != WARP as u64 {
+                    return wrong_checksum(format_args!(
+                        "{} of {WARP} lanes ended at their own element",
+                        done.partner_end
+                    ));
+                }
+                samples.laps = laps(bytes, chain::unrolled(warp.loads));
+            }
+            Experiment::Pattern(_) | Experiment::Imported(_) => {
+                return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }
         }
-        if times_laps(e) {
-            samples.laps =
-                words.enumerate().map(|(i, cycles)| Lap { loads: walked.timed_loads << (i & 1), cycles }).collect();
-        } else {
-            samples.latencies = bytes
-                .chunks_exact(4)
-                .take(e.timed_loads as usize)
-                .map(|c| u32::from_le_bytes(c.try_into().expect("four bytes")))
-                .collect();
-        }
         Ok(samples)
+    }
+
+    /// Whether the walk ended at this offset.
+    fn check_end(&self, path: LoadPath, offset: u64, done: Done) -> Result<(), Failure> {
+        let origin = if matches!(path, LoadPath::Shared | LoadPath::Local) { done.origin } else { self.origin() };
+        let end = chain::value(path, origin, offset);
+        if done.end == end {
+            return Ok(());
+        }
+        wrong_checksum(format_args!("the chain ended at {:#x} instead of {end:#x}", done.end))
     }
 }

@@ -8,7 +8,7 @@
 
 use std::error::Error;
 
-use gpu_strata::experiment::{Experiment, Kernel, LoadPath};
+use gpu_strata::experiment::{Chase, Experiment, LoadPath};
 use gpu_strata::units::Bytes;
 use gpu_strata::{Device, Options};
 
@@ -19,10 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "sim:k20c".to_owned());
     let mut device = Device::open(&name)?;
     let footprints = [Bytes::kib(1), Bytes::kib(2), Bytes::kib(4), Bytes::kib(8)];
-    let experiments: Vec<Experiment> = footprints
-        .iter()
-        .map(|&footprint| Experiment::chase(Kernel::PerLoad, LoadPath::Constant, footprint, LINE))
-        .collect();
+    let experiments: Vec<Experiment> =
+        footprints.iter().map(|&footprint| Chase::each_load(LoadPath::Constant, footprint, LINE).into()).collect();
     for (footprint, answer) in footprints.iter().zip(device.measure(&experiments, Options::default())?) {
         match answer {
             Ok(samples) => {

@@ -189,8 +189,10 @@ impl Imported {
         let import::Import { device, run, measured, .. } = self.content;
         let mut writer = Writer::create(&path.into()).map_err(Error::Recorder)?;
         writer.header(&Header { device, run: run.clone() }).map_err(Error::Recorder)?;
-        let entries: Vec<Entry> =
-            (1..).zip(measured).map(|(number, (what, samples))| Entry::new(number, what, Ok(samples), 0.0)).collect();
+        let entries: Vec<Entry> = (1..)
+            .zip(measured)
+            .map(|(number, (row, samples))| Entry::new(number, row.into(), Ok(samples), 0.0))
+            .collect();
         writer.measured(&entries).map_err(Error::Recorder)?;
         writer.end(&run).map_err(Error::Recorder)
     }

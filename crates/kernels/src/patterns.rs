@@ -3,7 +3,7 @@
 //! All have the same parameters and the same output (see `ptx/idiom/pattern.ptx`), so that one function of the bench launches them
 //! all. Reading order: this file, then `ptx/reads.ptx`.
 
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
+use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{Counters, From, Layout, Operand, Pattern, Scope, block_bound};
 
 /// The text that a pattern needs: what it does not share with others of its kind is in the text, everything else a parameter.
@@ -37,12 +37,10 @@ pub enum PatternProgram {
 }
 
 impl PatternProgram {
-    /// The text for an experiment, if it is a pattern.
-    pub fn of(experiment: &Experiment) -> Option<Self> {
-        let (Kernel::Pattern, Order::Pattern(pattern)) = (experiment.kernel, &experiment.order) else { return None };
-        let pattern = *pattern;
-        let path = experiment.path;
-        Some(match pattern {
+    /// The text for an experiment.
+    pub fn of(run: &PatternRun) -> Self {
+        let PatternRun { pattern, path, .. } = *run;
+        match pattern {
             Pattern::Pairs { .. } => PatternProgram::Pairs(path),
             Pattern::Barriers { scope, .. } => PatternProgram::Barriers(scope),
             Pattern::Reads { width, .. } => PatternProgram::Reads(path, width.0 as u32),
@@ -54,7 +52,7 @@ impl PatternProgram {
             Pattern::Square { layout, .. } => PatternProgram::Square(layout),
             Pattern::Histogram { counters, .. } => PatternProgram::Histogram(counters),
             Pattern::Intensity { from, operations, .. } => PatternProgram::Intensity(from, operations),
-        })
+        }
     }
 
     /// One of each kind that there is a text for, and of those that are generated a short and a long one.

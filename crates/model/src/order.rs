@@ -1,6 +1,6 @@
-//! The chain of an experiment: which byte offsets a lap visits, in which order.
+//! The offsets of a chain: which bytes a lap visits, in which order.
 //!
-//! A pure function of the experiment and its seed, so that the bench can build the chain and an inference can say which
+//! A pure function of the chain and its seed, so that the bench can build the chain and an inference can say which
 //! address a sample belongs to without any of it being recorded.
 
 use std::collections::HashMap;
@@ -8,15 +8,15 @@ use std::collections::HashMap;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::experiment::{Experiment, Order, pages_span};
+use crate::experiment::{Chain, Order, pages_span};
 use crate::units::Bytes;
 
 /// Byte offsets of one lap, in the order of the visit; the first load is the one at the first offset.
-pub fn offsets(experiment: &Experiment) -> Vec<u64> {
-    let stride = experiment.stride.0;
-    let lap = experiment.lap();
-    let mut rng = ChaCha8Rng::seed_from_u64(experiment.seed);
-    match &experiment.order {
+pub fn offsets(chain: Chain<'_>) -> Vec<u64> {
+    let stride = chain.stride.0;
+    let lap = chain.lap();
+    let mut rng = ChaCha8Rng::seed_from_u64(chain.seed);
+    match chain.order {
         Order::Sequential => (0..lap).map(|i| i * stride).collect(),
         Order::Random => {
             let mut offsets: Vec<u64> = (0..lap).map(|i| i * stride).collect();
@@ -30,12 +30,10 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             shuffle(&mut offsets, &mut rng);
             offsets
         }
-        Order::Listed { offsets } | Order::Lanes { offsets, .. } => offsets.clone(),
-        // Its kernel reckons addresses by itself; or another tool did, and nobody wrote them down.
-        Order::Pattern(_) | Order::Imported(_) => Vec::new(),
+        Order::Listed { offsets } => offsets.clone(),
         Order::Pages { granule, lines, shuffled } => {
-            let places = (pages_span(experiment.stride) / granule.0) as usize;
-            let mut pages: Vec<Vec<u64>> = (0..experiment.footprint / experiment.stride)
+            let places = (pages_span(chain.stride) / granule.0) as usize;
+            let mut pages: Vec<Vec<u64>> = (0..chain.footprint / chain.stride)
                 .map(|page| {
                     let chosen = rand::seq::index::sample(&mut rng, places, *lines as usize);
                     chosen.into_iter().map(|place| page * stride + place as u64 * granule.0).collect()
@@ -44,13 +42,13 @@ pub fn offsets(experiment: &Experiment) -> Vec<u64> {
             if *shuffled {
                 shuffle(&mut pages, &mut rng);
             }
-            let element = experiment.path.element().0;
+            let element = chain.path.element().0;
             pages.into_iter().flatten().flat_map(|line| [line, line + element]).collect()
         }
         Order::Paged { page, lines } => {
             let (page, lines) = (*page, *lines);
-            let in_page = page / experiment.stride;
-            let mut pages: Vec<u64> = (0..experiment.footprint / page).collect();
+            let in_page = page / chain.stride;
+            let mut pages: Vec<u64> = (0..chain.footprint / page).collect();
             shuffle(&mut pages, &mut rng);
             let mut offsets = Vec::with_capacity(lap as usize);
             let mut places: Vec<u64> = (0..in_page).collect();
@@ -90,12 +88,11 @@ fn shuffle<T>(values: &mut [T], rng: &mut ChaCha8Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Kernel, LoadPath};
+    use crate::experiment::{Chase, LoadPath};
     use proptest::prelude::*;
 
-    fn experiment(order: Order, lap: u64, stride: u64, seed: u64) -> Experiment {
-        let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(lap * stride), Bytes(stride));
-        Experiment { order, seed, ..chase }
+    fn chase(order: Order, lap: u64, stride: u64, seed: u64) -> Chase {
+        Chase { order, seed, ..Chase::each_load(LoadPath::GlobalCa, Bytes(lap * stride), Bytes(stride)) }
     }
 
     proptest! {
@@ -107,7 +104,7 @@ mod tests {
                 _ => Order::Scattered { granule: Bytes(32) },
             };
             let mut strides: Vec<u64> =
-                offsets(&experiment(order, lap, 128, seed)).iter().map(|o| o / 128).collect();
+                offsets(chase(order, lap, 128, seed).chain()).iter().map(|o| o / 128).collect();
             strides.sort_unstable();
             prop_assert_eq!(strides, (0..lap).collect::<Vec<_>>());
         }
@@ -115,11 +112,11 @@ mod tests {
         #[test]
         fn a_paged_order_finishes_a_page_before_the_next(pages in 1u64..20, lines in 1u32..32, seed: u64) {
             let page = Bytes(4096);
-            let e = Experiment {
+            let e = Chase {
                 footprint: page * pages,
-                ..experiment(Order::Paged { page, lines }, pages * 32, 128, seed)
+                ..chase(Order::Paged { page, lines }, pages * 32, 128, seed)
             };
-            let visited = offsets(&e);
+            let visited = offsets(e.chain());
             prop_assert_eq!(visited.len() as u64, e.lap());
             for chunk in visited.chunks(lines as usize) {
                 prop_assert!(chunk.iter().all(|o| o / 4096 == chunk[0] / 4096));
@@ -136,8 +133,8 @@ mod tests {
         fn pages_hold_their_lines_in_pairs(pages in 1u64..20, lines in 1u32..5, seed: u64, shuffled: bool) {
             let (stride, granule) = (4096, Bytes(128));
             let order = Order::Pages { granule, lines, shuffled };
-            let e = Experiment { footprint: Bytes(stride * pages), ..experiment(order, pages, stride, seed) };
-            let visited = offsets(&e);
+            let e = Chase { footprint: Bytes(stride * pages), ..chase(order, pages, stride, seed) };
+            let visited = offsets(e.chain());
             prop_assert_eq!(visited.len() as u64, e.lap());
             for pair in visited.chunks(2) {
                 prop_assert_eq!(pair[1] - pair[0], 8);
@@ -158,8 +155,8 @@ mod tests {
 
     #[test]
     fn the_seed_fixes_the_order() {
-        let one = offsets(&experiment(Order::Random, 100, 8, 7));
-        assert_eq!(one, offsets(&experiment(Order::Random, 100, 8, 7)));
-        assert_ne!(one, offsets(&experiment(Order::Random, 100, 8, 8)));
+        let one = offsets(chase(Order::Random, 100, 8, 7).chain());
+        assert_eq!(one, offsets(chase(Order::Random, 100, 8, 7).chain()));
+        assert_ne!(one, offsets(chase(Order::Random, 100, 8, 8).chain()));
     }
 }

@@ -3,14 +3,14 @@
 //! [`Writer`] appends to a file while the device is measured, [`Recording`] reads it back and answers experiments by
 //! their content, as the device did. Nothing here knows how a device is driven or what is inferred from a sample.
 //!
-//! # Format, version 3
+//! # Format, version 4
 //!
 //! All numbers of the framing are unsigned and little-endian. The file begins with a preamble of 16 bytes:
 //!
 //! | bytes | meaning |
 //! |---|---|
 //! | 0–7 | magic, `89 53 54 52 0D 0A 1A 0A`: `\x89STR\r\n\x1A\n`; as PNG's, it shows a transfer in text mode |
-//! | 8–9 | version of the format, 3 |
+//! | 8–9 | version of the format, 4 |
 //! | 10–15 | zero |
 //!
 //! Blocks follow until the end of the file, without gaps:
@@ -42,17 +42,36 @@
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
 //! (f64). The outcome is variant 0 with samples, variant 1 with a [`Failure`], or variant 2 `WithProgram` with samples and
 //! what the compiler made of the kernel, [`ProgramFacts`](strata_model::samples::ProgramFacts): registers (u32), bytes of local memory (u32), microseconds of
-//! compilation (u64), and an option of [`CodeFacts`](strata_model::samples::CodeFacts): bytes, loads and stores of local memory (u32 each). The last
-//! variants of [`Kernel`](strata_model::experiment::Kernel) and [`Order`](strata_model::experiment::Order), both `Pattern`, stand for
-//! threads at work by a [`Pattern`](strata_model::pattern::Pattern), which the order holds. Samples are: latencies, list of laps
-//! (loads u32, cycles u64), list of clock readings (cycles u64, nanoseconds u64), SM (u32), base address (u64).
+//! compilation (u64), and an option of [`CodeFacts`](strata_model::samples::CodeFacts): bytes, loads and stores of local memory (u32 each).
+//! Samples are: latencies, list of laps (loads u32, cycles u64), list of clock readings (cycles u64, nanoseconds u64), SM
+//! (u32), base address (u64).
 //! Latencies are a length in bytes and that many bytes, of which the first is the number of planes `p` (1 to 4). The
 //! rest is `p` planes of `n` bytes: the lowest byte of each of the `n` latencies, then the next higher byte of each,
 //! and so on; `p` is as small as the largest latency allows. No latencies is length 0. High bytes hardly change from
 //! one load to the next, so a plane of them compresses to almost nothing.
 //!
-//! Version 2 is the same without `Asked`, `WithProgram` and patterns. What it has kept its numbers, so it is read as
-//! version 3 is, and a test holds the layout of both. It cannot be written.
+//! An experiment is an enum of kinds:
+//!
+//! | variant | content |
+//! |---|---|
+//! | 0 `Clock` | [`Clock`](strata_model::experiment::Clock): span in microseconds, SM, repeat |
+//! | 1 `Chase` | [`Chase`](strata_model::experiment::Chase): path, footprint, stride, order, timing, warm laps, preparation of the L2, place, seed, repeat |
+//! | 2 `Disturb` | [`Disturb`](strata_model::experiment::Disturb): path, footprint, stride, order, loads, warm laps, partner, preparation, place, seed, repeat |
+//! | 3 `Warp` | [`Warp`](strata_model::experiment::Warp): 32 offsets, width of an access (bytes), option of the width of a bank (bytes), footprint, warm loads, loads, rounds, place, repeat |
+//! | 4 `Pattern` | [`PatternRun`](strata_model::experiment::PatternRun): pattern, path, rounds, preparation, option of the carveout in per cent, seed, repeat |
+//! | 5 `Imported` | [`Imported`](strata_model::experiment::Imported): series, path, options of footprint and stride, loads, repeat |
+//!
+//! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
+//! A test holds the layout.
+//!
+//! # Versions 2 and 3
+//!
+//! They differ in the experiment, which was one structure for all kinds: kernel, path, footprint, stride, order, warm laps, timed
+//! loads (microseconds of the clock), rounds, walk, preparation, alone, option of the SM, allocation, option of the carveout, option
+//! of the partner, seed, repeat. The order of a warp held its offsets and the width of its banks, that of a pattern the
+//! pattern, that of imported timings the series. Such an experiment is read as the kind that it was. Fields that its kernel did not
+//! use are dropped; one that no kernel could run is left out, and [`Recording::impossible`] says why. Version 2 has no `Asked`, no
+//! `WithProgram` and no patterns. Older versions cannot be written.
 //!
 //! # Limits
 //!
@@ -64,6 +83,8 @@
 //! can be read.
 
 mod error;
+mod experiments;
+mod legacy;
 mod reader;
 mod replay;
 mod wire;
@@ -85,10 +106,13 @@ use strata_model::topology::RunInfo;
 
 /// The version of the format that is written here. Raised when anything in a block changes its layout, which includes the
 /// structures of other modules that blocks are made of.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// The oldest version that is read here.
 pub const OLDEST: u16 = 2;
+
+/// The first version that has experiments by kind; older ones had one structure for all.
+const OLDEST_OF_KINDS: u16 = 4;
 
 /// Most bytes of one block, uncompressed: 32 MiB holds ten million latencies, seconds of one launch.
 pub const MAX_BLOCK: usize = 32 << 20;
@@ -142,7 +166,7 @@ pub struct Entry {
     pub number: u32,
     /// What was done.
     pub experiment: Experiment,
-    /// [`Kernel::version`](strata_model::experiment::Kernel::version) of the program that measured.
+    /// [`Experiment::kernel_version`] of the program that measured.
     pub kernel_version: u16,
     /// What came back.
     pub outcome: Result<Samples, Failure>,
@@ -153,12 +177,12 @@ pub struct Entry {
 impl Entry {
     /// What was measured by this program now, with the version of the kernel that it has.
     pub fn new(number: u32, experiment: Experiment, outcome: Result<Samples, Failure>, at_s: f64) -> Self {
-        Entry { number, kernel_version: experiment.kernel.version(), experiment, outcome, at_s }
+        Entry { number, kernel_version: experiment.kernel_version(), experiment, outcome, at_s }
     }
 
     /// Whether this program's kernel measures what the recorded one did.
     pub fn is_current(&self) -> bool {
-        self.kernel_version == self.experiment.kernel.version()
+        self.kernel_version == self.experiment.kernel_version()
     }
 }
 
@@ -184,6 +208,9 @@ pub struct Recording {
     pub codes: Vec<Code>,
     /// The experiments, as they were taken.
     pub entries: Entries,
+    /// What an older recording holds of experiments that no kernel could run: their numbers, and why. They are left out of
+    /// `entries`.
+    pub impossible: Vec<(u32, String)>,
     /// The run as known at its end; absent if it did not come to that.
     pub end: Option<RunInfo>,
     /// Why `end` is absent.

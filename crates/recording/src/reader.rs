@@ -7,8 +7,12 @@ use std::path::Path;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::compress_bound;
 
-use super::wire::{Block, FRAME, MAGIC, PREAMBLE};
-use super::{Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, Recording, VERSION};
+use super::experiments::{Kinds, Recorded};
+use super::legacy::Legacy;
+use super::wire::{Block, FRAME, MAGIC, PREAMBLE, Unpacked};
+use super::{
+    Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording, VERSION,
+};
 use strata_model::characterization::Suite;
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
@@ -24,13 +28,15 @@ impl Recording {
     /// Reads a recording from anything that gives bytes.
     pub fn from_reader(input: impl Read) -> Result<Self, Error> {
         let mut input = Input { input, offset: 0, block: 0 };
-        input.preamble()?;
+        let version = input.preamble()?;
         let mut content = Content::default();
         let cut = loop {
             let offset = input.offset;
             let damaged = |block, what| Error::Damaged { block, offset, what };
             match input.frame()? {
-                Frame::Complete(plain) => content.take(&plain, offset, |what| damaged(input.block, what))?,
+                Frame::Complete(plain) => {
+                    content.take(version, &plain, offset, |what| damaged(input.block, what))?;
+                }
                 Frame::Cut(_) if content.header.is_none() => return Err(Error::NoHeader { length: input.offset }),
                 Frame::Cut(reason) => break Some(Cut { offset, reason }),
             }
@@ -40,9 +46,18 @@ impl Recording {
             }
             input.block += 1;
         };
-        let Content { header, asked, codes, entries, end, .. } = content;
+        let Content { header, asked, codes, entries, impossible, end, .. } = content;
         let header = header.unwrap_or_default();
-        Ok(Recording { header, asked, codes, entries: Entries::new(entries), end, cut, bytes: input.offset })
+        Ok(Recording {
+            header,
+            asked,
+            codes,
+            entries: Entries::new(entries),
+            impossible,
+            end,
+            cut,
+            bytes: input.offset,
+        })
     }
 }
 
@@ -53,14 +68,34 @@ struct Content {
     asked: Option<Suite>,
     codes: Vec<Code>,
     entries: Vec<Entry>,
+    impossible: Vec<(u32, String)>,
     end: Option<RunInfo>,
     held: u64,
 }
 
 impl Content {
-    /// Decodes a block and adds what it holds.
-    fn take(&mut self, plain: &[u8], offset: u64, damaged: impl Fn(String) -> Error) -> Result<(), Error> {
-        match Block::decode(plain).map_err(&damaged)? {
+    /// Decodes a block of this version and adds what it holds.
+    fn take(
+        &mut self,
+        version: u16,
+        plain: &[u8],
+        offset: u64,
+        damaged: impl Fn(String) -> Error,
+    ) -> Result<(), Error> {
+        if version < OLDEST_OF_KINDS {
+            self.add(Block::<Legacy>::decode(plain).map_err(&damaged)?, offset, damaged)
+        } else {
+            self.add(Block::<Kinds>::decode(plain).map_err(&damaged)?, offset, damaged)
+        }
+    }
+
+    fn add<E: Recorded>(
+        &mut self,
+        block: Block<'_, E>,
+        offset: u64,
+        damaged: impl Fn(String) -> Error,
+    ) -> Result<(), Error> {
+        match block {
             Block::Header(header) if self.header.is_none() => self.header = Some(*header),
             Block::Header(_) => return Err(damaged("it is a second header".into())),
             _ if self.header.is_none() => return Err(damaged("it comes before the header".into())),
@@ -77,7 +112,10 @@ impl Content {
             Block::Measured(batch) => {
                 for entry in batch {
                     self.hold(entry.held(), offset)?;
-                    self.entries.push(entry.unpack().map_err(&damaged)?);
+                    match entry.unpack().map_err(&damaged)? {
+                        Unpacked::Entry(entry) => self.entries.push(*entry),
+                        Unpacked::Impossible(number, why) => self.impossible.push((number, why)),
+                    }
                 }
             }
             Block::End(run) => self.end = Some(*run),
@@ -116,7 +154,8 @@ impl<R: Read> Input<R> {
         Ok(bytes)
     }
 
-    fn preamble(&mut self) -> Result<(), Error> {
+    /// Reads the preamble, and gives the version of the format.
+    fn preamble(&mut self) -> Result<u16, Error> {
         let bytes = self.bytes(PREAMBLE as u64)?;
         if bytes.is_empty() {
             return Err(Error::Empty);
@@ -129,7 +168,7 @@ impl<R: Read> Input<R> {
             return Err(Error::NoHeader { length: self.offset });
         };
         match u16::from_le_bytes([low, high]) {
-            OLDEST..=VERSION if [r0, r1, r2, r3, r4, r5] == [0; 6] => Ok(()),
+            version @ OLDEST..=VERSION if [r0, r1, r2, r3, r4, r5] == [0; 6] => Ok(version),
             OLDEST..=VERSION => {
                 Err(Error::Damaged { block: 0, offset: 10, what: "the reserved bytes are not zero".into() })
             }
@@ -194,18 +233,18 @@ fn hint(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::wire::WireEntry;
-    use strata_model::experiment::Experiment;
+    use strata_model::experiment::Clock;
     use strata_model::samples::Failure;
 
     #[test]
     fn what_is_held_is_limited() {
-        let entry = Entry::new(0, Experiment::clock(1, 0, 0), Err(Failure::failed("because")), 0.0);
+        let entry = Entry::new(0, Clock { span_us: 1, sm: 0, repeat: 0 }.into(), Err(Failure::failed("because")), 0.0);
         let wire = WireEntry::from(&entry);
         assert_eq!(wire.held(), size_of::<Entry>() as u64 + 7);
         let held = MAX_HELD - wire.held();
         let plain = postcard::to_stdvec(&Block::Measured(vec![wire])).unwrap();
         let mut content = Content { header: Some(Header::default()), held, ..Content::default() };
-        let mut take = || content.take(&plain, 77, |what| panic!("{what}"));
+        let mut take = || content.take(VERSION, &plain, 77, |what| panic!("{what}"));
         take().unwrap();
         assert!(matches!(take(), Err(Error::Full { offset: 77 })));
         assert_eq!(content.entries, [entry]);

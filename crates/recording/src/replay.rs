@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use super::{Entry, Recording};
-use strata_model::experiment::{Experiment, Kernel};
+use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::topology::RunInfo;
@@ -70,7 +70,7 @@ impl Recording {
 
     /// Whether it holds timings that another tool took, about which nothing can be asked.
     pub fn is_imported(&self) -> bool {
-        self.entries.iter().any(|entry| entry.experiment.kernel == Kernel::Imported)
+        self.entries.iter().any(|entry| matches!(entry.experiment, Experiment::Imported(_)))
     }
 
     /// Entries that are kept and not answered with, because their kernel has another version in this program.
@@ -89,6 +89,10 @@ impl Recording {
                 "the recording was cut at byte {}: {}; what would have been measured later is unknown",
                 cut.offset, cut.reason
             ));
+        }
+        if let [(number, why), others @ ..] = self.impossible.as_slice() {
+            let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            run.warnings.push(format!("experiment {number}{others} of the recording is left out: {why}"));
         }
         match self.outdated() {
             0 => {}

@@ -7,9 +7,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
 
+use super::experiments::{Kinds, Recorded, listed_of};
 use super::{Code, Entry, Header, MAX_FACTS};
 use strata_model::characterization::Suite;
-use strata_model::experiment::{Experiment, Order};
 use strata_model::samples::{ClockSpan, Failure, Lap, ProgramFacts, Samples};
 use strata_model::topology::RunInfo;
 
@@ -22,18 +22,18 @@ pub const PREAMBLE: usize = 16;
 /// Bytes before the compressed bytes of a block.
 pub const FRAME: usize = 12;
 
-/// One block.
+/// One block, whose experiments are as `E` has them.
 #[derive(Serialize, DeserializeDerive)]
-pub enum Block<'a> {
+pub enum Block<'a, E> {
     Header(Box<Header>),
     Code(Code),
     #[serde(borrow)]
-    Measured(Vec<WireEntry<'a>>),
+    Measured(Vec<WireEntry<'a, E>>),
     End(Box<RunInfo>),
     Asked(Suite),
 }
 
-impl<'a> Block<'a> {
+impl<'a, E: Deserialize<'a>> Block<'a, E> {
     /// The block that these bytes are; an error says what is wrong with them.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, String> {
         // The first byte is the variant. Other than code (1) and entries (2) are facts, which hold lists: empty
@@ -51,9 +51,9 @@ impl<'a> Block<'a> {
 
 /// An [`Entry`] on disk.
 #[derive(Serialize, DeserializeDerive)]
-pub struct WireEntry<'a> {
+pub struct WireEntry<'a, E> {
     number: u32,
-    experiment: Experiment,
+    experiment: E,
     kernel_version: u16,
     #[serde(borrow)]
     outcome: Outcome<'a>,
@@ -80,7 +80,7 @@ struct WireSamples<'a> {
     base: u64,
 }
 
-impl From<&Entry> for WireEntry<'static> {
+impl From<&Entry> for WireEntry<'static, Kinds> {
     fn from(entry: &Entry) -> Self {
         let wire = |samples: &Samples| WireSamples {
             latencies: Planes::pack(&samples.latencies),
@@ -98,7 +98,7 @@ impl From<&Entry> for WireEntry<'static> {
         };
         WireEntry {
             number: entry.number,
-            experiment: entry.experiment.clone(),
+            experiment: Kinds::from(&entry.experiment),
             kernel_version: entry.kernel_version,
             outcome,
             at_s: entry.at_s,
@@ -106,7 +106,14 @@ impl From<&Entry> for WireEntry<'static> {
     }
 }
 
-impl WireEntry<'_> {
+/// What an entry on disk turns out to be.
+pub enum Unpacked {
+    Entry(Box<Entry>),
+    /// No experiment can be so: its number, and why.
+    Impossible(u32, String),
+}
+
+impl<E: Recorded> WireEntry<'_, E> {
     /// Bytes that the entry takes in memory.
     pub fn held(&self) -> u64 {
         let content = match &self.outcome {
@@ -115,11 +122,11 @@ impl WireEntry<'_> {
             }
             Outcome::Failure(failure) => failure_size(failure),
         };
-        content + listed(&self.experiment) + size_of::<Entry>() as u64
+        content + self.experiment.listed() + size_of::<Entry>() as u64
     }
 
     /// The entry in memory; an error says what is wrong with the latencies.
-    pub fn unpack(self) -> Result<Entry, String> {
+    pub fn unpack(self) -> Result<Unpacked, String> {
         let samples = |wire: WireSamples, program| -> Result<Samples, String> {
             Ok(Samples {
                 latencies: wire.latencies.unpack()?,
@@ -135,12 +142,10 @@ impl WireEntry<'_> {
             Outcome::WithProgram(wire, program) => Ok(samples(wire, Some(program))?),
             Outcome::Failure(failure) => Err(failure),
         };
-        Ok(Entry {
-            number: self.number,
-            experiment: self.experiment,
-            kernel_version: self.kernel_version,
-            outcome,
-            at_s: self.at_s,
+        let WireEntry { number, kernel_version, at_s, .. } = self;
+        Ok(match self.experiment.experiment() {
+            Ok(experiment) => Unpacked::Entry(Box::new(Entry { number, experiment, kernel_version, outcome, at_s })),
+            Err(why) => Unpacked::Impossible(number, why),
         })
     }
 }
@@ -151,15 +156,7 @@ pub fn held(entry: &Entry) -> u64 {
         Ok(samples) => size(samples.latencies.len(), &samples.laps, &samples.clocks),
         Err(failure) => failure_size(failure),
     };
-    content + listed(&entry.experiment) + size_of::<Entry>() as u64
-}
-
-/// Bytes of an order that is written out.
-fn listed(experiment: &Experiment) -> u64 {
-    match &experiment.order {
-        Order::Listed { offsets } | Order::Lanes { offsets, .. } => size_of_val(offsets.as_slice()) as u64,
-        _ => 0,
-    }
+    content + listed_of(&entry.experiment) + size_of::<Entry>() as u64
 }
 
 fn size(latencies: usize, laps: &[Lap], clocks: &[ClockSpan]) -> u64 {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use zstd::bulk::Compressor;
 
+use super::experiments::Kinds;
 use super::wire::{self, Block, FRAME, MAGIC, PREAMBLE, WireEntry};
 use super::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, VERSION};
 use strata_model::characterization::Suite;
@@ -146,7 +147,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block<'_>, limit: usize, what: impl FnOnce() -> String) -> Result<(), Error> {
+    fn block(&mut self, block: &Block<'_, Kinds>, limit: usize, what: impl FnOnce() -> String) -> Result<(), Error> {
         let failed = |offset, error| Error::Write { offset, source: error };
         let plain =
             postcard::to_stdvec(block).map_err(|error| failed(self.bytes, io::Error::other(error.to_string())))?;
@@ -176,14 +177,14 @@ impl<W: Write> Writer<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_model::experiment::Experiment;
+    use strata_model::experiment::Clock;
     use strata_model::samples::Failure;
 
     #[test]
     fn a_recording_that_could_not_be_read_is_not_written() {
         let mut writer = Writer::new(Vec::new()).unwrap();
         writer.header(&Header::default()).unwrap();
-        let entry = Entry::new(0, Experiment::clock(1, 0, 0), Err(Failure::Interrupted), 0.0);
+        let entry = Entry::new(0, Clock { span_us: 1, sm: 0, repeat: 0 }.into(), Err(Failure::Interrupted), 0.0);
         writer.held = MAX_HELD - wire::held(&entry);
         writer.measured(std::slice::from_ref(&entry)).unwrap();
         let offset = writer.bytes();

@@ -6,7 +6,7 @@ mod beyond;
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use strata_model::experiment::{Experiment, LoadPath, Order, Prepare, Timing};
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::ElementName::{self, *};
 use strata_sim::machine::Machine;
@@ -77,7 +77,8 @@ const HANDFUL: f64 = 0.02;
 fn bases(seen: &Seen, path: LoadPath, prepared: bool) -> BTreeMap<u32, Vec<u64>> {
     let mut bases: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for (e, answer) in seen {
-        let searched = e.kernel == Kernel::PerLoad
+        let Experiment::Chase(e) = e else { continue };
+        let searched = matches!(e.timing, Timing::EachLoad { .. })
             && e.path == path
             && if prepared {
                 matches!(e.prepare, Prepare::Fill { .. })
@@ -85,7 +86,7 @@ fn bases(seen: &Seen, path: LoadPath, prepared: bool) -> BTreeMap<u32, Vec<u64>>
                 e.order == Order::Sequential && e.warm_laps == 2
             };
         if let (true, Ok(samples)) = (searched, answer) {
-            let all = bases.entry(e.allocation).or_default();
+            let all = bases.entry(e.place.allocation).or_default();
             if !all.contains(&samples.base) {
                 all.push(samples.base);
             }

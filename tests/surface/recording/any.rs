@@ -94,15 +94,11 @@ fn orders() -> impl Strategy<Value = Order> {
         bytes().prop_map(|granule| Order::Scattered { granule }),
         (bytes(), any::<u32>()).prop_map(|(page, lines)| Order::Paged { page, lines }),
         prop::collection::vec(any::<u64>(), 0..40).prop_map(|offsets| Order::Listed { offsets }),
-        (prop::collection::vec(any::<u64>(), 0..40), prop::option::of(bytes()))
-            .prop_map(|(offsets, bank_width)| Order::Lanes { offsets, bank_width }),
         (bytes(), any::<u32>(), any::<bool>()).prop_map(|(granule, lines, shuffled)| Order::Pages {
             granule,
             lines,
             shuffled
         }),
-        patterns().prop_map(Order::Pattern),
-        series().prop_map(Order::Imported),
     ]
 }
 
@@ -115,19 +111,6 @@ fn paths() -> impl Strategy<Value = LoadPath> {
     prop::sample::select(LoadPath::ALL.to_vec())
 }
 
-fn kernels() -> impl Strategy<Value = Kernel> {
-    prop::sample::select(vec![
-        Kernel::Clock,
-        Kernel::Lap,
-        Kernel::PerLoad,
-        Kernel::PerTwoLoads,
-        Kernel::Disturb,
-        Kernel::Warp,
-        Kernel::Pattern,
-        Kernel::Imported,
-    ])
-}
-
 fn prepares() -> impl Strategy<Value = Prepare> {
     let fill = any::<u32>().prop_map(|passes| Prepare::Fill { passes });
     prop_oneof![Just(Prepare::Nothing), Just(Prepare::FlushL2), fill]
@@ -135,36 +118,115 @@ fn prepares() -> impl Strategy<Value = Prepare> {
 
 fn partners() -> impl Strategy<Value = Partner> {
     (paths(), bytes(), bytes(), any::<(u32, u32, u32)>()).prop_map(
-        |(path, footprint, stride, (laps, thread, block))| Partner { path, footprint, stride, laps, thread, block },
+        |(path, footprint, stride, (laps, thread, block_threads))| Partner {
+            path,
+            footprint,
+            stride,
+            laps,
+            thread,
+            block_threads,
+        },
     )
 }
 
-fn experiments() -> impl Strategy<Value = Experiment> {
-    let what = (kernels(), paths(), bytes(), bytes(), orders(), prepares(), prop::option::of(partners()));
-    let numbers = any::<(u32, u32, u32, bool, Option<u32>, u32, Option<u8>, u64, u32, bool)>();
-    (what, numbers).prop_map(|((kernel, path, footprint, stride, order, prepare, partner), numbers)| {
-        let (warm_laps, timed_loads, rounds, alone, sm, allocation, carveout, seed, repeat, straight) = numbers;
-        let walk = if straight { Walk::Straight } else { Walk::Resident };
-        Experiment {
-            kernel,
+fn places() -> impl Strategy<Value = Place> {
+    any::<(Option<u32>, u32, Option<u8>, bool)>().prop_map(|(sm, allocation, carveout_percent, alone)| Place {
+        sm,
+        allocation,
+        carveout_percent,
+        alone,
+    })
+}
+
+fn timings() -> impl Strategy<Value = Timing> {
+    prop_oneof![
+        any::<u32>().prop_map(Timing::resident),
+        any::<u32>().prop_map(Timing::straight),
+        any::<u32>().prop_map(|pairs| Timing::EachPair { pairs }),
+        any::<(u32, u32)>().prop_map(|(loads, rounds)| Timing::Laps { loads, rounds }),
+    ]
+}
+
+fn chases() -> impl Strategy<Value = Chase> {
+    let chain = (paths(), bytes(), bytes(), orders());
+    (chain, timings(), prepares(), places(), any::<(u32, u64, u32)>()).prop_map(
+        |((path, footprint, stride, order), timing, prepare, place, (warm_laps, seed, repeat))| Chase {
             path,
             footprint,
             stride,
             order,
+            timing,
             warm_laps,
-            timed_loads,
-            rounds,
-            walk,
             prepare,
-            alone,
-            sm,
-            allocation,
-            carveout,
-            partner,
+            place,
             seed,
             repeat,
-        }
-    })
+        },
+    )
+}
+
+fn warps() -> impl Strategy<Value = Warp> {
+    let widths = prop::sample::select(AccessWidth::ALL.to_vec());
+    let banks = prop::option::of(prop::sample::select(vec![BankWidth::B4, BankWidth::B8]));
+    let offsets = prop::collection::vec(any::<u64>(), WARP);
+    (widths, banks, offsets, bytes(), places(), any::<(u32, u32, u32, u32)>()).prop_map(
+        |(width, bank_width, offsets, footprint, place, (warm_loads, loads, rounds, repeat))| Warp {
+            offsets: offsets.try_into().unwrap(),
+            width,
+            bank_width,
+            footprint,
+            warm_loads,
+            loads,
+            rounds,
+            place,
+            repeat,
+        },
+    )
+}
+
+fn runs() -> impl Strategy<Value = PatternRun> {
+    (patterns(), paths(), prepares(), any::<(u32, Option<u8>, u64, u32)>()).prop_map(
+        |(pattern, path, prepare, (rounds, carveout_percent, seed, repeat))| PatternRun {
+            pattern,
+            path,
+            rounds,
+            prepare,
+            carveout_percent,
+            seed,
+            repeat,
+        },
+    )
+}
+
+/// Of sizes that are said none is 0.
+fn imported() -> impl Strategy<Value = Imported> {
+    let said = || prop::option::of((1..u64::MAX).prop_map(Bytes));
+    (series(), paths(), said(), said(), any::<(u32, u32)>()).prop_map(
+        |(series, path, footprint, stride, (loads, repeat))| Imported {
+            series,
+            path,
+            footprint,
+            stride,
+            loads,
+            repeat,
+        },
+    )
+}
+
+pub fn experiments() -> impl Strategy<Value = Experiment> {
+    let disturbs = (chases(), partners(), any::<u32>()).prop_map(|(chase, partner, loads)| {
+        let Chase { path, footprint, stride, order, warm_laps, prepare, place, seed, repeat, .. } = chase;
+        Disturb { path, footprint, stride, order, loads, warm_laps, partner, prepare, place, seed, repeat }
+    });
+    let clocks = any::<(u32, u32, u32)>().prop_map(|(span_us, sm, repeat)| Clock { span_us, sm, repeat });
+    prop_oneof![
+        4 => chases().prop_map(Experiment::from),
+        1 => disturbs.prop_map(Experiment::from),
+        1 => clocks.prop_map(Experiment::from),
+        1 => warps().prop_map(Experiment::from),
+        1 => runs().prop_map(Experiment::from),
+        1 => imported().prop_map(Experiment::from),
+    ]
 }
 
 fn outcomes() -> impl Strategy<Value = Result<Samples, Failure>> {

@@ -2,6 +2,14 @@
 
 use super::*;
 
+/// The experiment of [`chase`] as a block has it behind the number of its kind, which is 1.
+fn wire_chase() -> Chase {
+    match chase(8, 1) {
+        Experiment::Chase(chase) => chase,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn blocks_come_in_order() {
     let plain = |block: u32| postcard::to_stdvec(&(block, header())).unwrap();
@@ -88,7 +96,7 @@ fn lists_in_a_block_are_not_believed() {
     let endless = [2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10];
     let start = postcard::to_stdvec(&(0u32, header())).unwrap();
     assert!(message(read(&framed(&[&start, &endless]))).contains("not what one holds"));
-    let entry = postcard::to_stdvec(&(2u32, 1u32, (1u32, chase(8, 1), 1u16, 0u32, 1u64 << 60))).unwrap();
+    let entry = postcard::to_stdvec(&(2u32, 1u32, (1u32, 1u32, wire_chase(), 1u16, 0u32, 1u64 << 60))).unwrap();
     assert!(message(read(&framed(&[&start, &entry]))).contains("not what one holds"));
     let many = Header { run: RunInfo { warnings: vec![String::new(); MAX_FACTS], ..RunInfo::default() }, ..header() };
     let mut facts = postcard::to_stdvec(&(0u32, &many)).unwrap();
@@ -112,7 +120,7 @@ fn lists_in_a_block_are_not_believed() {
 fn planes_that_do_not_fit_are_damage() {
     let samples = |planes: &[u8]| {
         let lists = (0u8, 0u8, 3u32, 0u64);
-        postcard::to_stdvec(&(2u32, 1u32, 1u32, chase(8, 1), 1u16, 0u32, planes, lists, 1.0)).unwrap()
+        postcard::to_stdvec(&(2u32, 1u32, 1u32, 1u32, wire_chase(), 1u16, 0u32, planes, lists, 1.0)).unwrap()
     };
     let start = postcard::to_stdvec(&(0u32, header())).unwrap();
     let measured = |planes: &[u8]| match &read(&framed(&[&start, &samples(planes)]))?.entries[0].outcome {

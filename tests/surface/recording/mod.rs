@@ -6,6 +6,7 @@ mod any;
 mod damage;
 mod hostile;
 mod layout;
+mod legacy;
 mod written;
 
 use std::io::{self, Read, Write};
@@ -13,7 +14,10 @@ use std::io::{self, Read, Write};
 use proptest::prelude::*;
 use strata_gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
 use strata_model::characterization::{PartName, Suite};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner, Prepare, Walk};
+use strata_model::experiment::{
+    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, LoadPath, Order, Partner, PatternRun, Place,
+    Prepare, Timing, WARP, Walk, Warp,
+};
 use strata_model::imported::{Level, Question, Series};
 use strata_model::pattern::{Counters, From, Layout, Operand, Pattern, Scope, Walk2d};
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
@@ -23,8 +27,8 @@ use strata_model::units::Bytes;
 use strata_recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
 
 fn chase(lap: u64, seed: u64) -> Experiment {
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(lap * 32), Bytes(32));
-    Experiment { order: Order::Random, seed, ..chase }
+    let chase = Chase::each_load(LoadPath::GlobalCa, Bytes(lap * 32), Bytes(32));
+    Chase { order: Order::Random, seed, ..chase }.into()
 }
 
 fn latencies(latencies: Vec<u32>) -> Samples {
@@ -45,7 +49,7 @@ fn suite() -> Suite {
 /// Threads at work whose program is part of the question.
 fn sums() -> Experiment {
     let sums = Pattern::Sums { threads: 32, variables: 300, statements: 512, padding: 7 };
-    Experiment::pattern(sums, LoadPath::GlobalCa, 3)
+    PatternRun::new(sums, LoadPath::GlobalCa, 3).into()
 }
 
 /// Two batches, machine code, and all that an entry can be.
@@ -58,7 +62,12 @@ fn entries() -> Vec<Entry> {
         Entry::new(0, chase(40, 1), Ok(latencies((0..40).map(|i| 35 + 195 * (i % 3) + i).collect())), 1.0),
         Entry::new(1, chase(3, 2), Ok(Samples { laps, ..latencies(vec![35, 230, 70_000]) }), 1.25),
         Entry::new(2, chase(4, 3), Err(Failure::unsupported("no texture, \"here\"")), 1.5),
-        Entry::new(5, Experiment::clock(10_000, 3, 0), Ok(Samples { clocks, ..Samples::default() }), 2.75),
+        Entry::new(
+            5,
+            Clock { span_us: 10_000, sm: 3, repeat: 0 }.into(),
+            Ok(Samples { clocks, ..Samples::default() }),
+            2.75,
+        ),
         Entry::new(8, sums(), Ok(Samples { program: Some(program), ..latencies(Vec::new()) }), 3.0),
     ]
 }
@@ -94,7 +103,14 @@ fn read(bytes: &[u8]) -> Result<Recording, Error> {
 
 /// A preamble, and blocks that are framed as they should be whatever they hold.
 fn framed(blocks: &[&[u8]]) -> Vec<u8> {
-    let mut file = b"\x89STR\r\n\x1A\n\x03\0\0\0\0\0\0\0".to_vec();
+    framed_as(VERSION, blocks)
+}
+
+/// The same of a version.
+fn framed_as(version: u16, blocks: &[&[u8]]) -> Vec<u8> {
+    let mut file = b"\x89STR\r\n\x1A\n".to_vec();
+    file.extend(version.to_le_bytes());
+    file.extend([0; 6]);
     for block in blocks {
         let packed = zstd::bulk::compress(block, 3).unwrap();
         file.extend(frame(packed.len() as u32, block.len() as u32, &packed));

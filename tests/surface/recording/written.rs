@@ -17,27 +17,6 @@ fn what_is_written_is_read() {
     assert_eq!(code.ptx_sha256[..4], [0xb5, 0xa2, 0x60, 0x7b]);
 }
 
-/// As version 2 wrote it: no question, no program, no pattern.
-#[test]
-fn a_file_of_version_2_is_read() {
-    let older = &entries()[..4];
-    let mut writer = Writer::new(Vec::new()).unwrap();
-    writer.header(&header()).unwrap();
-    writer.measured(older).unwrap();
-    writer.end(&run_at_end()).unwrap();
-    let mut bytes = writer.into_inner();
-    assert_eq!(bytes[8..10], VERSION.to_le_bytes());
-    bytes[8..10].copy_from_slice(&2u16.to_le_bytes());
-    let recording = read(&bytes).unwrap();
-    assert_eq!((&recording.asked, &*recording.entries), (&None, older));
-    assert_eq!(recording.end, Some(run_at_end()));
-
-    let committed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/2026-11-21-h200-evidence.strata");
-    assert_eq!(std::fs::read(&committed).unwrap()[8..10], 2u16.to_le_bytes(), "one that version 2 wrote");
-    let recording = Recording::read(&committed).unwrap();
-    assert!(recording.asked.is_none() && recording.end.is_some() && !recording.entries.is_empty());
-}
-
 #[test]
 fn a_file_is_replaced_and_a_folder_is_not() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use strata_model::attribute::{
     Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE,
 };
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::experiment::{Chase, LoadPath};
 use strata_model::samples::Samples;
 use strata_model::topology::{Element, ElementName, SCHEMA, Topology};
 use strata_model::units::{Bytes, Cycles, Nanoseconds};
@@ -40,7 +40,7 @@ fn small(device: &str, simulated: bool) -> Topology {
 
 /// What the latency of [`small`] rests on.
 fn evidence() -> Evidence {
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(64), Bytes(32));
+    let chase = Chase::each_load(LoadPath::GlobalCa, Bytes(64), Bytes(32)).into();
     let samples = Samples { latencies: vec![32, 300], ..Samples::default() };
     Evidence::from_iter([(1, chase, std::rc::Rc::new(Ok(samples)))])
 }

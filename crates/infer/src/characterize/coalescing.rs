@@ -12,7 +12,7 @@ use super::points::{
 use crate::analysis::robust;
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
-use strata_model::experiment::{Experiment, LoadPath, Prepare, WARP};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare, WARP};
 use strata_model::pattern::Pattern;
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
@@ -47,7 +47,7 @@ const TWICE: f64 = 2.0;
 /// Largest size of pieces that is tried: four lines.
 const MOST_WINDOW: u64 = 512;
 
-fn reads(threads: u32, distance: u64) -> Experiment {
+fn reads(threads: u32, distance: u64) -> PatternRun {
     let pattern = Pattern::Reads {
         threads,
         reads: READS,
@@ -56,11 +56,11 @@ fn reads(threads: u32, distance: u64) -> Experiment {
         width: Bytes(4),
         start: Bytes(0),
     };
-    Experiment { prepare: Prepare::FlushL2, ..Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS) }
+    PatternRun { prepare: Prepare::FlushL2, ..PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS) }
 }
 
 /// A warp that reads the same elements again and again.
-fn again(path: LoadPath, distance: u64, width: u64, start: u64) -> Experiment {
+fn again(path: LoadPath, distance: u64, width: u64, start: u64) -> PatternRun {
     let pattern = Pattern::Reads {
         threads: WARP as u32,
         reads: AGAIN,
@@ -69,7 +69,7 @@ fn again(path: LoadPath, distance: u64, width: u64, start: u64) -> Experiment {
         width: Bytes(width),
         start: Bytes(start),
     };
-    Experiment::pattern(pattern, path, ROUNDS)
+    PatternRun::new(pattern, path, ROUNDS)
 }
 
 /// Pieces of so many bytes that a warp's elements of four bytes touch, `distance` apart.

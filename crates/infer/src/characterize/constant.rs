@@ -4,7 +4,7 @@ use super::Answer;
 use super::points::{Plan, ROUNDS, axis, difference, figure, finding, later_rounds, measure, names, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{Operand, Pattern};
 use strata_model::units::Bytes;
 
@@ -20,13 +20,13 @@ const NOTHING: f64 = 0.5;
 /// From word to word: side by side, and in lines of their own on every GPU so far.
 const STRIDES: [u64; 2] = [4, 64];
 
-fn loads(distinct: u32, stride: u64, uniform: bool) -> Experiment {
+fn loads(distinct: u32, stride: u64, uniform: bool) -> PatternRun {
     let pattern = Pattern::Constants { distinct, stride: Bytes(stride), loads: LOADS, uniform };
-    Experiment::pattern(pattern, LoadPath::Constant, ROUNDS)
+    PatternRun::new(pattern, LoadPath::Constant, ROUNDS)
 }
 
-fn operands(operand: Operand) -> Experiment {
-    Experiment::pattern(Pattern::Operands { operand, operations: LOADS }, LoadPath::Constant, ROUNDS)
+fn operands(operand: Operand) -> PatternRun {
+    PatternRun::new(Pattern::Operands { operand, operations: LOADS }, LoadPath::Constant, ROUNDS)
 }
 
 /// Measures and sums up.

@@ -4,7 +4,7 @@ use super::Answer;
 use super::points::{Plan, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{Counters, Pattern};
 
 /// What is asked.
@@ -25,7 +25,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let plan = |label: &str, counters| {
         Plan::new(label, SKEWS, move |skew: u32| {
             let pattern = Pattern::Histogram { counters, skew, bytes: BYTES, threads, blocks };
-            Experiment { seed, ..Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS) }
+            PatternRun { seed, ..PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS) }
         })
     };
     let plans = [plan("global atomics", Counters::Global), plan("shared atomics, merged", Counters::Shared)];

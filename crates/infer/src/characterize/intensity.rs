@@ -4,7 +4,7 @@ use super::Answer;
 use super::points::{Plan, axis, every_round, figure, finding, measure, rounded, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
-use strata_model::experiment::{Experiment, LoadPath, Prepare};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare};
 use strata_model::pattern::{From, LOADS_A_PASS, Pattern};
 use strata_model::topology::Finding;
 
@@ -39,7 +39,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         Plan::new(label, OPERATIONS, move |operations: u32| {
             let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
             // Once before: lines that were written would have to go back to memory while others are loaded.
-            Experiment { prepare: Prepare::Fill { passes: 1 }, ..Experiment::pattern(pattern, LoadPath::GlobalCa, 1) }
+            PatternRun { prepare: Prepare::Fill { passes: 1 }, ..PatternRun::new(pattern, LoadPath::GlobalCa, 1) }
         })
     };
     let plans = [

@@ -12,7 +12,7 @@ use crate::analysis::robust;
 use crate::probe::{Effort, Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch_of};
 use strata_model::attribute::Sizes;
 use strata_model::characterization::{Line, Suite};
-use strata_model::experiment::{Experiment, LoadPath, Prepare};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare};
 use strata_model::pattern::Pattern;
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
@@ -39,23 +39,23 @@ const PATHS: [(&str, LoadPath); 5] = [
     ("global_cg", LoadPath::GlobalCg),
 ];
 
-fn experiment(path: LoadPath, small: u64) -> Experiment {
+fn experiment(path: LoadPath, small: u64) -> PatternRun {
     let pattern = Pattern::Pairs { pairs: PAIRS, small: Bytes(small), large: LARGE };
-    Experiment { prepare: Prepare::FlushL2, ..Experiment::pattern(pattern, path, 1) }
+    PatternRun { prepare: Prepare::FlushL2, ..PatternRun::new(pattern, path, 1) }
 }
 
 /// Latencies of the second loads of the pairs. The first pair meets what nothing else does: translations.
-fn second_loads(sheet: &Sheet) -> Vec<f64> {
+fn second_loads(sheet: &Sheet<PatternRun>) -> Vec<f64> {
     sheet.latencies().iter().skip(3).step_by(2).map(|&l| f64::from(l)).collect()
 }
 
 /// Their median: a launch is one value, whose spread over launches is the point's interval.
-fn median_of_second(sheet: &Sheet) -> Vec<f64> {
+fn median_of_second(sheet: &Sheet<PatternRun>) -> Vec<f64> {
     robust::median(&second_loads(sheet)).into_iter().collect()
 }
 
 /// Half the mean time of a pair: the paper's latency, the loads after large jumps included.
-fn mean_of_all(sheet: &Sheet) -> Vec<f64> {
+fn mean_of_all(sheet: &Sheet<PatternRun>) -> Vec<f64> {
     let all: Vec<f64> = sheet.latencies().iter().skip(2).map(|&l| f64::from(l)).collect();
     vec![robust::mean(&all)]
 }
@@ -143,8 +143,8 @@ fn steps(notebook: &Notebook, path: LoadPath, jumps: &[u32], line: &Line) -> Res
     let repeats = super::points::launches(notebook.effort());
     let mut samples = Vec::new();
     for &jump in jumps.iter().filter(|&&jump| line.at(f64::from(jump)).is_some()) {
-        let launches: Vec<Experiment> =
-            (0..repeats).map(|repeat| Experiment { repeat, ..experiment(path, u64::from(jump)) }).collect();
+        let launches: Vec<PatternRun> =
+            (0..repeats).map(|repeat| PatternRun { repeat, ..experiment(path, u64::from(jump)) }).collect();
         let loads: Vec<f64> = notebook.read(&launches)?.iter().flat_map(second_loads).collect();
         samples.push((jump, loads));
     }

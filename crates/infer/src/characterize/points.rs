@@ -3,7 +3,7 @@
 use crate::analysis::robust;
 use crate::probe::{Effort, Gap, Notebook, Sheet};
 use strata_model::characterization::{Axis, Figure, Line, Point};
-use strata_model::experiment::Experiment;
+use strata_model::experiment::PatternRun;
 use strata_model::samples::Failure;
 use strata_model::topology::Finding;
 use strata_model::units::Cycles;
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     /// Its name.
     pub label: String,
     /// The places and what is launched there, [`launches`] times.
-    pub places: Vec<(f64, Experiment)>,
+    pub places: Vec<(f64, PatternRun)>,
 }
 
 impl Plan {
@@ -33,14 +33,14 @@ impl Plan {
     pub fn new<X: Copy + Into<f64>>(
         label: impl Into<String>,
         xs: impl IntoIterator<Item = X>,
-        experiment: impl Fn(X) -> Experiment,
+        experiment: impl Fn(X) -> PatternRun,
     ) -> Self {
         Plan { label: label.into(), places: xs.into_iter().map(|x| (x.into(), experiment(x))).collect() }
     }
 }
 
 /// What a launch's samples give a point.
-pub(super) type Values = fn(&Sheet) -> Vec<f64>;
+pub(super) type Values = fn(&Sheet<PatternRun>) -> Vec<f64>;
 
 /// Measures lines, all in one batch; `values` takes from a launch's samples what counts.
 ///
@@ -51,10 +51,10 @@ pub(super) type Values = fn(&Sheet) -> Vec<f64>;
 /// [`Gap::Missing`] while samples are lacking; the first failure, if no place of any line could be measured.
 pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Result<Vec<Line>, Gap> {
     let repeats = launches(notebook.effort());
-    let wanted: Vec<Experiment> = plans
+    let wanted: Vec<PatternRun> = plans
         .iter()
         .flat_map(|plan| &plan.places)
-        .flat_map(|(_, experiment)| (0..repeats).map(|repeat| Experiment { repeat, ..experiment.clone() }))
+        .flat_map(|(_, experiment)| (0..repeats).map(move |repeat| PatternRun { repeat, ..*experiment }))
         .collect();
     let mut answers = notebook.read_each(&wanted)?.into_iter();
     let mut first: Option<Failure> = None;
@@ -63,8 +63,8 @@ pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Re
         let mut line = Line { label: plan.label.clone(), points: Vec::new(), reason: None, failed: false };
         for (x, _) in &plan.places {
             // All answers of the place are taken, also where the first is a failure.
-            let answers: Vec<Result<Sheet, Failure>> = answers.by_ref().take(repeats as usize).collect();
-            let sheets: Result<Vec<Sheet>, Failure> = answers.into_iter().collect();
+            let answers: Vec<Result<Sheet<PatternRun>, Failure>> = answers.by_ref().take(repeats as usize).collect();
+            let sheets: Result<Vec<Sheet<PatternRun>>, Failure> = answers.into_iter().collect();
             match sheets {
                 Ok(sheets) => line.points.extend(point(notebook, *x, &sheets, values)),
                 Err(failure) => {
@@ -83,11 +83,11 @@ pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Re
 }
 
 /// The median of all launches' values with their range; nothing, if there is no value.
-fn point(notebook: &Notebook, x: f64, sheets: &[Sheet], values: Values) -> Option<Point> {
+fn point(notebook: &Notebook, x: f64, sheets: &[Sheet<PatternRun>], values: Values) -> Option<Point> {
     let mut all: Vec<f64> = sheets.iter().flat_map(values).filter(|v| v.is_finite()).collect();
     all.sort_unstable_by(f64::total_cmp);
     let (low, high) = (*all.first()?, *all.last()?);
-    let experiments = sheets.iter().filter_map(|sheet| notebook.number_of(&sheet.experiment)).collect();
+    let experiments = sheets.iter().filter_map(|sheet| notebook.number_of(sheet.experiment)).collect();
     Some(Point { x, value: rounded(robust::median(&all)?), low: rounded(low), high: rounded(high), experiments })
 }
 
@@ -97,17 +97,17 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 /// Cycles an operation in every round of a launch.
-pub(super) fn every_round(sheet: &Sheet) -> Vec<f64> {
+pub(super) fn every_round(sheet: &Sheet<PatternRun>) -> Vec<f64> {
     sheet.samples().laps.iter().map(|lap| lap.cycles as f64 / f64::from(lap.loads.max(1))).collect()
 }
 
 /// Cycles an operation in the first round of a launch, which finds the SM's caches empty.
-pub(super) fn first_round(sheet: &Sheet) -> Vec<f64> {
+pub(super) fn first_round(sheet: &Sheet<PatternRun>) -> Vec<f64> {
     every_round(sheet).into_iter().take(1).collect()
 }
 
 /// Cycles an operation in the rounds after the first.
-pub(super) fn later_rounds(sheet: &Sheet) -> Vec<f64> {
+pub(super) fn later_rounds(sheet: &Sheet<PatternRun>) -> Vec<f64> {
     every_round(sheet).into_iter().skip(1).collect()
 }
 

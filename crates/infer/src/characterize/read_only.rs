@@ -6,7 +6,7 @@ use super::points::{
 };
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Suite};
-use strata_model::experiment::{Experiment, LoadPath, Prepare};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare};
 use strata_model::pattern::Pattern;
 use strata_model::units::Bytes;
 
@@ -18,10 +18,10 @@ const READS: u32 = 512;
 /// The paths.
 const PATHS: [LoadPath; 3] = [LoadPath::GlobalCa, LoadPath::GlobalNc, LoadPath::GlobalCg];
 
-fn reads(path: LoadPath, threads: u32) -> Experiment {
+fn reads(path: LoadPath, threads: u32) -> PatternRun {
     let word = Bytes(4);
     let pattern = Pattern::Reads { threads, reads: READS, distance: word, step: word, width: word, start: Bytes(0) };
-    Experiment { prepare: Prepare::FlushL2, ..Experiment::pattern(pattern, path, ROUNDS) }
+    PatternRun { prepare: Prepare::FlushL2, ..PatternRun::new(pattern, path, ROUNDS) }
 }
 
 /// Measures and sums up.

@@ -13,7 +13,7 @@ use super::points::{
 };
 use crate::probe::{Effort, Gap, Notebook, Settle, Unknown, ask_each};
 use strata_model::characterization::{Line, Point, Suite};
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{MOST_THREADS, Pattern, STATEMENTS_A_PASS, block_bound};
 use strata_model::samples::ProgramFacts;
 use strata_model::topology::Finding;
@@ -35,10 +35,10 @@ const EQUAL: f64 = 0.1;
 /// Times with most of the memory given to shared memory differ if they are longer by this share.
 const LONGER: f64 = 1.05;
 
-fn experiment(threads: u32, variables: u32, padding: u32) -> Experiment {
+fn experiment(threads: u32, variables: u32, padding: u32) -> PatternRun {
     let pattern = Pattern::Sums { threads, variables, statements: STATEMENTS, padding };
     // The least shared memory, so that the L1 is as large as it can be; and always a request, as the other one is made, too.
-    Experiment { carveout: Some(0), ..Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS) }
+    PatternRun { carveout_percent: Some(0), ..PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS) }
 }
 
 /// 2, 4, 8 and so on; more than 512 take the compiler long.
@@ -128,7 +128,7 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
         for &x in variables {
             // What cannot be launched was compiled nevertheless, but its samples are not there.
             if let Ok(facts) = program(notebook, threads, x).settled()? {
-                let number = notebook.number_of(&experiment(threads, x, 0));
+                let number = notebook.number_of(experiment(threads, x, 0));
                 programs.push((x, facts, number));
                 slowest = slowest.max(Some((facts.compile_us, x, bound)));
             }
@@ -196,7 +196,7 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
                     x - 1,
                     threads.max(FEW_THREADS)
                 ));
-                let number = notebook.number_of(&experiment(threads, x, 0));
+                let number = notebook.number_of(experiment(threads, x, 0));
                 answer.finding(
                     &name,
                     Finding::measured(
@@ -314,7 +314,9 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
 /// Where spilled bytes are cached: whether it matters what the L1 has left beside shared memory.
 fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) -> Result<(), Gap> {
     let threads: Vec<u32> = suite.threads.iter().copied().filter(|&t| t >= FEW_THREADS / 8).collect();
-    let with = |percent: u8| move |threads: u32| Experiment { carveout: Some(percent), ..experiment(threads, most, 0) };
+    let with = |percent: u8| {
+        move |threads: u32| PatternRun { carveout_percent: Some(percent), ..experiment(threads, most, 0) }
+    };
     let plans = [
         Plan::new("least shared memory", threads.iter().copied(), with(0)),
         Plan::new("most shared memory", threads.iter().copied(), with(100)),

@@ -9,7 +9,7 @@ use super::points::{
 };
 use crate::probe::{Gap, Notebook, Settle};
 use strata_model::characterization::{Line, Point, Suite};
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{Pattern, Scope};
 
 /// What is asked.
@@ -25,9 +25,9 @@ fn barriers() -> impl Iterator<Item = u32> {
     (0..=WRITES.ilog2()).map(|power| 1 << power)
 }
 
-fn experiment(threads: u32, blocks: u32, barriers: u32, scope: Scope) -> Experiment {
+fn experiment(threads: u32, blocks: u32, barriers: u32, scope: Scope) -> PatternRun {
     let pattern = Pattern::Barriers { threads, blocks, writes: WRITES, between: WRITES / barriers, scope };
-    Experiment::pattern(pattern, LoadPath::GlobalCa, ROUNDS)
+    PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS)
 }
 
 /// Grids: 1, 2, 4 blocks and so on, up to one for each SM.

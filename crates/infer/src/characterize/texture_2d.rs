@@ -4,7 +4,7 @@ use super::Answer;
 use super::points::{Plan, axis, every_round, figure, finding, measure, names, percent_more, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
-use strata_model::experiment::{Experiment, LoadPath, Prepare};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare};
 use strata_model::pattern::{Layout, Pattern, Walk2d};
 
 /// What is asked.
@@ -19,9 +19,9 @@ const LOADS: u32 = 4096;
 const WALKS: [(&str, Walk2d); 4] =
     [("rows", Walk2d::Rows), ("columns", Walk2d::Columns), ("tiles", Walk2d::Tiles), ("random", Walk2d::Random)];
 
-fn experiment(walk: Walk2d, layout: Layout, prepare: Prepare, seed: u64) -> Experiment {
+fn experiment(walk: Walk2d, layout: Layout, prepare: Prepare, seed: u64) -> PatternRun {
     let pattern = Pattern::Square { walk, layout, side: SIDE, loads: LOADS };
-    Experiment { prepare, seed, ..Experiment::pattern(pattern, LoadPath::Texture, 1) }
+    PatternRun { prepare, seed, ..PatternRun::new(pattern, LoadPath::Texture, 1) }
 }
 
 /// Measures and sums up.

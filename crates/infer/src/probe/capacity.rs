@@ -18,7 +18,7 @@ use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_all, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
 use strata_model::attribute::Curve;
-use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::experiment::{Chase, LoadPath, Place, Timing};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
 
@@ -62,12 +62,11 @@ impl Search {
     }
 
     /// The chase of a footprint of nested ones.
-    pub(super) fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Experiment {
-        Experiment {
+    pub(super) fn chase(&self, footprint: Bytes, stride: Bytes, allocation: u32) -> Chase {
+        Chase {
             warm_laps: 2,
-            allocation,
-            carveout: Some(self.carveout),
-            ..Experiment::chase(Kernel::PerLoad, self.path, footprint, stride)
+            place: Place { allocation, ..Place::carveout(self.carveout) },
+            ..Chase::each_load(self.path, footprint, stride)
         }
     }
 }
@@ -124,11 +123,11 @@ pub struct Rough {
 pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
     notebook.once(&notebook.memo.rough, *search, || {
         let sizes = search::doubling(search.start.0, search.limit.0);
-        let doubling: Vec<Experiment> = sizes
+        let doubling: Vec<Chase> = sizes
             .iter()
             .map(|&size| {
                 let chase = search.chase(Bytes(size), search.sector, 0);
-                Experiment { timed_loads: chase.timed_loads.min(DOUBLING_LOADS), ..chase }
+                Chase { timing: Timing::resident((chase.lap() as u32).min(DOUBLING_LOADS)), ..chase }
             })
             .collect();
         let sheets = notebook.read(&doubling)?;
@@ -153,7 +152,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
         // A quarter of an octave more on the lower side, so that the test's first distribution is filled.
         let wide = Bracket { low: bracket.low - bracket.low / 4, high: bracket.high };
-        let sections: Vec<Experiment> = search::sections(wide, search.sector.0, SECTIONS)
+        let sections: Vec<Chase> = search::sections(wide, search.sector.0, SECTIONS)
             .into_iter()
             .map(|size| search.chase(Bytes(size), search.sector, 0))
             .collect();
@@ -163,8 +162,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             Err(_) if bracket.high < search.limit.0 => {
                 let beyond = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 2).min(search.limit.0) };
                 let sections = search::sections(beyond, search.sector.0, SECTIONS / 2).into_iter();
-                let chases: Vec<Experiment> =
-                    sections.map(|size| search.chase(Bytes(size), search.sector, 0)).collect();
+                let chases: Vec<Chase> = sections.map(|size| search.chase(Bytes(size), search.sector, 0)).collect();
                 sweep.extend(notebook.read(&chases)?);
                 test(&sweep)?
             }
@@ -178,20 +176,20 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             high: Bytes(knee.growth.first_grown),
             levels,
             spikes,
-            change_point: tested.0,
+            change_point: tested.0.footprint,
             ks: tested.1,
         })
     })
 }
 
-/// The thesis' chapter 3.3: reduce, estimate, test. Gives the footprint before the change and the test's two numbers.
-pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Unknown> {
+/// The thesis' chapter 3.3: reduce, estimate, test. Gives the last experiment before the change and the test's two numbers.
+pub(super) fn test<E>(sweep: &[Sheet<E>]) -> Result<(&E, (f64, f64)), Unknown> {
     let vectors: Vec<&[u32]> = sweep.iter().map(Sheet::latencies).collect();
     let distances: Vec<f64> = reduction::reduce(&vectors).iter().map(|r| r.distance).collect();
     let Some(change) = change_point::change_point(&distances) else {
         return Err(Unknown::because("the latency vectors of all footprints are alike"));
     };
-    let pooled = |sheets: &[Sheet]| -> Vec<f64> {
+    let pooled = |sheets: &[Sheet<E>]| -> Vec<f64> {
         sheets.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
     };
     let test = ks::ks_test(&pooled(&sweep[..change.index]), &pooled(&sweep[change.index..]), ALPHA);
@@ -201,7 +199,7 @@ pub(super) fn test(sweep: &[Sheet]) -> Result<(Bytes, (f64, f64)), Unknown> {
             test.statistic, test.critical
         )));
     }
-    Ok((sweep[change.index - 1].experiment.footprint, (test.statistic, test.critical)))
+    Ok((&sweep[change.index - 1].experiment, (test.statistic, test.critical)))
 }
 
 /// The capacity over all allocations.
@@ -250,7 +248,7 @@ fn staircase(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) -
     let bracket = Bracket { low: rough.low.0, high: (2 * rough.high.0).min(search.limit.0) };
     let mut sizes = search::sections(bracket, step.0, STAIRS);
     sizes.push(Bytes(bracket.high).round_down(step).0);
-    let chases: Vec<Experiment> = sizes.into_iter().map(|s| search.chase(Bytes(s), step, 0)).collect();
+    let chases: Vec<Chase> = sizes.into_iter().map(|s| search.chase(Bytes(s), step, 0)).collect();
     let mut stairs: Vec<(u64, f64)> = notebook
         .read(&chases)?
         .iter()

@@ -4,7 +4,7 @@
 //! tick and the span is long. Fails to notice a clock that changes within a span and back.
 
 use super::{Gap, Notebook, Unknown};
-use strata_model::experiment::Experiment;
+use strata_model::experiment;
 use strata_model::samples::ClockSpan;
 use strata_model::units::Gigahertz;
 
@@ -36,11 +36,16 @@ pub struct Clock {
     pub settled: bool,
 }
 
+/// A span on the first SM.
+fn span(repeat: u32) -> experiment::Clock {
+    experiment::Clock { span_us: SPAN_US, sm: 0, repeat }
+}
+
 /// Warms the clock up and measures it: spans one after another until three in a row agree.
 pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
     let mut rates: Vec<f64> = Vec::new();
     for repeat in 0..MAX_SPANS {
-        let sheets = notebook.read(&[Experiment::clock(SPAN_US, 0, repeat)])?;
+        let sheets = notebook.read(&[span(repeat)])?;
         rates.push(rate(&sheets[0].samples().clocks)?);
         if let Some(last) = rates.len().checked_sub(AGREEING).map(|first| &rates[first..])
             && spread(last) <= TOLERANCE
@@ -53,7 +58,7 @@ pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
 
 /// The clock at the end of the run.
 pub fn after(notebook: &Notebook) -> Result<Clock, Gap> {
-    let sheets = notebook.read(&[Experiment::clock(SPAN_US, 0, AFTER)])?;
+    let sheets = notebook.read(&[span(AFTER)])?;
     Ok(summary(&[rate(&sheets[0].samples().clocks)?], 0, true))
 }
 

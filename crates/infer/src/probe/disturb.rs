@@ -10,7 +10,7 @@
 
 use super::levels::HitMiss;
 use super::{Gap, Notebook, Sheet, ask_all};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Partner};
+use strata_model::experiment::{Disturb, LoadPath, Partner};
 use strata_model::units::Bytes;
 
 /// The first chain takes this share of its cache: small, so that the partner displaces all of it whatever the policy.
@@ -40,23 +40,13 @@ pub struct Seen {
     pub levels: HitMiss,
 }
 
-fn chase(first: &Seen, second: &Seen, limit: Bytes, thread: u32, block: u32) -> Experiment {
+fn chase(first: &Seen, second: &Seen, limit: Bytes, thread: u32, block_threads: u32) -> Disturb {
     let footprint = (first.usable / SHARE).round_up(first.stride).max(first.stride * 2);
     let partner = Bytes(second.usable.0 * PARTNER_FACTOR).min(limit).round_down(second.stride);
-    Experiment {
-        order: Order::Sequential,
-        // One lap: a line that was hit once may be protected from a scan (Hopper's L1 keeps such lines, whatever walks by).
-        warm_laps: 1,
-        partner: Some(Partner {
-            path: second.path,
-            footprint: partner,
-            stride: second.stride,
-            laps: LAPS,
-            thread,
-            block,
-        }),
-        ..Experiment::chase(Kernel::Disturb, first.path, footprint, first.stride)
-    }
+    let partner =
+        Partner { path: second.path, footprint: partner, stride: second.stride, laps: LAPS, thread, block_threads };
+    // One lap: a line that was hit once may be protected from a scan (Hopper's L1 keeps such lines, whatever walks by).
+    Disturb { warm_laps: 1, ..Disturb::new(first.path, footprint, first.stride, partner) }
 }
 
 /// Room for the partner: unlimited but for constants, which share the bank with the first chain.
@@ -68,7 +58,7 @@ fn partner_limit(first: &Seen, second: &Seen) -> Bytes {
     }
 }
 
-fn share_gone(seen: &Seen, sheet: &Sheet) -> f64 {
+fn share_gone(seen: &Seen, sheet: &Sheet<Disturb>) -> f64 {
     seen.levels.miss_share(sheet.latencies())
 }
 
@@ -81,7 +71,7 @@ fn share_gone(seen: &Seen, sheet: &Sheet) -> f64 {
 pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<bool, Gap> {
     let thread = notebook.facts().warp_size.max(1);
     // The partner is in the next warp, and in the same one too: an instance may serve warps, or threads.
-    let chases: Vec<Experiment> =
+    let chases: Vec<Disturb> =
         [thread, 1].map(|t| chase(first, second, partner_limit(first, second), t, PAIR_BLOCK)).into();
     let gone = notebook.read(&chases)?.iter().map(|s| share_gone(first, s)).fold(0.0, f64::max);
     if gone > DISPLACED {
@@ -103,7 +93,7 @@ pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<boo
 fn displaces_itself(notebook: &Notebook, seen: &Seen) -> Result<(), Gap> {
     let facts = notebook.facts();
     let block = facts.max_threads_per_block.max(2);
-    let chases: Vec<Experiment> =
+    let chases: Vec<Disturb> =
         [1, facts.warp_size.clamp(1, block - 1)].map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).into();
     if notebook.read(&chases)?.iter().any(|s| share_gone(seen, s) > DISPLACED) {
         return Ok(());
@@ -132,7 +122,7 @@ pub struct Instances {
 /// An unknown, if the threads that share do not divide the block evenly, some neither displace nor spare, or none does.
 pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     let block = notebook.facts().max_threads_per_block.max(2);
-    let chases: Vec<Experiment> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
+    let chases: Vec<Disturb> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
     let sheets = notebook.read(&chases)?;
     let gone: Vec<f64> = sheets.iter().map(|s| share_gone(seen, s)).collect();
     let displacing = gone.iter().filter(|&&g| g > DISPLACED).count() as u32;

@@ -6,7 +6,7 @@
 use super::latency::{self, Setting};
 use super::{Gap, Notebook, l2};
 use crate::analysis::{bootstrap, robust};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::units::{Bytes, Cycles, MIB};
 
 /// DRAM is measured over at least this many times the L2.
@@ -84,25 +84,22 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
     })
 }
 
-fn cold_chases(notebook: &Notebook, footprint: Bytes) -> Vec<Experiment> {
+fn cold_chases(notebook: &Notebook, footprint: Bytes) -> Vec<Chase> {
     let allocations = notebook.effort().choose(1, 3, 5);
     let sms = latency::spread_sms(notebook, notebook.effort().choose(2, 8, 33));
     let mut chases = Vec::new();
     for allocation in 0..allocations {
         for &sm in &sms {
-            let chase = Experiment {
+            let chase = Chase {
                 order: Order::Paged { page: PAGE, lines: LINES_A_PAGE },
-                ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, Bytes(256))
+                ..Chase::each_load(LoadPath::GlobalCg, footprint, Bytes(256))
             };
-            chases.push(Experiment {
-                timed_loads: chase.lap() as u32,
+            chases.push(Chase {
+                timing: Timing::straight(chase.lap() as u32),
                 seed: notebook.seed(15),
                 warm_laps: 0,
-                walk: Walk::Straight,
                 prepare: Prepare::FlushL2,
-                alone: true,
-                sm: Some(sm),
-                allocation,
+                place: Place { allocation, ..Place::alone_on(sm) },
                 ..chase
             });
         }

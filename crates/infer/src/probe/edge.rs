@@ -14,7 +14,7 @@ use super::levels::HitMiss;
 use super::spikes::{self, Count, Knee};
 use super::{Gap, Notebook, Sheet};
 use crate::analysis::search::{self, Bracket};
-use strata_model::experiment::Experiment;
+use strata_model::experiment::Chase;
 use strata_model::units::Bytes;
 
 /// Rounds of sections: three narrow an octave of 2^31 granules to one; the rest is for second looks.
@@ -43,7 +43,7 @@ pub(super) struct Edge {
 
 /// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
 /// stays away once in three may be a line that gives way at random.
-pub(super) fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
+pub(super) fn counts(sheets: &[Sheet<Chase>], levels: &HitMiss) -> Vec<Count> {
     let mut slow: BTreeMap<u64, (usize, Vec<usize>)> = BTreeMap::new();
     for sheet in sheets {
         let entry = slow.entry(sheet.experiment.footprint.0).or_default();
@@ -59,9 +59,9 @@ pub(super) fn counts(sheets: &[Sheet], levels: &HitMiss) -> Vec<Count> {
 }
 
 /// The largest footprint up to `from` at which no repetition shows more than `base` misses.
-fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 {
-    let grown = |sheet: &&Sheet| levels.misses(sheet.latencies()) as f64 > base;
-    let repeated = |sheet: &&Sheet| {
+fn surely_flat(sheets: &[Sheet<Chase>], levels: &HitMiss, base: f64, from: u64) -> u64 {
+    let grown = |sheet: &&Sheet<Chase>| levels.misses(sheet.latencies()) as f64 > base;
+    let repeated = |sheet: &&Sheet<Chase>| {
         sheets.iter().any(|s| s.experiment.repeat > 0 && s.experiment.footprint == sheet.experiment.footprint)
     };
     let doubted: Vec<u64> = sheets.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
@@ -71,13 +71,13 @@ fn surely_flat(sheets: &[Sheet], levels: &HitMiss, base: f64, from: u64) -> u64 
 }
 
 /// The same experiment again.
-fn repetitions(of: &Experiment) -> impl Iterator<Item = Experiment> + use<> {
+fn repetitions(of: &Chase) -> impl Iterator<Item = Chase> + use<> {
     let of = of.clone();
-    (1..=REPEATS).map(move |again| Experiment { repeat: of.repeat + again, ..of.clone() })
+    (1..=REPEATS).map(move |again| Chase { repeat: of.repeat + again, ..of.clone() })
 }
 
 /// Whether the misses of a footprint differ from repetition to repetition.
-fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
+fn varies(sheets: &[Sheet<Chase>], levels: &HitMiss, footprint: u64) -> bool {
     let mut misses =
         sheets.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
     let first = misses.next();
@@ -85,8 +85,8 @@ fn varies(sheets: &[Sheet], levels: &HitMiss, footprint: u64) -> bool {
 }
 
 /// Sheets by the address at which their chain lay, the place of the last one first.
-fn by_place(sheets: &[Sheet]) -> Vec<Vec<Sheet>> {
-    let mut places: Vec<Vec<Sheet>> = Vec::new();
+fn by_place(sheets: &[Sheet<Chase>]) -> Vec<Vec<Sheet<Chase>>> {
+    let mut places: Vec<Vec<Sheet<Chase>>> = Vec::new();
     for sheet in sheets.iter().rev() {
         match places.iter_mut().find(|place| place[0].samples().base == sheet.samples().base) {
             Some(place) => place.push(sheet.clone()),
@@ -98,7 +98,7 @@ fn by_place(sheets: &[Sheet]) -> Vec<Vec<Sheet>> {
 
 /// What one place says if no more is measured: up to the lower end no repetition misses more than before the knee, from the
 /// upper end on every repetition does. `None` if misses do not grow, or do at the smallest footprint already.
-fn interval(sheets: &[Sheet], rough: &Rough, from: u64) -> Option<Edge> {
+fn interval(sheets: &[Sheet<Chase>], rough: &Rough, from: u64) -> Option<Edge> {
     let growth = spikes::knee(&counts(sheets, &rough.levels), rough.spikes)?.growth;
     let mut grown: Vec<(u64, bool)> = sheets
         .iter()
@@ -150,12 +150,12 @@ pub(super) fn edge(
     };
     let from = ends(wide)[0];
     let (mut bracket, mut moves) = (wide, 0);
-    let mut sweep: Vec<Experiment> = Vec::new();
+    let mut sweep: Vec<Chase> = Vec::new();
     let mut places = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let inner = search::sections(bracket, step.0, SECTIONS);
         for size in inner.into_iter().chain(ends(bracket)) {
-            let chase = Experiment { repeat: moves * MOVED, ..search.chase(Bytes(size), step, allocation) };
+            let chase = Chase { repeat: moves * MOVED, ..search.chase(Bytes(size), step, allocation) };
             if !sweep.contains(&chase) {
                 sweep.push(chase);
             }
@@ -186,8 +186,8 @@ pub(super) fn edge(
         }
         // A line too many may stay unseen by chance: a random victim is missed in a part of the lap that is not timed.
         let ends = [growth.last_flat, growth.first_grown]
-            .map(|size| Experiment { repeat: moves * MOVED, ..search.chase(Bytes(size), step, allocation) });
-        let again: Vec<Experiment> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
+            .map(|size| Chase { repeat: moves * MOVED, ..search.chase(Bytes(size), step, allocation) });
+        let again: Vec<Chase> = ends.iter().flat_map(repetitions).filter(|e| !sweep.contains(e)).collect();
         if !again.is_empty() {
             sweep.extend(again);
             continue;
@@ -221,7 +221,7 @@ fn finest(
     notebook: &Notebook,
     search: &Search,
     rough: &Rough,
-    like: &Experiment,
+    like: &Chase,
     knee: &Knee,
     base: u64,
 ) -> Result<Bytes, Gap> {
@@ -230,8 +230,8 @@ fn finest(
         return Ok(Bytes(growth.last_flat));
     }
     let sizes = (growth.last_flat..=growth.first_grown).step_by(search.sector.0 as usize);
-    let mut chases: Vec<Experiment> = sizes.map(|s| search.chase(Bytes(s), search.sector, like.allocation)).collect();
-    let excess = |chases: &[Experiment]| -> Result<Vec<(u64, f64)>, Gap> {
+    let mut chases: Vec<Chase> = sizes.map(|s| search.chase(Bytes(s), search.sector, like.place.allocation)).collect();
+    let excess = |chases: &[Chase]| -> Result<Vec<(u64, f64)>, Gap> {
         let mut sheets = notebook.read(chases)?;
         // What lies elsewhere says nothing of this place.
         sheets.retain(|sheet| sheet.samples().base == base);

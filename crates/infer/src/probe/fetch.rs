@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::{Gap, Notebook};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
+use strata_model::experiment::{Chase, LoadPath, Place, Prepare, Timing};
 use strata_model::units::Bytes;
 
 /// Footprint of the cold walk: holds sixteen of the largest known fetches, 256 B.
@@ -32,16 +32,15 @@ pub struct Fetch {
 
 /// The cold walks of a path, one element every `step`. With `flushed`, the L2 is flushed before, so that its own misses
 /// show.
-pub fn walks(path: LoadPath, step: Bytes, flushed: bool) -> Vec<Experiment> {
+pub fn walks(path: LoadPath, step: Bytes, flushed: bool) -> Vec<Chase> {
     (0..WALKS)
-        .map(|repeat| Experiment {
-            order: Order::Sequential,
-            walk: Walk::Straight,
+        .map(|repeat| Chase {
+            timing: Timing::straight((FOOTPRINT / step) as u32),
             warm_laps: 0,
             prepare: if flushed { Prepare::FlushL2 } else { Prepare::Nothing },
-            alone: true,
+            place: Place { alone: true, ..Place::default() },
             repeat,
-            ..Experiment::chase(Kernel::PerLoad, path, FOOTPRINT, step)
+            ..Chase::each_load(path, FOOTPRINT, step)
         })
         .collect()
 }

@@ -15,7 +15,7 @@ use super::{Gap, Notebook, Settle, Unknown, ask_all, fetch, l2_exact, line};
 use crate::analysis::growth::Growth;
 use crate::analysis::robust;
 use crate::analysis::search::{self, Bracket};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, MIB};
 
@@ -46,20 +46,17 @@ const DISAGREES: f64 = 0.9;
 /// A footprint counts as missing if more than this share of its sample does.
 const CHANGED: f64 = 0.05;
 
-fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Experiment {
+fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Chase {
     let pieces = footprint / PIECE;
     let lines = (SAMPLE.div_ceil(pieces)).clamp(1, PIECE / stride) as u32;
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, stride);
-    let chase = Experiment { order: Order::Paged { page: PIECE, lines }, ..chase };
-    Experiment {
-        timed_loads: chase.lap() as u32,
+    let chase = Chase::each_load(LoadPath::GlobalCg, footprint, stride);
+    let chase = Chase { order: Order::Paged { page: PIECE, lines }, ..chase };
+    Chase {
+        timing: Timing::straight(chase.lap() as u32),
         seed,
         warm_laps: 0,
-        walk: Walk::Straight,
         prepare: Prepare::Fill { passes: PASSES },
-        alone: true,
-        sm: Some(0),
-        allocation,
+        place: Place { allocation, ..Place::alone_on(0) },
         ..chase
     }
 }
@@ -83,8 +80,8 @@ fn small(notebook: &Notebook) -> Bytes {
 }
 
 /// The same lines by the same SM, out of DRAM.
-fn cold(warm: &Experiment) -> Experiment {
-    Experiment { prepare: Prepare::FlushL2, ..warm.clone() }
+fn cold(warm: &Chase) -> Chase {
+    Chase { prepare: Prepare::FlushL2, ..warm.clone() }
 }
 
 /// Share of a sample that comes from DRAM, line by line: a line is a miss if it takes about as long as the same line did
@@ -100,8 +97,8 @@ fn dram_share(levels: &HitMiss, warm: &[u32], cold: &[u32]) -> f64 {
 }
 
 /// [`dram_share`] of each of these samples.
-fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Experiment]) -> Result<Vec<f64>, Gap> {
-    let pairs: Vec<Experiment> = samples.iter().flat_map(|s| [s.clone(), cold(s)]).collect();
+fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Chase]) -> Result<Vec<f64>, Gap> {
+    let pairs: Vec<Chase> = samples.iter().flat_map(|s| [s.clone(), cold(s)]).collect();
     let sheets = notebook.read(&pairs)?;
     Ok(sheets.chunks_exact(2).map(|pair| dram_share(levels, pair[0].latencies(), pair[1].latencies())).collect())
 }
@@ -144,7 +141,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         settles(notebook, &levels)?;
         let limit = limit(notebook);
         let sizes = search::doubling(START.0, limit.0);
-        let doubling: Vec<Experiment> =
+        let doubling: Vec<Chase> =
             sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
         let shares = dram_shares(notebook, &levels, &doubling)?;
         let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
@@ -205,7 +202,7 @@ fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
     // Every line of it, also where lines are shorter than the usual distance.
     let stride = fetch_granularity(notebook)?.granularity.min(STRIDE);
     let filled =
-        |passes| Experiment { prepare: Prepare::Fill { passes }, ..sample(footprint, stride, 0, notebook.seed(17)) };
+        |passes| Chase { prepare: Prepare::Fill { passes }, ..sample(footprint, stride, 0, notebook.seed(17)) };
     // From DRAM, so that what was there before must give way.
     let chases = [cold(&filled(PASSES)), filled(PASSES), cold(&filled(MANY_PASSES)), filled(MANY_PASSES)];
     let answers = notebook.read_each(&chases)?;
@@ -249,7 +246,7 @@ fn one_allocation(
     allocation: u32,
 ) -> Result<Knee, Gap> {
     let mut bracket = first;
-    let mut sweep: Vec<Experiment> = Vec::new();
+    let mut sweep: Vec<Chase> = Vec::new();
     let seed = notebook.seed(12 + u64::from(allocation));
     for round in 1.. {
         let ends = [bracket.low, bracket.high];
@@ -355,18 +352,16 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
     let sector = fetch_granularity(notebook)?.granularity;
     let footprint = Bytes(found.usable.0 * 3 / 2).round_down(PIECE);
     let chunks: Vec<Bytes> = (0..5).map(|k| sector * (1 << k)).collect();
-    let chases: Vec<Experiment> = chunks
+    let chases: Vec<Chase> = chunks
         .iter()
-        .map(|&chunk| Experiment {
+        .map(|&chunk| Chase {
             order: Order::Scattered { granule: LoadPath::GlobalCg.element() },
             seed: notebook.seed(13),
             warm_laps: 0,
-            walk: Walk::Straight,
-            timed_loads: SAMPLE as u32,
+            timing: Timing::straight(SAMPLE as u32),
             prepare: Prepare::Fill { passes: PASSES },
-            alone: true,
-            sm: Some(0),
-            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, chunk)
+            place: Place::alone_on(0),
+            ..Chase::each_load(LoadPath::GlobalCg, footprint, chunk)
         })
         .collect();
     let shares: Vec<line::Share> = dram_shares(notebook, &found.levels, &chases)?

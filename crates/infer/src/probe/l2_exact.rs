@@ -11,7 +11,7 @@ use super::spikes::{self, Count, Spikes};
 use super::{Gap, Notebook};
 use crate::analysis::growth::Growth;
 use crate::analysis::search::{self, Bracket};
-use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::experiment::{Chase, LoadPath, Place};
 use strata_model::units::Bytes;
 
 /// Footprints up to this are walked line by line.
@@ -38,7 +38,7 @@ pub fn refine(
     let margin = MARGIN * PIECE.0;
     let mut bracket =
         Bracket { low: coarse.last_flat.saturating_sub(margin).max(PIECE.0), high: coarse.first_grown + margin };
-    let mut sweep: Vec<Experiment> = Vec::new();
+    let mut sweep: Vec<Chase> = Vec::new();
     for _ in 0..MAX_ROUNDS {
         let ends = [bracket.low, bracket.high];
         for size in search::sections(bracket, step.0, SECTIONS).into_iter().chain(ends) {
@@ -74,11 +74,6 @@ pub fn refine(
     Gap::unknown("the search line by line did not converge")
 }
 
-fn walk(footprint: Bytes, step: Bytes) -> Experiment {
-    Experiment {
-        warm_laps: 2,
-        alone: true,
-        sm: Some(0),
-        ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, footprint, step)
-    }
+fn walk(footprint: Bytes, step: Bytes) -> Chase {
+    Chase { warm_laps: 2, place: Place::alone_on(0), ..Chase::each_load(LoadPath::GlobalCg, footprint, step) }
 }

@@ -7,7 +7,7 @@
 use super::{Gap, Notebook, Sheet, Unknown};
 use crate::analysis::{bootstrap, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Entry, Finding};
 use strata_model::units::{Bytes, Cycles, Nanoseconds};
 
@@ -69,20 +69,17 @@ pub fn spread_sms(notebook: &Notebook, count: u32) -> Vec<u32> {
     (0..count).map(|i| i * all / count).collect()
 }
 
-fn laps(notebook: &Notebook, setting: &Setting) -> Vec<Experiment> {
+fn laps(notebook: &Notebook, setting: &Setting) -> Vec<Chase> {
     let mut experiments = Vec::new();
     for allocation in 0..setting.allocations {
         for sm in spread_sms(notebook, setting.sms) {
-            experiments.push(Experiment {
+            experiments.push(Chase {
                 order: Order::Random,
                 seed: notebook.seed(u64::from(allocation)),
                 warm_laps: 2,
-                timed_loads: LOADS,
-                rounds: ROUNDS,
-                alone: setting.shared,
-                sm: Some(sm),
-                allocation,
-                ..Experiment::chase(Kernel::Lap, setting.path, setting.footprint, setting.stride)
+                timing: Timing::Laps { loads: LOADS, rounds: ROUNDS },
+                place: Place { sm: Some(sm), allocation, alone: setting.shared, ..Place::default() },
+                ..Chase::laps(setting.path, setting.footprint, setting.stride)
             });
         }
     }
@@ -90,7 +87,7 @@ fn laps(notebook: &Notebook, setting: &Setting) -> Vec<Experiment> {
 }
 
 /// Cycles a load of each round, from its pair of measurements.
-pub(super) fn rounds(sheet: &Sheet) -> Vec<f64> {
+pub(super) fn rounds<E>(sheet: &Sheet<E>) -> Vec<f64> {
     sheet
         .samples()
         .laps
@@ -101,7 +98,7 @@ pub(super) fn rounds(sheet: &Sheet) -> Vec<f64> {
 }
 
 /// Cycles a load: the median of the rounds.
-pub(super) fn cycles_a_load(sheet: &Sheet) -> Option<f64> {
+pub(super) fn cycles_a_load<E>(sheet: &Sheet<E>) -> Option<f64> {
     robust::median(&rounds(sheet))
 }
 
@@ -156,18 +153,17 @@ pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, 
 ///
 /// An unknown or a failure, if either kernel gave no samples.
 pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
-    let chase = |kernel| Experiment {
+    let chase = |timing| Chase {
         order: Order::Random,
         seed: notebook.seed(2),
         warm_laps: 2,
-        timed_loads: OVERHEAD_LOADS,
-        walk: Walk::Straight,
-        alone: true,
-        sm: Some(0),
-        ..Experiment::chase(kernel, setting.path, setting.footprint, setting.stride)
+        timing,
+        place: Place::alone_on(0),
+        ..Chase::each_load(setting.path, setting.footprint, setting.stride)
     };
-    let sheets = notebook.read(&[chase(Kernel::PerLoad), chase(Kernel::PerTwoLoads)])?;
-    let mean = |sheet: &Sheet| {
+    let (one, two) = (Timing::straight(OVERHEAD_LOADS), Timing::EachPair { pairs: OVERHEAD_LOADS });
+    let sheets = notebook.read(&[chase(one), chase(two)])?;
+    let mean = |sheet: &Sheet<Chase>| {
         let latencies: Vec<f64> = sheet.latencies().iter().map(|&l| f64::from(l)).collect();
         robust::trimmed_mean(&latencies)
     };

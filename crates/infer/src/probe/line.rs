@@ -11,7 +11,7 @@
 
 use super::capacity::{Rough, Search};
 use super::{Gap, Notebook, Sheet, Unknown};
-use strata_model::experiment::{Experiment, Kernel, Order, Walk};
+use strata_model::experiment::{Chase, Order, Place, Timing};
 use strata_model::units::Bytes;
 
 /// Chunks are up to this many sectors.
@@ -100,20 +100,19 @@ fn shares(
     }
     let wanted = DRAWN_LOADS.div_ceil((footprint / search.sector).max(1)).clamp(DRAWS, MOST_DRAWS);
     let draws = (0..wanted).flat_map(|draw| chunks.iter().map(move |&chunk| (draw, chunk)));
-    let chases: Vec<Experiment> = draws
-        .map(|(draw, chunk)| Experiment {
+    let chases: Vec<Chase> = draws
+        .map(|(draw, chunk)| Chase {
             order: Order::Scattered { granule: search.path.element() },
             seed: notebook.seed(3 + 1000 * draw),
             warm_laps: 2,
-            walk: Walk::Resident,
-            timed_loads: ((footprint / chunk) as u32).min(LOADS),
-            carveout: Some(search.carveout),
-            ..Experiment::chase(Kernel::PerLoad, search.path, footprint.round_down(chunk), chunk)
+            timing: Timing::resident(((footprint / chunk) as u32).min(LOADS)),
+            place: Place::carveout(search.carveout),
+            ..Chase::each_load(search.path, footprint.round_down(chunk), chunk)
         })
         .collect();
     let answers = notebook.read_each(&chases)?;
     // A recording may hold fewer draws.
-    let draws: Vec<Vec<Sheet>> = answers
+    let draws: Vec<Vec<Sheet<Chase>>> = answers
         .chunks_exact(chunks.len())
         .filter_map(|draw| draw.iter().cloned().collect::<Result<_, _>>().ok())
         .collect();
@@ -121,7 +120,7 @@ fn shares(
         let failure = answers.into_iter().find_map(Result::err);
         return Err(failure.map_or_else(|| Unknown::because("no chain was walked").into(), Gap::from));
     }
-    let share = |s: &Sheet| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
+    let share = |s: &Sheet<Chase>| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
     let shares = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
     Ok((chunks, shares))
 }

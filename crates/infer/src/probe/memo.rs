@@ -14,7 +14,7 @@ use super::levels::HitMiss;
 use super::partitions::Partitions;
 use super::structure::Structure;
 use super::tlb;
-use strata_model::experiment::LoadPath;
+use strata_model::experiment::{AccessWidth, BankWidth, LoadPath};
 use strata_model::units::Bytes;
 
 /// What was inferred so far.
@@ -41,9 +41,9 @@ pub(super) struct Memo {
     /// Levels of translation, by number from 0.
     pub tlb_level: Cache<usize, tlb::Level>,
     /// Latency by stride, by the width of an access and the bank width that is asked for.
-    pub bank_curve: Cache<(Bytes, Option<Bytes>), banks::Curve>,
+    pub bank_curve: Cache<(AccessWidth, Option<BankWidth>), banks::Curve>,
     /// The banks, by the bank width that is asked for.
-    pub banks: Cache<Option<Bytes>, banks::Geometry>,
+    pub banks: Cache<Option<BankWidth>, banks::Geometry>,
     /// What each further way of a bank conflict costs.
     pub bank_fit: Cache<(), banks::Fit>,
 }

@@ -14,7 +14,7 @@ use super::memo::{Cache, Inferred, Memo};
 use strata_model::attribute::{Key, Typed};
 use strata_model::effort::Effort;
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Kernel, Order};
+use strata_model::experiment::{Experiment, Imported, Timing};
 use strata_model::facts::DeviceFacts;
 use strata_model::imported::Series;
 use strata_model::pattern::Pattern;
@@ -82,7 +82,7 @@ impl Notebook {
     /// # Errors
     ///
     /// [`Gap::Missing`] if any is not there yet; otherwise the first failure.
-    pub fn read(&self, experiments: &[Experiment]) -> Result<Vec<Sheet>, Gap> {
+    pub fn read<E: Clone + Into<Experiment>>(&self, experiments: &[E]) -> Result<Vec<Sheet<E>>, Gap> {
         let sheets = self.read_each(experiments)?;
         sheets.into_iter().map(|sheet| sheet.map_err(Gap::from)).collect()
     }
@@ -92,22 +92,27 @@ impl Notebook {
     /// # Errors
     ///
     /// [`Missing`] if any is not there yet.
-    pub fn read_each(&self, experiments: &[Experiment]) -> Result<Vec<Result<Sheet, Failure>>, Missing> {
+    pub fn read_each<E: Clone + Into<Experiment>>(
+        &self,
+        experiments: &[E],
+    ) -> Result<Vec<Result<Sheet<E>, Failure>>, Missing> {
+        let wanted: Vec<Experiment> = experiments.iter().cloned().map(Into::into).collect();
         let mut missing = self.missing.borrow_mut();
         let before = missing.len();
-        for experiment in experiments {
+        for experiment in &wanted {
             if !self.answers.contains_key(experiment) && !missing.contains(experiment) {
                 missing.push(experiment.clone());
             }
         }
-        if missing.len() > before || experiments.iter().any(|e| !self.answers.contains_key(e)) {
+        if missing.len() > before || wanted.iter().any(|e| !self.answers.contains_key(e)) {
             return Err(Missing);
         }
         let mut cited = self.cited.borrow_mut();
         Ok(experiments
             .iter()
-            .map(|experiment| {
-                let (number, answer) = &self.answers[experiment];
+            .zip(&wanted)
+            .map(|(experiment, wanted)| {
+                let (number, answer) = &self.answers[wanted];
                 if !matches!(answer.as_ref(), Err(Failure::NotRecorded)) {
                     cited.push(*number);
                 }
@@ -120,8 +125,8 @@ impl Notebook {
     }
 
     /// The number that an experiment has, once it has been asked.
-    pub fn number_of(&self, experiment: &Experiment) -> Option<u32> {
-        self.answers.get(experiment).map(|(number, _)| *number)
+    pub fn number_of(&self, experiment: impl Into<Experiment>) -> Option<u32> {
+        self.answers.get(&experiment.into()).map(|(number, _)| *number)
     }
 
     /// Adds what came back. Samples of which there are not as many as were asked for, as a recording of another's making may
@@ -135,19 +140,18 @@ impl Notebook {
     }
 
     /// The sheets of an imported series, by footprint and stride.
-    pub fn imported(&self, series: Series) -> Vec<Sheet> {
-        let mut found: Vec<(u32, Sheet)> = self
+    pub fn imported(&self, series: Series) -> Vec<Sheet<Imported>> {
+        let mut found: Vec<(u32, Sheet<Imported>)> = self
             .answers
             .iter()
-            .filter(|(experiment, (_, answer))| experiment.order == Order::Imported(series) && answer.is_ok())
-            .map(|(experiment, (number, answer))| {
-                (*number, Sheet { experiment: experiment.clone(), answer: Rc::clone(answer) })
+            .filter_map(|(experiment, (number, answer))| match experiment {
+                Experiment::Imported(imported) if imported.series == series && answer.is_ok() => {
+                    Some((*number, Sheet { experiment: *imported, answer: Rc::clone(answer) }))
+                }
+                _ => None,
             })
             .collect();
-        found.sort_by(|(a, left), (b, right)| {
-            let place = |e: &Experiment| (e.footprint, e.stride, e.repeat);
-            (place(&left.experiment), a).cmp(&(place(&right.experiment), b))
-        });
+        found.sort_by_key(|(number, Sheet { experiment: e, .. })| (e.footprint, e.stride, e.repeat, *number));
         self.cited.borrow_mut().extend(found.iter().map(|(number, _)| *number));
         found.into_iter().map(|(_, sheet)| sheet).collect()
     }
@@ -220,15 +224,15 @@ impl Notebook {
     }
 }
 
-/// An experiment with its samples.
+/// An experiment, of any kind or of one, with its samples.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct Sheet<E = Experiment> {
     /// What was done.
-    pub experiment: Experiment,
+    pub experiment: E,
     answer: Rc<Answer>,
 }
 
-impl Sheet {
+impl<E> Sheet<E> {
     /// What came back.
     pub fn samples(&self) -> &Samples {
         match self.answer.as_ref() {
@@ -245,16 +249,22 @@ impl Sheet {
 
 /// What is missing of what the experiment asks for, if anything is.
 fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
-    let (found, wanted, what) = match experiment.kernel {
-        Kernel::Clock => (samples.clocks.len().min(1), 1, "clock readings"),
-        Kernel::Lap | Kernel::Warp => (samples.laps.len(), 2 * experiment.rounds as usize, "times of laps"),
-        Kernel::Pattern if matches!(experiment.order, Order::Pattern(Pattern::Pairs { .. })) => {
-            (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
-        }
-        Kernel::Pattern => (samples.laps.len(), experiment.rounds as usize, "times of rounds"),
-        Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Disturb | Kernel::Imported => {
-            (samples.latencies.len(), experiment.timed_loads as usize, "latencies")
-        }
+    let latencies = |wanted: u32| (samples.latencies.len(), wanted as usize, "latencies");
+    let laps = |rounds: u32| (samples.laps.len(), 2 * rounds as usize, "times of laps");
+    let (found, wanted, what) = match experiment {
+        Experiment::Clock(_) => (samples.clocks.len().min(1), 1, "clock readings"),
+        Experiment::Chase(chase) => match chase.timing {
+            Timing::EachLoad { loads, .. } => latencies(loads),
+            Timing::EachPair { pairs } => latencies(pairs),
+            Timing::Laps { rounds, .. } => laps(rounds),
+        },
+        Experiment::Disturb(disturb) => latencies(disturb.loads),
+        Experiment::Warp(warp) => laps(warp.rounds),
+        Experiment::Pattern(run) => match run.pattern {
+            Pattern::Pairs { .. } => latencies(run.pattern.operations()),
+            _ => (samples.laps.len(), run.rounds as usize, "times of rounds"),
+        },
+        Experiment::Imported(imported) => latencies(imported.loads),
     };
     (found != wanted).then(|| format!("the samples hold {found} {what}, not {wanted}"))
 }
@@ -264,15 +274,12 @@ mod tests {
     use super::super::gap::Unknown;
     use super::super::levels::HitMiss;
     use super::*;
-    use strata_model::experiment::LoadPath;
+    use strata_model::experiment::{Chase, LoadPath};
     use strata_model::units::Bytes;
 
-    fn chase(repeat: u32) -> Experiment {
-        Experiment {
-            repeat,
-            timed_loads: 1,
-            ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(1024), Bytes(32))
-        }
+    fn chase(repeat: u32) -> Chase {
+        let timing = Timing::resident(1);
+        Chase { repeat, timing, ..Chase::each_load(LoadPath::GlobalCa, Bytes(1024), Bytes(32)) }
     }
 
     #[test]
@@ -280,10 +287,10 @@ mod tests {
         let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
         let wanted = [chase(0), chase(1), chase(0)];
         assert_eq!(notebook.read(&wanted).unwrap_err(), Gap::Missing);
-        assert_eq!(notebook.take_missing(), [chase(0), chase(1)]);
-        notebook.add(7, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
-        notebook.add(8, chase(1), Err(Failure::failed("broken")));
-        notebook.add(9, chase(2), Ok(Samples::default()));
+        assert_eq!(notebook.take_missing(), [chase(0).into(), chase(1).into()]);
+        notebook.add(7, chase(0).into(), Ok(Samples { latencies: vec![40], ..Samples::default() }));
+        notebook.add(8, chase(1).into(), Err(Failure::failed("broken")));
+        notebook.add(9, chase(2).into(), Ok(Samples::default()));
         let failed = |how: &str| Gap::from(Unknown::Failed(how.into()));
         assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), failed("the samples hold 0 latencies, not 1"));
         assert_eq!(notebook.read(&wanted).unwrap_err(), failed("broken"));
@@ -301,7 +308,7 @@ mod tests {
     #[test]
     fn what_is_inferred_once_still_cites_its_experiments() {
         let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
-        notebook.add(3, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
+        notebook.add(3, chase(0).into(), Ok(Samples { latencies: vec![40], ..Samples::default() }));
         let times = Cell::new(0);
         let levels = || {
             notebook.once(&notebook.memo.l2_levels, (), || {
@@ -329,7 +336,7 @@ mod tests {
             })
         };
         assert_eq!(ask(&notebook), Err(Gap::Missing));
-        notebook.add(1, chase(0), Ok(Samples { latencies: vec![40], ..Samples::default() }));
+        notebook.add(1, chase(0).into(), Ok(Samples { latencies: vec![40], ..Samples::default() }));
         for _ in 0..2 {
             assert_eq!(ask(&notebook), Err(Unknown::because("unclear").into()));
         }

@@ -11,7 +11,7 @@
 use super::{Gap, Notebook, Sheet, Unknown};
 use crate::analysis::robust;
 use strata_model::attribute::{SmMap, SmPlace};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
+use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles, KIB, MIB};
 
@@ -52,20 +52,19 @@ pub struct Partitions {
     correlations: Option<(f64, f64)>,
 }
 
-fn chases(notebook: &Notebook) -> Vec<Experiment> {
+fn chases(notebook: &Notebook) -> Vec<Chase> {
     let sms = notebook.facts().multiprocessors.max(1);
-    let chase = Experiment {
+    let chase = Chase {
         order: Order::Scattered { granule: LINE },
         seed: notebook.seed(30),
-        alone: true,
-        ..Experiment::chase(Kernel::PerLoad, LoadPath::Atomic, FOOTPRINT, PIECE)
+        ..Chase::each_load(LoadPath::Atomic, FOOTPRINT, PIECE)
     };
-    let timed_loads = LAPS * chase.lap() as u32;
-    (0..sms).map(|sm| Experiment { timed_loads, sm: Some(sm), ..chase.clone() }).collect()
+    let timing = Timing::resident(LAPS * chase.lap() as u32);
+    (0..sms).map(|sm| Chase { timing, place: Place::alone_on(sm), ..chase.clone() }).collect()
 }
 
 /// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
-fn typical(sheet: &Sheet) -> (Vec<f64>, f64) {
+fn typical(sheet: &Sheet<Chase>) -> (Vec<f64>, f64) {
     let lap = sheet.experiment.lap() as usize;
     let laps: Vec<&[u32]> = sheet.latencies().chunks_exact(lap).collect();
     let of_line = |line: usize| laps.iter().map(|l| f64::from(l[line])).collect::<Vec<f64>>();

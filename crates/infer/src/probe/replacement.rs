@@ -21,7 +21,7 @@ use super::{Gap, Notebook, Sheet};
 use crate::analysis::overflow::Index;
 use crate::analysis::replacement::Deterministic;
 use strata_model::attribute::Policy;
-use strata_model::experiment::{Experiment, Kernel, Order, Walk};
+use strata_model::experiment::{Chase, Order, Place, Timing};
 use strata_model::order;
 use strata_model::topology::Finding;
 
@@ -40,16 +40,15 @@ const ALWAYS: f64 = 0.9;
 /// Repetitions that vote on each visit, an odd number: with one load in a hundred slow, three votes in ten million are wrong.
 const VOTERS: u32 = 7;
 
-fn listed(search: &Search, structure: &Structure, offsets: Vec<u64>, repeat: u32) -> Experiment {
+fn listed(search: &Search, structure: &Structure, offsets: Vec<u64>, repeat: u32) -> Chase {
     let element = search.path.element();
-    Experiment {
-        timed_loads: offsets.len() as u32,
+    Chase {
+        timing: Timing::straight(offsets.len() as u32),
         order: Order::Listed { offsets },
         warm_laps: 0,
-        walk: Walk::Straight,
-        carveout: Some(search.carveout),
+        place: Place::carveout(search.carveout),
         repeat,
-        ..Experiment::chase(Kernel::PerLoad, search.path, structure.footprint, element)
+        ..Chase::each_load(search.path, structure.footprint, element)
     }
 }
 
@@ -82,7 +81,7 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
         })
         .collect();
     let repeated = |repeats: std::ops::Range<u32>| {
-        let wanted: Vec<Experiment> = orders
+        let wanted: Vec<Chase> = orders
             .iter()
             .flat_map(|visits| {
                 let offsets = order::revisits(visits.iter().map(|&v| lines[v] as u64 * structure.line.0), element);
@@ -100,7 +99,7 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
             "the visits began at another address than the footprints, so that their sets are not known",
         );
     }
-    let hits = |sheet: &Sheet| -> Vec<bool> {
+    let hits = |sheet: &Sheet<Chase>| -> Vec<bool> {
         sheet.latencies().iter().map(|&latency| !capacity.levels.is_miss(latency)).collect()
     };
     let seen: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
@@ -200,7 +199,7 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
         }
     }
     let launches = VICTIMS.div_ceil(sets).min(MOST_LAUNCHES);
-    let wanted: Vec<Experiment> = (0..launches).map(|n| listed(search, structure, offsets.clone(), n as u32)).collect();
+    let wanted: Vec<Chase> = (0..launches).map(|n| listed(search, structure, offsets.clone(), n as u32)).collect();
     let mut gone = vec![0usize; ways];
     let mut stayed = 0;
     for sheet in notebook.read(&wanted)? {

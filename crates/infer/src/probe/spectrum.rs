@@ -20,7 +20,7 @@ use super::levels::HitMiss;
 use super::{Gap, Notebook, Unknown, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{Data, Spectrum, SpectrumRow, Translation};
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare, Walk, pages_span};
+use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing, pages_span};
 use strata_model::order;
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
@@ -238,17 +238,15 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
     let paths: &[LoadPath] =
         if l1.is_some() { &[LoadPath::GlobalCg, LoadPath::GlobalCa] } else { &[LoadPath::GlobalCg] };
     let footprint = Bytes(offsets.iter().max().map_or(0, |o| o + ELEMENT.0));
-    let wanted: Vec<Experiment> = paths
+    let wanted: Vec<Chase> = paths
         .iter()
-        .map(|&path| Experiment {
-            timed_loads: offsets.len() as u32,
+        .map(|&path| Chase {
+            timing: Timing::straight(offsets.len() as u32),
             order: Order::Listed { offsets: offsets.clone() },
             warm_laps: 0,
-            walk: Walk::Straight,
             prepare: Prepare::FlushL2,
-            alone: true,
-            sm: Some(0),
-            ..Experiment::chase(Kernel::PerLoad, path, footprint, ELEMENT)
+            place: Place::alone_on(0),
+            ..Chase::each_load(path, footprint, ELEMENT)
         })
         .collect();
     let sheets = notebook.read(&wanted)?;

@@ -13,7 +13,7 @@ use super::{Gap, Notebook, Sheet};
 use crate::analysis::overflow::{Footprint, Index, Sets, Unclear};
 use crate::analysis::turns::Turns;
 use strata_model::attribute::{IndexFunction, Mask, Ways};
-use strata_model::experiment::{Experiment, Kernel};
+use strata_model::experiment::{Chase, Place, Timing};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -53,12 +53,12 @@ fn affordable(notebook: &Notebook, lines: u64, laps: u32) -> u64 {
 }
 
 /// A walk over so many lines, of which so many laps are watched.
-fn watch(search: &Search, line: Bytes, lines: u64, warm_laps: u32, laps: u32) -> Experiment {
-    Experiment {
+fn watch(search: &Search, line: Bytes, lines: u64, warm_laps: u32, laps: u32) -> Chase {
+    Chase {
         warm_laps,
-        timed_loads: laps * lines as u32,
-        carveout: Some(search.carveout),
-        ..Experiment::chase(Kernel::PerLoad, search.path, line * lines, line)
+        timing: Timing::resident(laps * lines as u32),
+        place: Place::carveout(search.carveout),
+        ..Chase::each_load(search.path, line * lines, line)
     }
 }
 
@@ -81,7 +81,7 @@ fn overflow(
     // together from windows of several laps, with laps between them that are not watched.
     let each = if laps > LAPS { 1 } else { laps };
     let watched = |lines: u64| (0..each).map(move |lap| watch(search, line, lines, WARM_LAPS + lap, laps / each));
-    let wanted: Vec<Experiment> = (fits..=fits + steps).flat_map(watched).collect();
+    let wanted: Vec<Chase> = (fits..=fits + steps).flat_map(watched).collect();
     let sheets = notebook.read(&wanted)?;
     let base = sheets[0].samples().base;
     if sheets.iter().any(|s| s.samples().base != base) {
@@ -101,7 +101,7 @@ fn overflow(
 }
 
 /// The lines that missed in each lap.
-fn missed(capacity: &Capacity, sheet: &Sheet) -> Vec<BTreeSet<usize>> {
+fn missed(capacity: &Capacity, sheet: &Sheet<Chase>) -> Vec<BTreeSet<usize>> {
     let of_lap = |lap: &[u32]| -> BTreeSet<usize> {
         lap.iter().enumerate().filter(|&(_, &l)| capacity.levels.is_miss(l)).map(|(i, _)| i).collect()
     };

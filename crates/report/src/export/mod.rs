@@ -12,9 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::table::{Maybe, Rows, table};
-use strata_model::experiment::{Experiment, Kernel, Order, Prepare, Walk};
+use strata_model::experiment::{BankWidth, Chain, Experiment, LoadPath, Order, Prepare, Timing, Walk};
 use strata_model::order;
 use strata_model::samples::{ProgramFacts, Samples};
+use strata_model::units::Bytes;
 use strata_recording::{Entry, Recording};
 
 /// Why a recording cannot be exported.
@@ -154,81 +155,148 @@ const EXPERIMENTS: &[&str] = &[
 
 fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
     let e = &entry.experiment;
-    let (offsets, bank_width) = match &e.order {
-        Order::Listed { offsets } => (Some(offsets), None),
-        Order::Lanes { offsets, bank_width } => (Some(offsets), bank_width.map(|width| width.0)),
-        _ => (None, None),
+    let own = Own::of(e)?;
+    let prepare = match e {
+        Experiment::Clock(_) | Experiment::Warp(_) | Experiment::Imported(_) => None,
+        other => Some(other.prepare()),
     };
-    let offsets = offsets.map(|all| all.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
-    let (order, granule, page, lines) = match &e.order {
-        Order::Sequential => ("sequential", None, None, None),
-        Order::Random => ("random", None, None, None),
-        Order::Scattered { granule } => ("scattered", Some(granule.0), None, None),
-        Order::Paged { page, lines } => ("paged", None, Some(page.0), Some(*lines)),
-        Order::Listed { .. } => ("listed", None, None, None),
-        Order::Pages { granule, lines, shuffled } => {
-            (if *shuffled { "pages_shuffled" } else { "pages" }, Some(granule.0), None, Some(*lines))
-        }
-        Order::Lanes { .. } => ("lanes", None, None, None),
-        Order::Pattern(_) => ("pattern", None, None, None),
-        Order::Imported(series) => (series.name(), None, None, None),
+    let (prepare, passes) = match prepare {
+        None => (None, None),
+        Some(Prepare::Nothing) => (Some("nothing"), None),
+        Some(Prepare::FlushL2) => (Some("flush_l2"), None),
+        Some(Prepare::Fill { passes }) => (Some("fill"), Some(passes)),
     };
-    let pattern = match &e.order {
-        Order::Pattern(pattern) => Some(serde_json::to_string(pattern)?),
-        _ => None,
-    };
-    let walk = match e.walk {
-        Walk::Resident => "resident",
-        Walk::Straight => "straight",
-    };
-    let (prepare, passes) = match e.prepare {
-        Prepare::Nothing => ("nothing", None),
-        Prepare::FlushL2 => ("flush_l2", None),
-        Prepare::Fill { passes } => ("fill", Some(passes)),
-    };
-    let partner = e.partner.as_ref();
+    let (partner, place) = (e.partner(), e.place());
     let (outcome, failure) = match &entry.outcome {
         Ok(_) => ("measured", String::new()),
         Err(failure) => ("failed", failure.to_string()),
     };
     let samples = entry.outcome.as_ref().ok();
+    let list = |all: &[u64]| all.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
     rows.row(&[
         &entry.number,
-        &e.kernel.name(),
+        &e.name(),
         &entry.kernel_version,
-        &e.path.name(),
-        &e.footprint.0,
-        &e.stride.0,
-        &order,
-        &Maybe(granule),
-        &Maybe(page),
-        &Maybe(lines),
-        &Maybe(offsets),
-        &Maybe(bank_width),
-        &Maybe(pattern),
-        &e.warm_laps,
-        &e.timed_loads,
-        &e.rounds,
-        &walk,
-        &prepare,
+        &Maybe(e.path().map(LoadPath::name)),
+        &Maybe(e.footprint().map(Bytes::get)),
+        &Maybe(own.stride.map(Bytes::get)),
+        &Maybe(own.order),
+        &Maybe(own.granule.map(Bytes::get)),
+        &Maybe(own.page.map(Bytes::get)),
+        &Maybe(own.lines_per_page),
+        &Maybe(own.offsets.map(list)),
+        &Maybe(own.bank_width.map(Bytes::get)),
+        &Maybe(own.pattern),
+        &Maybe(own.warm_laps),
+        &Maybe(own.timed_loads),
+        &Maybe(own.rounds),
+        &Maybe(own.walk),
+        &Maybe(prepare),
         &Maybe(passes),
-        &e.alone,
-        &Maybe(e.sm),
-        &e.allocation,
-        &Maybe(e.carveout),
+        &e.alone(),
+        &Maybe(e.sm()),
+        &Maybe(place.filter(|_| e.chain().is_some()).map(|place| place.allocation)),
+        &Maybe(e.carveout_percent()),
         &Maybe(partner.map(|p| p.path.name())),
         &Maybe(partner.map(|p| p.footprint.0)),
         &Maybe(partner.map(|p| p.stride.0)),
         &Maybe(partner.map(|p| p.thread)),
-        &Maybe(partner.map(|p| p.block)),
-        &e.seed,
-        &e.repeat,
+        &Maybe(partner.map(|p| p.block_threads)),
+        &Maybe(own.seed),
+        &e.repeat(),
         &entry.at_s,
         &outcome,
         &failure,
         &Maybe(samples.map(|s| s.sm)),
         &Maybe(samples.filter(|s| s.base != 0).map(|s| format!("{:#x}", s.base))),
     ])
+}
+
+/// Cells that only some kinds of experiments have.
+#[derive(Default)]
+struct Own<'e> {
+    /// Distance of neighbouring elements; of a warp, the width of an access.
+    stride: Option<Bytes>,
+    order: Option<&'static str>,
+    granule: Option<Bytes>,
+    page: Option<Bytes>,
+    lines_per_page: Option<u32>,
+    offsets: Option<&'e [u64]>,
+    bank_width: Option<Bytes>,
+    pattern: Option<String>,
+    warm_laps: Option<u32>,
+    /// Loads or pairs of them that are timed, of whole laps those of the shorter measurement; operations of a pattern;
+    /// microseconds of the clock.
+    timed_loads: Option<u32>,
+    rounds: Option<u32>,
+    walk: Option<&'static str>,
+    seed: Option<u64>,
+}
+
+impl<'e> Own<'e> {
+    fn of(experiment: &'e Experiment) -> io::Result<Self> {
+        Ok(match experiment {
+            Experiment::Clock(clock) => Own { timed_loads: Some(clock.span_us), ..Own::default() },
+            Experiment::Chase(chase) => {
+                let (timed_loads, rounds, walk) = match chase.timing {
+                    Timing::EachLoad { loads, walk: Walk::Resident } => (loads, None, Some("resident")),
+                    Timing::EachLoad { loads, walk: Walk::Straight } => (loads, None, Some("straight")),
+                    Timing::EachPair { pairs } => (pairs, None, Some("straight")),
+                    Timing::Laps { loads, rounds } => (loads, Some(rounds), None),
+                };
+                let (warm_laps, timed_loads) = (Some(chase.warm_laps), Some(timed_loads));
+                Own { warm_laps, timed_loads, rounds, walk, ..Own::of_chain(chase.chain()) }
+            }
+            Experiment::Disturb(disturb) => Own {
+                warm_laps: Some(disturb.warm_laps),
+                timed_loads: Some(disturb.loads),
+                ..Own::of_chain(disturb.chain())
+            },
+            Experiment::Warp(warp) => Own {
+                stride: Some(warp.width.bytes()),
+                order: Some("lanes"),
+                offsets: Some(warp.offsets.as_slice()),
+                bank_width: warp.bank_width.map(BankWidth::bytes),
+                warm_laps: Some(warp.warm_loads),
+                timed_loads: Some(warp.loads),
+                rounds: Some(warp.rounds),
+                ..Own::default()
+            },
+            Experiment::Pattern(run) => Own {
+                order: Some("pattern"),
+                pattern: Some(serde_json::to_string(&run.pattern)?),
+                timed_loads: Some(run.pattern.operations()),
+                rounds: Some(run.rounds),
+                seed: Some(run.seed),
+                ..Own::default()
+            },
+            Experiment::Imported(imported) => Own {
+                stride: imported.stride,
+                order: Some(imported.series.name()),
+                timed_loads: Some(imported.loads),
+                ..Own::default()
+            },
+        })
+    }
+
+    fn of_chain(chain: Chain<'e>) -> Self {
+        let own = Own { stride: Some(chain.stride), seed: Some(chain.seed), ..Own::default() };
+        match chain.order {
+            Order::Sequential => Own { order: Some("sequential"), ..own },
+            Order::Random => Own { order: Some("random"), ..own },
+            Order::Scattered { granule } => Own { order: Some("scattered"), granule: Some(*granule), ..own },
+            Order::Paged { page, lines } => {
+                Own { order: Some("paged"), page: Some(*page), lines_per_page: Some(*lines), ..own }
+            }
+            Order::Listed { offsets } => Own { order: Some("listed"), offsets: Some(offsets), ..own },
+            Order::Pages { granule, lines, shuffled } => Own {
+                order: Some(if *shuffled { "pages_shuffled" } else { "pages" }),
+                granule: Some(*granule),
+                lines_per_page: Some(*lines),
+                ..own
+            },
+        }
+    }
 }
 
 const PROGRAMS: &[&str] = &["number", "registers", "local_B", "compile_us", "code_B", "local_loads", "local_stores"];
@@ -261,20 +329,8 @@ fn latencies(rows: &mut Rows, entry: &Entry, samples: &Samples) -> io::Result<()
 /// Byte offsets of a lap; none where the experiment describes no chain that can be built, which a recording of
 /// another's making may hold.
 fn offsets(experiment: &Experiment) -> Vec<u64> {
-    let Experiment { footprint, stride, .. } = *experiment;
-    let divides = match experiment.order {
-        Order::Paged { page, lines } => {
-            let laps = footprint.0.checked_div(page.0).and_then(|pages| pages.checked_mul(lines.into()));
-            laps.is_some() && page.0.checked_div(stride.0).is_some_and(|places| places <= MAX_PLACES)
-        }
-        _ => stride.0 > 0,
-    };
-    let is_chain = divides && experiment.kernel != Kernel::Clock && experiment.defect().is_none();
-    if is_chain { order::offsets(experiment) } else { Vec::new() }
+    experiment.chain().filter(|chain| chain.defect().is_none()).map_or(Vec::new(), order::offsets)
 }
-
-/// Most places of a page from which an order is drawn: as many as the longest chain has elements.
-const MAX_PLACES: u64 = 1 << 26;
 
 /// Every leaf of a structure as a row: `device.l2_size_B`.
 fn facts(rows: &mut Rows, key: &str, facts: &impl Serialize) -> io::Result<()> {

@@ -13,7 +13,7 @@ pub use mt4g::mt4g;
 pub use rows::{MAX_LINE, MAX_VALUES, Row, rows};
 pub use summary::Summary;
 
-use strata_model::experiment::Experiment;
+use strata_model::experiment::Imported;
 use strata_model::facts::DeviceFacts;
 use strata_model::samples::Samples;
 use strata_model::topology::RunInfo;
@@ -26,7 +26,7 @@ pub struct Import {
     /// How the run was made, as far as it is known, and what a reader should know.
     pub run: RunInfo,
     /// The series, in the order of a report.
-    pub measured: Vec<(Experiment, Samples)>,
+    pub measured: Vec<(Imported, Samples)>,
     /// How many files they are from.
     pub files: usize,
 }

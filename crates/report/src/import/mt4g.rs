@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::{self, Found};
 use super::{Error, Import, Summary, rows};
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{Imported, LoadPath};
 use strata_model::imported::{self, Level, Question, Series};
 use strata_model::samples::Samples;
 use strata_model::topology::RunInfo;
@@ -59,7 +59,7 @@ pub fn mt4g(folder: &Path) -> Result<Import, Error> {
 }
 
 /// The experiments of one file.
-fn read(series: Series, path: &Path) -> Result<Vec<(Experiment, Samples)>, Error> {
+fn read(series: Series, path: &Path) -> Result<Vec<(Imported, Samples)>, Error> {
     let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let keys = match series.question {
         Question::Latency => 0,
@@ -68,30 +68,32 @@ fn read(series: Series, path: &Path) -> Result<Vec<(Experiment, Samples)>, Error
     };
     let found =
         rows(BufReader::new(file), keys).map_err(|(line, what)| Error::Line { path: path.to_owned(), line, what })?;
-    let unsaid = Bytes(0);
-    let mut all: Vec<((Bytes, Bytes), Vec<u32>)> = Vec::with_capacity(found.len());
+    // The footprint and the stride of a row, as far as the file says.
+    type Of = (Option<Bytes>, Option<Bytes>);
+    let mut all: Vec<(Of, Vec<u32>)> = Vec::with_capacity(found.len());
     for row in found {
         let keys: Vec<Bytes> = row.keys.into_iter().map(Bytes).collect();
         match (series.question, keys.as_slice()) {
-            (Question::Size, [footprint]) => all.push(((*footprint, unsaid), row.latencies)),
-            (Question::FetchGranularity, [stride]) => all.push(((unsaid, *stride), row.latencies)),
-            (Question::LineSize, [stride, footprint]) => all.push(((*footprint, *stride), row.latencies)),
+            (Question::Size, [footprint]) => all.push(((Some(*footprint), None), row.latencies)),
+            (Question::FetchGranularity, [stride]) => all.push(((None, Some(*stride)), row.latencies)),
+            (Question::LineSize, [stride, footprint]) => all.push(((Some(*footprint), Some(*stride)), row.latencies)),
             // A latency a line: all are one series.
             _ => match all.last_mut() {
                 Some((_, latencies)) => latencies.extend(row.latencies),
-                None => all.push(((unsaid, unsaid), row.latencies)),
+                None => all.push(((None, None), row.latencies)),
             },
         }
     }
-    let mut experiments: Vec<(Experiment, Samples)> = Vec::with_capacity(all.len());
+    let mut experiments: Vec<(Imported, Samples)> = Vec::with_capacity(all.len());
     for (of, latencies) in all {
         // Rows that say the same follow each other.
         let repeat = match experiments.last() {
             Some((before, _)) if (before.footprint, before.stride) == of => before.repeat + 1,
             _ => 0,
         };
-        let loads = latencies.len() as u32;
-        let experiment = Experiment::imported(series, nearest(series.level), of, loads, repeat);
+        let (footprint, stride) = of;
+        let (path, loads) = (nearest(series.level), latencies.len() as u32);
+        let experiment = Imported { series, path, footprint, stride, loads, repeat };
         experiments.push((experiment, Samples { latencies, ..Samples::default() }));
     }
     Ok(experiments)

@@ -8,7 +8,7 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order};
+use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
@@ -42,21 +42,22 @@ pub(super) fn trimmed(table: &Table) -> String {
 
 /// What came back from one experiment, on one line.
 pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples, Failure>) -> String {
-    let what = match &experiment.order {
-        Order::Pattern(pattern) => format!("{number:>5} {}:", in_words(pattern, experiment.path)),
-        Order::Imported(series) => {
-            let (footprint, stride) = (experiment.footprint, experiment.stride.0);
-            let over = if footprint.0 == 0 { String::new() } else { format!(", {footprint}") };
-            let at = if stride == 0 { String::new() } else { format!(", every {stride} B") };
-            format!("{number:>5} imported {}, {}{over}{at}:", series.level.name(), series.question.name())
+    let walk = |path: LoadPath, footprint: Bytes, apart: Bytes| {
+        let (name, path, footprint) = (experiment.name(), path.name(), footprint.to_string());
+        format!("{name:<13} {path:<6} {footprint:>10} / {:<5}", apart.0)
+    };
+    let what = match experiment {
+        Experiment::Clock(clock) => format!("{:<13} SM {}, {} us:", experiment.name(), clock.sm, clock.span_us),
+        Experiment::Chase(chase) => walk(chase.path, chase.footprint, chase.stride),
+        Experiment::Disturb(disturb) => walk(disturb.path, disturb.footprint, disturb.stride),
+        Experiment::Warp(warp) => walk(LoadPath::Shared, warp.footprint, warp.width.bytes()),
+        Experiment::Pattern(run) => format!("{}:", in_words(&run.pattern, run.path)),
+        Experiment::Imported(imported) => {
+            let series = imported.series;
+            let over = imported.footprint.map_or(String::new(), |footprint| format!(", {footprint}"));
+            let at = imported.stride.map_or(String::new(), |stride| format!(", every {} B", stride.0));
+            format!("imported {}, {}{over}{at}:", series.level.name(), series.question.name())
         }
-        _ => format!(
-            "{number:>5} {:<13} {:<6} {:>10} / {:<5}",
-            experiment.kernel.name(),
-            experiment.path.name(),
-            experiment.footprint.to_string(),
-            experiment.stride.0
-        ),
     };
     let result = match answer {
         Err(failure) => format!("failed: {failure}"),
@@ -64,7 +65,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             let span = samples.clocks[0];
             format!("{:.1} MHz", span.cycles as f64 / span.nanoseconds as f64 * 1e3)
         }
-        Ok(samples) if experiment.kernel == Kernel::Pattern && !samples.laps.is_empty() => rounds(samples),
+        Ok(samples) if matches!(experiment, Experiment::Pattern(_)) && !samples.laps.is_empty() => rounds(samples),
         Ok(samples) if !samples.laps.is_empty() => {
             let loads: u64 = samples.laps.iter().map(|l| u64::from(l.loads)).sum();
             let cycles: u64 = samples.laps.iter().map(|l| l.cycles).sum();
@@ -76,7 +77,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             format!("{} loads, cycles (how many): {}", samples.latencies.len(), shown.join(", "))
         }
     };
-    format!("{what} {result}\n")
+    format!("{number:>5} {what} {result}\n")
 }
 
 /// A pattern on one line: its name, its path, its parameters.
@@ -138,13 +139,14 @@ pub fn utc_now() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strata_model::experiment::PatternRun;
     use strata_model::pattern::Scope;
     use strata_model::samples::{Lap, ProgramFacts};
 
     #[test]
     fn a_pattern_has_a_line_of_its_own() {
         let barriers = Pattern::Barriers { threads: 32, blocks: 1, writes: 8, between: 4, scope: Scope::Block };
-        let experiment = Experiment::pattern(barriers, LoadPath::GlobalCa, 3);
+        let experiment = Experiment::from(PatternRun::new(barriers, LoadPath::GlobalCa, 3));
         let lap = |cycles| Lap { loads: 8, cycles };
         let mut samples = Samples { laps: vec![lap(800), lap(80), lap(96)], ..Samples::default() };
         let what = "    7 barriers      ca     threads 32, blocks 1, writes 8, between 4, scope block:";

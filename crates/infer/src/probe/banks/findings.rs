@@ -5,7 +5,7 @@ use super::{Curve, Geometry, WORD, curve_of, geometry, scale, second_choice, str
 use crate::analysis::{bootstrap, robust};
 use crate::probe::{Gap, Notebook, Settle, ask_all};
 use strata_model::attribute::{BankCurve, BankPoint, Padding, PaddingRow, Sizes};
-use strata_model::experiment::{WARP, WARP_ACCESSES};
+use strata_model::experiment::{AccessWidth, WARP};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
 
@@ -67,9 +67,11 @@ pub fn modes(notebook: &Notebook) -> Result<Finding<Sizes>, Gap> {
     widths.dedup();
     let method = "which words share a bank, with the driver's own choice of banks and with the other";
     let changed = if widths.len() > 1 { "changes them" } else { "changes nothing" };
-    Ok(Finding::measured(Sizes(widths.into_iter().map(Bytes).collect()), method)
-        .unit("B")
-        .note(format!("unasked {}; asking for {asked} {changed}", turns(&own))))
+    Ok(Finding::measured(Sizes(widths.into_iter().map(Bytes).collect()), method).unit("B").note(format!(
+        "unasked {}; asking for {} {changed}",
+        turns(&own),
+        asked.bytes()
+    )))
 }
 
 /// Whether lanes of one word cost no more than one.
@@ -182,7 +184,7 @@ pub fn conflict_cycles(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
 
 /// The curves that there are, with the width of the pieces that go to the banks in turn where that can be chosen.
 fn curves(notebook: &Notebook) -> Result<Vec<(Option<u64>, Curve)>, Gap> {
-    let own = ask_all(WARP_ACCESSES.map(|width| curve_of(notebook, width, None)));
+    let own = ask_all(AccessWidth::ALL.map(|width| curve_of(notebook, width, None)));
     let Some(asked) = second_choice(notebook)? else {
         return Ok(own?.into_iter().map(|curve| (None, curve)).collect());
     };
@@ -211,7 +213,7 @@ pub fn curve(notebook: &Notebook) -> Result<Finding<BankCurve>, Gap> {
             let ways = slope.map(|slope| 1.0 + (point.cycles - base) / slope);
             let whole = ways.filter(|w| (w - w.round()).abs() <= WHOLE && *w >= 0.5).map(|w| w.round() as u64);
             rows.push(BankPoint {
-                width: curve.width,
+                width: curve.width.bytes(),
                 stride: point.stride.into(),
                 cycles: round(point.cycles),
                 ways: whole,
@@ -243,22 +245,22 @@ pub fn padding(notebook: &Notebook) -> Result<Finding<Padding>, Gap> {
         let tried: Vec<(u32, f64)> =
             curve.points.iter().filter(|p| p.stride >= side).map(|p| (p.stride - side, p.cycles)).collect();
         let least = tried.iter().find(|(_, cycles)| *cycles <= free);
-        let words = least.map(|(elements, _)| u64::from(*elements) * curve.width.0 / WORD.0);
+        let words = least.map(|(elements, _)| u64::from(*elements) * curve.width.bytes().0 / WORD.bytes().0);
         let in_mode = mode.map_or(String::new(), |mode| format!(" with banks of {}", Bytes(mode)));
-        rows.push(PaddingRow { width: curve.width, words, mode: mode.map(Bytes) });
+        rows.push(PaddingRow { width: curve.width.bytes(), words, mode: mode.map(Bytes) });
         let without = tried.first().map_or(0.0, |t| t.1);
         notes.push(match (words, least) {
-            (Some(0), _) => format!("{} B{in_mode}: none needed", curve.width.0),
+            (Some(0), _) => format!("{} B{in_mode}: none needed", curve.width.bytes().0),
             (Some(_), Some((_, with))) => {
-                format!("{} B{in_mode}: {without:.0} cycles without, {with:.0} with", curve.width.0)
+                format!("{} B{in_mode}: {without:.0} cycles without, {with:.0} with", curve.width.bytes().0)
             }
             _ => {
                 let best = tried.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, without));
                 format!(
                     "{} B{in_mode}: {without:.0} cycles without, no fewer than {:.0} (with {} words) of {:.0}",
-                    curve.width.0,
+                    curve.width.bytes().0,
                     best.1,
-                    u64::from(best.0) * curve.width.0 / WORD.0,
+                    u64::from(best.0) * curve.width.bytes().0 / WORD.bytes().0,
                     curve.free()
                 )
             }

@@ -14,7 +14,7 @@ use super::latency::{cycles_a_load, rounds};
 use super::{Effort, Gap, Notebook, Sheet, Unknown};
 use crate::analysis::bank_map::BankMap;
 use crate::analysis::robust;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, WARP};
+use strata_model::experiment::{AccessWidth, BankWidth, WARP, Warp};
 use strata_model::units::Bytes;
 
 /// Loads of the shorter measurement: enough that a cycle of the clock is 1.6 % of a cycle a load.
@@ -24,7 +24,7 @@ const ROUNDS: u32 = 5;
 /// Shared memory of every experiment, so that all of one kernel share a launch: 32 lanes at a stride of 64 elements of 16 B.
 const FOOTPRINT: Bytes = Bytes::kib(32);
 /// Widths of an access.
-const WORD: Bytes = Bytes(4);
+const WORD: AccessWidth = AccessWidth::B4;
 /// Largest stride of a curve, in elements: two rows of 32 banks.
 const STRIDES: u32 = 64;
 /// Distances of a pair, in words, as powers of two: up to 512 words, four rows of Kepler's.
@@ -36,31 +36,25 @@ const SLOWER: f64 = 0.25;
 /// A conflict must stand out from the noise by this.
 const ABOVE_NOISE: f64 = 4.0;
 
-/// A load by all lanes: `width` bytes each, at these elements; `asked` is the width of a bank that is asked for.
-fn access(width: Bytes, elements: &[u64], asked: Option<Bytes>) -> Experiment {
-    Experiment {
-        order: Order::Lanes { offsets: elements.iter().map(|e| e * width.0).collect(), bank_width: asked },
-        warm_laps: 2,
-        timed_loads: LOADS,
-        rounds: ROUNDS,
-        carveout: None,
-        ..Experiment::chase(Kernel::Warp, LoadPath::Shared, FOOTPRINT, width)
-    }
+/// A load by all lanes at these elements; `asked` is the width of a bank that is asked for.
+fn access(width: AccessWidth, elements: [u64; WARP], asked: Option<BankWidth>) -> Warp {
+    let offsets = elements.map(|element| element * width.bytes().0);
+    Warp { bank_width: asked, warm_loads: 2, rounds: ROUNDS, ..Warp::new(width, offsets, FOOTPRINT, LOADS) }
 }
 
 /// Elements at a stride.
-fn strided(stride: u32) -> Vec<u64> {
-    (0..WARP as u64).map(|lane| lane * u64::from(stride)).collect()
+fn strided(stride: u32) -> [u64; WARP] {
+    std::array::from_fn(|lane| lane as u64 * u64::from(stride))
 }
 
 /// These words in the first lanes but lane 0, which has word 0, as all others have.
-fn against_first(words: &[u64]) -> Vec<u64> {
-    let mut all = vec![0; WARP];
+fn against_first(words: &[u64]) -> [u64; WARP] {
+    let mut all = [0; WARP];
     all[1..=words.len()].copy_from_slice(words);
     all
 }
 
-fn cycles(sheet: &Sheet) -> Result<f64, Unknown> {
+fn cycles(sheet: &Sheet<Warp>) -> Result<f64, Unknown> {
     cycles_a_load(sheet).ok_or_else(|| Unknown::because("no load of a warp was timed"))
 }
 
@@ -74,7 +68,7 @@ struct Point {
 /// Latency by stride, at one width and choice of banks.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    width: Bytes,
+    width: AccessWidth,
     points: Vec<Point>,
     /// Deviation of a point from round to round, that of nine tenths of the points.
     noise: f64,
@@ -102,21 +96,21 @@ impl Curve {
 /// Which strides are measured: of words all, of wider elements those of the same distances in bytes, and in either case
 /// the rows of a square of 32 elements with a few elements of padding. Of a second choice of banks the even ones, which are
 /// those that differ.
-fn strides(width: Bytes, second: bool, effort: Effort) -> Vec<u32> {
+fn strides(width: AccessWidth, second: bool, effort: Effort) -> Vec<u32> {
     let side = WARP as u32;
-    match width.0 {
+    match width {
         _ if effort == Effort::Thorough => (0..=STRIDES).collect(),
-        4 if second => (0..=STRIDES).filter(|s| s % 2 == 0 || *s == 1 || *s == side + 1).collect(),
-        4 => (0..=STRIDES).collect(),
-        8 => (0..=side + 4).collect(),
-        _ => (0..=side / 2).chain(side..=side + 2).collect(),
+        AccessWidth::B4 if second => (0..=STRIDES).filter(|s| s % 2 == 0 || *s == 1 || *s == side + 1).collect(),
+        AccessWidth::B4 => (0..=STRIDES).collect(),
+        AccessWidth::B8 => (0..=side + 4).collect(),
+        AccessWidth::B16 => (0..=side / 2).chain(side..=side + 2).collect(),
     }
 }
 
-fn curve_of(notebook: &Notebook, width: Bytes, asked: Option<Bytes>) -> Result<Curve, Gap> {
+fn curve_of(notebook: &Notebook, width: AccessWidth, asked: Option<BankWidth>) -> Result<Curve, Gap> {
     notebook.once(&notebook.memo.bank_curve, (width, asked), || {
         let strides = strides(width, asked.is_some(), notebook.effort());
-        let wanted: Vec<Experiment> = strides.iter().map(|&s| access(width, &strided(s), asked)).collect();
+        let wanted: Vec<Warp> = strides.iter().map(|&s| access(width, strided(s), asked)).collect();
         let sheets = notebook.read(&wanted)?;
         let spreads: Vec<f64> = sheets.iter().filter_map(|s| robust::median_absolute_deviation(&rounds(s))).collect();
         let points: Result<Vec<Point>, Unknown> =
@@ -159,10 +153,10 @@ pub(super) struct Geometry {
 }
 
 /// The banks, with a width that is asked for or the driver's own.
-fn geometry(notebook: &Notebook, asked: Option<Bytes>) -> Result<Geometry, Gap> {
+fn geometry(notebook: &Notebook, asked: Option<BankWidth>) -> Result<Geometry, Gap> {
     notebook.once(&notebook.memo.banks, asked, || {
         let distances: Vec<u64> = (0..DISTANCES).map(|k| 1 << k).collect();
-        let pairs: Vec<Experiment> = distances.iter().map(|&k| access(WORD, &against_first(&[k]), asked)).collect();
+        let pairs: Vec<Warp> = distances.iter().map(|&k| access(WORD, against_first(&[k]), asked)).collect();
         // Both at once: what is missing of either is measured in one batch.
         let (curve, pairs) = (curve_of(notebook, WORD, asked), notebook.read(&pairs));
         let (scale, pairs) = (scale(&curve?)?, pairs?);
@@ -186,14 +180,19 @@ fn geometry(notebook: &Notebook, asked: Option<Bytes>) -> Result<Geometry, Gap> 
 }
 
 /// For groups of words, whether any of a group conflicts with word 0.
-fn conflicts(notebook: &Notebook, asked: Option<Bytes>, groups: &[Vec<u64>], scale: Scale) -> Result<Vec<bool>, Gap> {
-    let wanted: Vec<Experiment> = groups.iter().map(|group| access(WORD, &against_first(group), asked)).collect();
+fn conflicts(
+    notebook: &Notebook,
+    asked: Option<BankWidth>,
+    groups: &[Vec<u64>],
+    scale: Scale,
+) -> Result<Vec<bool>, Gap> {
+    let wanted: Vec<Warp> = groups.iter().map(|group| access(WORD, against_first(group), asked)).collect();
     notebook.read(&wanted)?.iter().map(|sheet| Ok(cycles(sheet)? > scale.limit)).collect()
 }
 
 /// Words of the row after the first that conflict with word 0, from the row's begin; 0 is one, as `row` is the distance of a
 /// conflict.
-fn columns(notebook: &Notebook, asked: Option<Bytes>, row: u64, scale: Scale) -> Result<Vec<u64>, Gap> {
+fn columns(notebook: &Notebook, asked: Option<BankWidth>, row: u64, scale: Scale) -> Result<Vec<u64>, Gap> {
     let groups = |words: Vec<u64>| -> Vec<Vec<u64>> { words.chunks(AT_ONCE).map(<[u64]>::to_vec).collect() };
     let (before, after) = (groups((1..row).collect()), groups((row + 1..2 * row).collect()));
     let all: Vec<Vec<u64>> = before.iter().chain(&after).cloned().collect();
@@ -231,10 +230,10 @@ fn columns(notebook: &Notebook, asked: Option<Bytes>, row: u64, scale: Scale) ->
 
 /// The width of a bank that is asked for besides the driver's own choice: on compute capability 3.x, which has the choice
 /// (CUDA C Programming Guide), the one that the driver has not chosen.
-fn second_choice(notebook: &Notebook) -> Result<Option<Bytes>, Gap> {
+fn second_choice(notebook: &Notebook) -> Result<Option<BankWidth>, Gap> {
     if notebook.facts().compute_capability.0 != 3 {
         return Ok(None);
     }
     let own = geometry(notebook, None)?.map.piece();
-    Ok(Some(if own == 8 { WORD } else { Bytes(8) }))
+    Ok(Some(if own == 8 { BankWidth::B4 } else { BankWidth::B8 }))
 }

@@ -9,7 +9,7 @@ use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
     SIZE, STAIRCASE, THRASH_SIZE,
 };
-use strata_model::experiment::{Experiment, Kernel, LoadPath};
+use strata_model::experiment::{Chase, LoadPath};
 use strata_model::topology::{Element, Entry, Finding};
 use strata_model::units::Bytes;
 
@@ -86,8 +86,7 @@ fn l15_start(notebook: &Notebook) -> Result<Bytes, Gap> {
 /// the first one fetches, so that every load misses there.
 fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let (start, sector) = (l15_start(notebook)?, sector(notebook)?.granularity);
-    let chase = Experiment::chase(Kernel::PerLoad, LoadPath::Constant, start, sector);
-    let mut wanted = vec![Experiment { warm_laps: 2, ..chase }];
+    let mut wanted = vec![Chase { warm_laps: 2, ..Chase::each_load(LoadPath::Constant, start, sector) }];
     wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
     let sheets = notebook.read(&wanted)?;
     let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();

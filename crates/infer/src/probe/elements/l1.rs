@@ -10,7 +10,7 @@ use crate::analysis::robust;
 use strata_model::attribute::{
     CACHED, Configuration, INDEX, Key, LEAST_CONFIGURATION, MISS_OVERHEAD, REPLACEMENT, SETS, WAYS,
 };
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Element, Finding};
 use strata_model::units::{Bytes, Cycles};
 
@@ -48,14 +48,12 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     if footprint.0 < 2 * capacity.highest.0 {
         return Gap::unknown(format!("a chain of {footprint} does not leave an L1 of {}", capacity.highest));
     }
-    let chase = |path| Experiment {
+    let chase = |path| Chase {
         order: Order::Random,
         seed: notebook.seed(23),
-        timed_loads: MISSES,
-        walk: Walk::Straight,
-        alone: true,
-        sm: Some(0),
-        ..Experiment::chase(Kernel::PerLoad, path, footprint, stride)
+        timing: Timing::straight(MISSES),
+        place: Place::alone_on(0),
+        ..Chase::each_load(path, footprint, stride)
     };
     let overhead = |path| latency::overhead(notebook, &Setting::small(path));
     let sheets = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;

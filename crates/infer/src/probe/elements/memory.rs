@@ -9,7 +9,7 @@ use strata_model::attribute::{
     FETCH_GRANULARITY, Key, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING, PARTITIONS, REPLACEMENT,
     SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
 };
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Timing};
 use strata_model::topology::{Element, Entry, Finding};
 use strata_model::units::{Bytes, Cycles};
 
@@ -50,12 +50,11 @@ pub(super) fn local(notebook: &Notebook) -> Element {
         sms: u32::MAX,
     };
     let cached = notebook.attribute(CACHED, || {
-        let local = Experiment {
+        let local = Chase {
             order: Order::Random,
             warm_laps: 2,
-            walk: Walk::Straight,
-            timed_loads: 256,
-            ..Experiment::chase(Kernel::PerLoad, LoadPath::Local, Bytes(512), Bytes(8))
+            timing: Timing::straight(256),
+            ..Chase::each_load(LoadPath::Local, Bytes(512), Bytes(8))
         };
         let sheets = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
         let method = "latency of a small footprint by ld.local against ld.global.cg";

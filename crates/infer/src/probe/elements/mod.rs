@@ -15,7 +15,7 @@ use strata_model::attribute::{
     CONFLICTS, Elements, FETCH_GRANULARITY, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAPPING_GRANULARITY, MISS_PENALTY,
     REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Walk};
+use strata_model::experiment::{Chase, LoadPath, Order, Timing};
 use strata_model::samples::Failure;
 use strata_model::topology::{Element, ElementName, Entry, Finding};
 use strata_model::units::{Bytes, MIB};
@@ -58,13 +58,12 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
 }
 
 /// Hits of a small footprint, by any path.
-fn small(path: LoadPath) -> Experiment {
-    Experiment {
+fn small(path: LoadPath) -> Chase {
+    Chase {
         order: Order::Random,
         warm_laps: 2,
-        walk: Walk::Straight,
-        timed_loads: 256,
-        ..Experiment::chase(Kernel::PerLoad, path, SMALL, Bytes(64))
+        timing: Timing::straight(256),
+        ..Chase::each_load(path, SMALL, Bytes(64))
     }
 }
 
@@ -238,9 +237,9 @@ fn is_l2(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
 }
 
 /// Whether two groups of latencies are tight and in the same place: one level.
-fn alike(one: &Sheet, other: &Sheet) -> bool {
-    let quantile = |sheet: &Sheet, q| robust::quantile_u32(sheet.latencies(), q).unwrap_or_default();
-    let tight = |sheet: &Sheet| quantile(sheet, 0.9) - quantile(sheet, 0.1) <= TIGHT * quantile(sheet, 0.5);
+fn alike(one: &Sheet<Chase>, other: &Sheet<Chase>) -> bool {
+    let quantile = |sheet: &Sheet<Chase>, q| robust::quantile_u32(sheet.latencies(), q).unwrap_or_default();
+    let tight = |sheet: &Sheet<Chase>| quantile(sheet, 0.9) - quantile(sheet, 0.1) <= TIGHT * quantile(sheet, 0.5);
     let apart = (quantile(one, 0.5) - quantile(other, 0.5)).abs();
     tight(one) && tight(other) && apart <= TIGHT * quantile(other, 0.5)
 }

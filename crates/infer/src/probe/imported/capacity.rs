@@ -5,10 +5,11 @@
 
 use super::super::capacity::test;
 use super::super::{Notebook, Sheet, Unknown};
-use super::{Hits, latency, series, tick};
+use super::{Hits, footprint, latency, series, stride, tick};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::robust;
 use strata_model::attribute::Curve;
+use strata_model::experiment::Imported;
 use strata_model::imported::{Level, Question, Series};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
@@ -27,9 +28,9 @@ struct Count {
 }
 
 impl Count {
-    fn of(sheet: &Sheet, hits: &Hits) -> Self {
+    fn of(sheet: &Sheet<Imported>, hits: &Hits) -> Self {
         let loads = sheet.latencies();
-        Count { footprint: sheet.experiment.footprint.0, slow: hits.count_slow(loads), loads: loads.len() }
+        Count { footprint: footprint(&sheet.experiment).0, slow: hits.count_slow(loads), loads: loads.len() }
     }
 }
 
@@ -65,13 +66,13 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
     let Some(growth) = growth::growth_of_laps(&points, &laps) else {
         let reason = format!(
             "up to there no more loads are slow than at the smallest footprint, {}{}",
-            first.experiment.footprint,
+            footprint(&first.experiment),
             remark.map_or(String::new(), |remark| format!("; {remark}"))
         );
         // Loads that never met the level say nothing of it.
         return Err(match beyond(notebook, level, &hits) {
             Some(other) => Unknown::because(format!("{other}; {reason}")),
-            None => Unknown::Beyond { bound: last.experiment.footprint, reason },
+            None => Unknown::Beyond { bound: footprint(&last.experiment), reason },
         });
     };
     let smallest = counts[0];
@@ -90,7 +91,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
         hits,
         step: step.map_or(1, |step| step as u64),
         slowest: slowest(last, &hits),
-        change: test(&sheets),
+        change: test(&sheets).map(|(row, numbers)| (footprint(row), numbers)),
         counts,
         remark,
     })
@@ -99,9 +100,11 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
 /// What smaller footprints show: rows of the line-size series at the granularity of fetching are such laps, too.
 fn smaller(notebook: &Notebook, level: Level, step: Option<f64>, hits: &Hits, below: u64) -> Vec<Count> {
     let rows = notebook.imported(Series { level, question: Question::LineSize });
-    let at_step =
-        |sheet: &&Sheet| step == Some(sheet.experiment.stride.0 as f64) && sheet.experiment.footprint.0 < below;
-    let rows: Vec<&Sheet> = rows.iter().filter(at_step).collect();
+    let at_step = |sheet: &&Sheet<Imported>| {
+        let row = &sheet.experiment;
+        step == Some(stride(row).0 as f64) && footprint(row).0 < below
+    };
+    let rows: Vec<&Sheet<Imported>> = rows.iter().filter(at_step).collect();
     // Another kernel may have timed them.
     let alike = rows.first().and_then(|sheet| robust::median_u32(sheet.latencies()));
     if alike.is_none_or(|median| (median - hits.median).abs() > hits.spread) {
@@ -110,7 +113,7 @@ fn smaller(notebook: &Notebook, level: Level, step: Option<f64>, hits: &Hits, be
     rows.into_iter().map(|sheet| Count::of(sheet, hits)).collect()
 }
 
-fn slowest(sheet: &Sheet, hits: &Hits) -> Option<(f64, f64)> {
+fn slowest(sheet: &Sheet<Imported>, hits: &Hits) -> Option<(f64, f64)> {
     let slow: Vec<u32> = sheet.latencies().iter().copied().filter(|&l| f64::from(l) > hits.slow).collect();
     Some((robust::median_u32(&slow)?, slow.len() as f64 / sheet.latencies().len() as f64))
 }

@@ -1,7 +1,7 @@
 //! Fetch granularity: the smallest stride of a cold chase at which no load finds what another fetched.
 
 use super::super::{Notebook, Unknown};
-use super::{STRAY, latency, series};
+use super::{STRAY, latency, series, stride};
 use crate::analysis::{cluster, robust};
 use strata_model::imported::{Level, Question};
 use strata_model::topology::Finding;
@@ -20,7 +20,7 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<B
         .iter()
         .map(|sheet| {
             let loads = sheet.latencies().iter().skip(1).copied();
-            (sheet.experiment.stride.0, loads.filter(|&l| f64::from(l) > floor).collect())
+            (stride(&sheet.experiment).0, loads.filter(|&l| f64::from(l) > floor).collect())
         })
         .filter(|(_, loads): &(u64, Vec<u32>)| loads.len() >= ENOUGH)
         .collect();

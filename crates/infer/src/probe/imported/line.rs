@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::super::{Notebook, Unknown};
-use super::{Hits, capacity, series, tick};
+use super::{Hits, capacity, footprint, series, stride, tick};
 use crate::analysis::robust;
 use strata_model::imported::{Level, Question};
 use strata_model::topology::Finding;
@@ -34,20 +34,20 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
     let first = &sheets[0];
     let hits = Hits::of(first.latencies(), tick(&sheets))?;
     if let Ok(capacity) = capacity::capacity(notebook, level, None)
-        && first.experiment.footprint >= capacity.first_beyond()
+        && footprint(&first.experiment) >= capacity.first_beyond()
     {
         return Err(Unknown::because(format!(
             "the smallest footprint of these timings, {}, overflows the cache already",
-            first.experiment.footprint
+            footprint(&first.experiment)
         )));
     }
     // How much longer loads take than hits, on the average: a series that averages over several loads by itself shows it too.
     let mut rows_of: BTreeMap<Bytes, Vec<Row>> = BTreeMap::new();
     for sheet in &sheets {
-        let (stride, loads) = (sheet.experiment.stride.0, sheet.latencies());
+        let (stride, loads) = (stride(&sheet.experiment).0, sheet.latencies());
         let excess = (robust::trimmed_mean_u32(loads) - hits.median).max(0.0);
         let row = Row { stride, slow: hits.share_slow(loads), excess };
-        rows_of.entry(sheet.experiment.footprint).or_default().push(row);
+        rows_of.entry(footprint(&sheet.experiment)).or_default().push(row);
     }
     let overflows = |rows: &[Row]| rows.iter().any(|row| row.slow >= OVERFLOWS);
     let Some((footprint, rows)) = rows_of.iter().find(|(_, rows)| overflows(rows)) else {

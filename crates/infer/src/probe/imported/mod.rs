@@ -14,6 +14,7 @@ use crate::analysis::robust;
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE,
 };
+use strata_model::experiment::Imported;
 use strata_model::imported::{Level, MOST_ROWS, Question, Series};
 use strata_model::topology::{Element, ElementName, Entry, Finding};
 use strata_model::units::Bytes;
@@ -78,7 +79,7 @@ fn element(notebook: &Notebook, level: Level) -> Element {
 }
 
 /// A series, which must be there.
-fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet>, Unknown> {
+fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet<Imported>>, Unknown> {
     let sheets = notebook.imported(Series { level, question });
     if sheets.is_empty() {
         return Err(Unknown::because(format!(
@@ -93,8 +94,18 @@ fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<S
     Ok(sheets)
 }
 
+/// The footprint of a row; 0 where its file does not say, which is so of no row that asks for a size or a line.
+fn footprint(row: &Imported) -> Bytes {
+    row.footprint.unwrap_or_default()
+}
+
+/// The stride of a row; 0 where its file does not say, which is so of no row that asks for a line or for what is fetched.
+fn stride(row: &Imported) -> Bytes {
+    row.stride.unwrap_or_default()
+}
+
 /// The clock's step: what all latencies are multiples of (4 cycles on the AMD GPU seen). A step up or down is no difference.
-fn tick(sheets: &[Sheet]) -> u32 {
+fn tick(sheets: &[Sheet<Imported>]) -> u32 {
     let gcd = |mut a: u32, mut b: u32| {
         while b != 0 {
             (a, b) = (b, a % b);

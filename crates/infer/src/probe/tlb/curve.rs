@@ -13,7 +13,7 @@ use crate::analysis::plateau::{self, Point};
 use crate::analysis::robust;
 use crate::probe::levels::HitMiss;
 use crate::probe::{Gap, Notebook, Sheet};
-use strata_model::experiment::{Experiment, Kernel, LARGE_PAGE, LoadPath, Order, Walk};
+use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing, Walk};
 use strata_model::units::{Bytes, KIB};
 
 /// Distance of the pages visited where large pages, at which levels are looked for first, turn out to be more than one entry: the smallest page of GPUs since Pascal but for 4 KiB.
@@ -49,41 +49,39 @@ const CHANCE: f64 = 0.02;
 /// Standard deviations of a count that are no chance.
 const SIGNIFICANT: f64 = 4.0;
 
-pub(super) fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: bool) -> Experiment {
+pub(super) fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: bool) -> Chase {
     walk_lines(notebook, distance, pages, 1, shuffled)
 }
 
-fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuffled: bool) -> Experiment {
+fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuffled: bool) -> Chase {
     let laps = match pages {
         n if n > ONE_LAP => 1,
         n if n > FEW_LAPS.0 => FEW_LAPS.1,
         _ => LAPS,
     };
     let order = Order::Pages { granule: LINE, lines, shuffled };
-    let chase =
-        Experiment { order, ..Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCg, distance * pages, distance) };
+    let chase = Chase { order, ..Chase::each_load(LoadPath::GlobalCg, distance * pages, distance) };
     let lap = chase.lap() as u32;
-    Experiment {
+    // Writing out the window of a long walk touches a page or two of thousands.
+    let walk = if pages > ONE_WINDOW { Walk::Straight } else { Walk::Resident };
+    Chase {
         warm_laps: 2,
-        timed_loads: laps * lap,
-        // Writing out the window of a long walk touches a page or two of thousands.
-        walk: if pages > ONE_WINDOW { Walk::Straight } else { Walk::Resident },
-        alone: true,
-        sm: Some(0),
+        timing: Timing::EachLoad { loads: laps * lap, walk },
+        place: Place::alone_on(0),
         seed: notebook.seed(20),
         ..chase
     }
 }
 
 /// Of each visit to a page, lap by lap, what the first load took longer than the second.
-fn extras(sheet: &Sheet) -> Vec<Vec<f64>> {
+fn extras(sheet: &Sheet<Chase>) -> Vec<Vec<f64>> {
     let lap = sheet.experiment.lap() as usize;
     let visits = |lap: &[u32]| lap.chunks_exact(2).map(|pair| f64::from(pair[0]) - f64::from(pair[1])).collect();
     sheet.latencies().chunks_exact(lap).map(visits).collect()
 }
 
 /// The median over laps of what each page's translation took.
-fn typical(sheet: &Sheet) -> Vec<f64> {
+fn typical(sheet: &Sheet<Chase>) -> Vec<f64> {
     let laps = extras(sheet);
     let pages = laps.first().map_or(0, Vec::len);
     let mut of_page = Vec::with_capacity(laps.len());
@@ -106,7 +104,7 @@ fn as_latencies(extras: &[f64]) -> Vec<u32> {
 /// What stands for no extra cycles in [`as_latencies`]: second loads may take a little longer than first ones.
 const ZERO: f64 = 64.0;
 
-pub(super) fn point(sheet: &Sheet) -> Point {
+pub(super) fn point(sheet: &Sheet<Chase>) -> Point {
     let typical = typical(sheet);
     let mean = robust::mean(&typical);
     let variance = typical.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / typical.len().max(1) as f64;
@@ -169,7 +167,7 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
         counts.extend([power, power + power / 2].into_iter().filter(|&n| n < most));
         power *= 2;
     }
-    let chases: Vec<Experiment> = counts.iter().map(|&n| walk(notebook, distance, n, true)).collect();
+    let chases: Vec<Chase> = counts.iter().map(|&n| walk(notebook, distance, n, true)).collect();
     let mut sheets = notebook.read(&chases)?;
     sheets.sort_by_key(|s| s.experiment.footprint);
     let disturbed = sheets.iter().take(CALM).map(disturbed).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
@@ -183,7 +181,7 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let mut steps = plateau::steps(&points);
     // Whether it is translation that takes longer: where the step is complete, or as far as it goes.
     let tops: Vec<usize> = steps.iter().map(|s| s.settled.unwrap_or(points.len() - 1)).collect();
-    let controls: Vec<Experiment> =
+    let controls: Vec<Chase> =
         tops.iter().map(|&top| walk_lines(notebook, distance, points[top].at / distance.0, 2, true)).collect();
     let controls = notebook.read(&controls)?;
     let is_translation = |i: usize| {
@@ -215,7 +213,7 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
 }
 
 /// Visits that took much more or less than usual of their pages, and all.
-fn disturbed(sheet: &Sheet) -> (usize, usize) {
+fn disturbed(sheet: &Sheet<Chase>) -> (usize, usize) {
     let usual = typical(sheet);
     let laps = extras(sheet);
     let odd = |lap: &Vec<f64>| lap.iter().zip(&usual).filter(|(x, usual)| (*x - *usual).abs() > DISTURBED.0).count();
@@ -223,21 +221,21 @@ fn disturbed(sheet: &Sheet) -> (usize, usize) {
 }
 
 /// Mean of what the first line of a page takes longer than the second, of two lines a page.
-fn of_first_line(sheet: &Sheet) -> f64 {
+fn of_first_line(sheet: &Sheet<Chase>) -> f64 {
     let lines: Vec<f64> = typical(sheet).chunks_exact(2).map(|page| page[0] - page[1]).collect();
     robust::mean(&lines)
 }
 
 impl Rise {
     /// Pages that miss this level, if single misses can be told: those that do in most laps.
-    pub(super) fn missed(&self, sheet: &Sheet) -> Option<BTreeSet<usize>> {
+    pub(super) fn missed(&self, sheet: &Sheet<Chase>) -> Option<BTreeSet<usize>> {
         let classes = self.classes?;
         let missed = as_latencies(&typical(sheet)).into_iter().enumerate().filter(|&(_, x)| classes.is_miss(x));
         Some(missed.map(|(page, _)| page).collect())
     }
 
     /// Share of visits that miss this level.
-    pub(super) fn share(&self, sheet: &Sheet) -> f64 {
+    pub(super) fn share(&self, sheet: &Sheet<Chase>) -> f64 {
         match (self.classes, self.above) {
             (Some(classes), _) => {
                 let all: Vec<f64> = extras(sheet).concat();
@@ -249,7 +247,7 @@ impl Rise {
     }
 
     /// Whether the pages walked are more than fit.
-    pub(super) fn overflows(&self, sheet: &Sheet) -> bool {
+    pub(super) fn overflows(&self, sheet: &Sheet<Chase>) -> bool {
         match self.missed(sheet) {
             Some(missed) => {
                 let visits = (sheet.latencies().len() / 2) as f64;

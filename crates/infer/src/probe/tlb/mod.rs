@@ -15,7 +15,7 @@ use crate::analysis::robust;
 pub(super) use curve::Curve;
 use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, point, walk};
 use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, WAYS};
-use strata_model::experiment::Experiment;
+use strata_model::experiment::Chase;
 use strata_model::topology::{Element, Finding};
 use strata_model::units::{Bytes, Cycles};
 
@@ -65,7 +65,7 @@ fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u6
             return Ok((0..brackets.len()).map(|i| (brackets[i].0, tried(i))).collect());
         }
         let middles: Vec<u64> = open.iter().map(|&i| brackets[i].0.midpoint(brackets[i].1)).collect();
-        let chases: Vec<Experiment> =
+        let chases: Vec<Chase> =
             open.iter().zip(&middles).map(|(&i, &pages)| walk(notebook, distances[i], pages, false)).collect();
         let sheets = notebook.read(&chases)?;
         for ((&i, &at), sheet) in open.iter().zip(&middles).zip(&sheets) {
@@ -128,7 +128,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         let most = (limit(notebook) / distance)
             .min(entries + MOST_STEPS)
             .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
-        let chases: Vec<Experiment> = (entries..=most).map(|n| walk(notebook, distance, n, false)).collect();
+        let chases: Vec<Chase> = (entries..=most).map(|n| walk(notebook, distance, n, false)).collect();
         let sheets = notebook.read(&chases)?;
         let curve: Vec<(u64, f64)> = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
         let beyond = sheets.iter().zip(&curve).skip(1);

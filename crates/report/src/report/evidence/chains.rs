@@ -9,7 +9,7 @@ use crate::report::plots::crowded;
 use crate::report::svg::Measure;
 use strata_infer::analysis::cluster::{LEVEL_SHARE, Levels};
 use strata_infer::analysis::robust;
-use strata_model::experiment::{LoadPath, Order};
+use strata_model::experiment::{Experiment, LoadPath, Order};
 
 /// Fewest footprints or strides of a curve.
 const CURVE: usize = 4;
@@ -24,19 +24,19 @@ const MOST_CURVES: usize = 6;
 
 /// The figures of a group; `near` is the footprint about which the loads of single chains are shown.
 pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads: &mut Spreads) -> Vec<Drawn> {
-    if kind.path == LoadPath::Atomic
+    if kind.path == Some(LoadPath::Atomic)
         && let Some(map) = map(sheets)
     {
         return vec![Drawn { over: Over::Else, rank: 0, experiments: sheets.len(), plots: vec![map] }];
     }
     let mut by_stride: BTreeMap<u64, Vec<Sheet<'_>>> = BTreeMap::new();
     for sheet in sheets {
-        by_stride.entry(sheet.experiment.stride.0).or_default().push(*sheet);
+        by_stride.entry(sheet.stride().0).or_default().push(*sheet);
     }
     let (mut drawn, mut rest) = (Vec::new(), Vec::new());
     for (_, mut same) in by_stride {
-        same.sort_by_key(|s| (s.experiment.footprint, s.number));
-        let footprints = same.chunk_by(|a, b| a.experiment.footprint == b.experiment.footprint).count();
+        same.sort_by_key(|s| (s.footprint(), s.number));
+        let footprints = same.chunk_by(|a, b| a.footprint() == b.footprint()).count();
         if footprints < CURVE {
             rest.extend(same);
             continue;
@@ -56,7 +56,7 @@ pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads
         // After the curve that it belongs to, since sorting keeps the order of equals.
         drawn.push(Drawn { over: Over::Else, rank, experiments, plots });
     }
-    let mut strides: Vec<u64> = rest.iter().map(|s| s.experiment.stride.0).collect();
+    let mut strides: Vec<u64> = rest.iter().map(|s| s.stride().0).collect();
     strides.sort_unstable();
     strides.dedup();
     if strides.len() >= CURVE {
@@ -76,15 +76,15 @@ pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads
 
 /// Latency and share of misses over footprint. Chains ascend in footprint.
 fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &mut Spreads) -> Plot {
-    let pairs = matches!(sheets[0].experiment.order, Order::Pages { .. });
+    let pairs = matches!(sheets[0].experiment.chain(), Some(chain) if matches!(chain.order, Order::Pages { .. }));
     let mut curve = |which: Which| -> Vec<(f64, [f64; 3])> {
-        let same = sheets.chunk_by(|a, b| a.experiment.footprint == b.experiment.footprint);
+        let same = sheets.chunk_by(|a, b| a.footprint() == b.footprint());
         let point = |same: &[Sheet<'_>]| {
             let all: Vec<[f64; 3]> = same.iter().filter_map(|s| spreads.of(s, which)).collect();
             let medians: Vec<f64> = all.iter().map(|s| s[0]).collect();
             let low = all.iter().map(|s| s[1]).fold(f64::MAX, f64::min);
             let high = all.iter().map(|s| s[2]).fold(f64::MIN, f64::max);
-            Some((same[0].experiment.footprint.0 as f64, [robust::median(&medians)?, low, high]))
+            Some((same[0].footprint().0 as f64, [robust::median(&medians)?, low, high]))
         };
         same.filter_map(point).collect()
     };
@@ -97,16 +97,16 @@ fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &
         vec![Series::banded("median, with eight tenths of the loads", Draw::Line, curve(Which::All))]
     };
     if !pairs && levels.levels.len() > 1 {
-        let same = sheets.chunk_by(|a, b| a.experiment.footprint == b.experiment.footprint);
+        let same = sheets.chunk_by(|a, b| a.footprint() == b.footprint());
         let share = |same: &[Sheet<'_>]| {
             let shares: Vec<f64> = same.iter().map(|s| loads::miss_share(levels, &s.samples.latencies)).collect();
-            Some((same[0].experiment.footprint.0 as f64, robust::median(&shares)?))
+            Some((same[0].footprint().0 as f64, robust::median(&shares)?))
         };
         series.push(Series::new("misses", Draw::Line, same.filter_map(share)).on_the_right());
     }
-    let log2 = crowded(sheets.iter().map(|s| s.experiment.footprint.0 as f64));
+    let log2 = crowded(sheets.iter().map(|s| s.footprint().0 as f64));
     Plot::Curves {
-        title: format!("Latency over footprint: {}, {} apart", kind.words(), sheets[0].experiment.stride),
+        title: format!("Latency over footprint: {}, {} apart", kind.words(), sheets[0].stride()),
         choice: String::new(),
         x: Axis::bytes("footprint", log2),
         y: Axis::of("cycles"),
@@ -118,7 +118,7 @@ fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &
 /// The chains whose loads say most: on both sides of a footprint, which is the given one or where misses begin, and the
 /// extremes. Chains ascend in footprint.
 fn about<'e>(sheets: &[Sheet<'e>], levels: &Levels, near: Option<f64>) -> Vec<Sheet<'e>> {
-    let footprint = |s: &Sheet<'_>| s.experiment.footprint.0 as f64;
+    let footprint = |s: &Sheet<'_>| s.footprint().0 as f64;
     let misses = |s: &Sheet<'_>| loads::miss_share(levels, &s.samples.latencies) > LEVEL_SHARE;
     let above = match near {
         Some(near) => sheets.iter().position(|s| footprint(s) > near),
@@ -139,15 +139,15 @@ fn about<'e>(sheets: &[Sheet<'e>], levels: &Levels, near: Option<f64>) -> Vec<Sh
 /// Mean latency over stride, a curve for each footprint where they are few.
 fn over_stride(kind: &Kind, sheets: &[Sheet<'_>], strides: impl Iterator<Item = f64>) -> Plot {
     let mut curves: BTreeMap<u64, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
-    let mut footprints: Vec<u64> = sheets.iter().map(|s| s.experiment.footprint.0).collect();
+    let mut footprints: Vec<u64> = sheets.iter().map(|s| s.footprint().0).collect();
     footprints.sort_unstable();
     footprints.dedup();
     let together = footprints.len() > MOST_CURVES;
     for sheet in sheets {
         let loads = &sheet.samples.latencies;
         let mean = loads.iter().map(|&l| f64::from(l)).sum::<f64>() / loads.len().max(1) as f64;
-        let curve = if together { 0 } else { sheet.experiment.footprint.0 };
-        curves.entry(curve).or_default().entry(sheet.experiment.stride.0).or_default().push(mean);
+        let curve = if together { 0 } else { sheet.footprint().0 };
+        curves.entry(curve).or_default().entry(sheet.stride().0).or_default().push(mean);
     }
     let series = curves.into_iter().map(|(footprint, points)| {
         let name =
@@ -169,11 +169,12 @@ fn over_stride(kind: &Kind, sheets: &[Sheet<'_>], strides: impl Iterator<Item = 
 /// how near they are to the first SM, so that parts of the cache stand together.
 fn map(sheets: &[Sheet<'_>]) -> Option<Plot> {
     let first = sheets.first()?.experiment;
-    let lap = usize::try_from(first.lap()).ok()?.max(1);
+    let chain = first.chain()?;
+    let lap = usize::try_from(chain.lap()).ok()?.max(1);
     let alike = |s: &&Sheet<'_>| {
-        let e = s.experiment;
-        (e.footprint, e.stride, e.seed, e.allocation, &e.order)
-            == (first.footprint, first.stride, first.seed, first.allocation, &first.order)
+        let allocation = |e: &Experiment| e.place().map(|place| place.allocation);
+        s.experiment.chain() == Some(chain)
+            && allocation(s.experiment) == allocation(first)
             && s.samples.latencies.len() >= lap
     };
     let every = lap.div_ceil(MOST_CELLS);
@@ -184,7 +185,7 @@ fn map(sheets: &[Sheet<'_>]) -> Option<Plot> {
             let middle = visits.len() / 2;
             *visits.select_nth_unstable(middle).1
         };
-        (s.experiment.sm.unwrap_or(s.samples.sm), (0..lap).step_by(every).map(line).collect::<Vec<u32>>())
+        (s.sm(), (0..lap).step_by(every).map(line).collect::<Vec<u32>>())
     };
     let mut rows: Vec<(u32, Vec<u32>)> = sheets.iter().filter(alike).take(MOST_CELLS).map(row).collect();
     if rows.len() < MAP {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::loads::{self, Spreads, Which};
-use super::{Drawn, Kind, Over, Sheet, spread};
+use super::{Drawn, Kind, Over, Sheet, What, spread};
 use crate::report::plot::{Axis, Draw, Plot, Series};
 use crate::report::plots::crowded;
-use strata_model::experiment::{Kernel, Order};
+use strata_model::experiment::Experiment;
 
 /// Fewest threads, SMs or footprints that make a curve of their own.
 const CURVE: usize = 4;
@@ -53,11 +53,7 @@ pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
         places
     };
     let log2 = |places: &Places| crowded(places.keys().map(|x| *x as f64));
-    let (sms, footprints, strides) = (
-        by(|s| u64::from(s.experiment.sm.unwrap_or(s.samples.sm))),
-        by(|s| s.experiment.footprint.0),
-        by(|s| s.experiment.stride.0),
-    );
+    let (sms, footprints, strides) = (by(|s| u64::from(s.sm())), by(|s| s.footprint().0), by(|s| s.stride().0));
     let (over, axis, places) = if sms.len() >= CURVE {
         (Over::Else, Axis::of("SM"), sms)
     } else if footprints.len() >= CURVE {
@@ -80,13 +76,15 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
         ("A warp's load over the farthest lane", "farthest lane", 0, Curves::new()),
     ];
     for sheet in sheets {
-        let Order::Lanes { offsets, bank_width } = &sheet.experiment.order else { continue };
-        let (Some(&first), Some(&second)) = (offsets.first(), offsets.get(1)) else { continue };
+        let Experiment::Warp(warp) = sheet.experiment else { continue };
+        let offsets = &*warp.offsets;
+        let (first, second) = (offsets[0], offsets[1]);
         let step = second.saturating_sub(first);
         let even = offsets.iter().zip(0u64..).all(|(o, lane)| o.checked_sub(first) == lane.checked_mul(step));
         let place = if even { step } else { offsets.iter().max().map_or(0, |far| far.saturating_sub(first)) };
-        let width = sheet.experiment.stride;
-        let name = bank_width.map_or(format!("{width} a lane"), |bank| format!("{width} a lane, banks of {bank}"));
+        let width = warp.width.bytes();
+        let banks = warp.bank_width.map_or(String::new(), |bank| format!(", banks of {}", bank.bytes()));
+        let name = format!("{width} a lane{banks}");
         let (_, _, count, curves) = &mut figures[usize::from(!even)];
         *count += 1;
         curves.entry(name).or_default().entry(place).or_default().extend(rounds(sheet));
@@ -112,11 +110,11 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
 /// load by load where few.
 pub(super) fn disturbed(kind: &Kind, sheets: &[Sheet<'_>], groups: &BTreeMap<Kind, Vec<Sheet<'_>>>) -> Vec<Drawn> {
     let undisturbed = undisturbed(kind, sheets, groups);
-    let thread = |s: &Sheet<'_>| s.experiment.partner.map_or(0, |p| p.thread);
+    let thread = |s: &Sheet<'_>| s.experiment.partner().map_or(0, |p| p.thread);
     let mut threads: Vec<u32> = sheets.iter().map(thread).collect();
     threads.sort_unstable();
     threads.dedup();
-    let partner = |s: &Sheet<'_>| s.experiment.partner.map_or("nobody", |p| p.path.instruction());
+    let partner = |s: &Sheet<'_>| s.experiment.partner().map_or("nobody", |p| p.path.instruction());
     let mut all = Vec::new();
     let mut spreads = Spreads::default();
     if threads.len() > CURVE {
@@ -153,10 +151,10 @@ pub(super) fn disturbed(kind: &Kind, sheets: &[Sheet<'_>], groups: &BTreeMap<Kin
 
 /// Of the chains by the same path that were warm and undisturbed, the one of the nearest footprint.
 fn undisturbed<'e>(kind: &Kind, sheets: &[Sheet<'e>], groups: &BTreeMap<Kind, Vec<Sheet<'e>>>) -> Option<Sheet<'e>> {
-    let first = sheets.first()?.experiment;
+    let first = sheets.first()?;
     let warm = groups.iter().filter(|(other, _)| {
-        other.kernel == Kernel::PerLoad && other.path == kind.path && !other.cold && other.carveout == kind.carveout
+        other.what == What::EachLoad && other.path == kind.path && !other.cold && other.carveout == kind.carveout
     });
-    let alike = warm.flat_map(|(_, sheets)| sheets).filter(|s| s.experiment.stride == first.stride);
-    alike.min_by_key(|s| s.experiment.footprint.0.abs_diff(first.footprint.0)).copied()
+    let alike = warm.flat_map(|(_, sheets)| sheets).filter(|s| s.stride() == first.stride());
+    alike.min_by_key(|s| s.footprint().0.abs_diff(first.footprint().0)).copied()
 }

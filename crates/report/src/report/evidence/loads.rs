@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Kind, Sheet};
+use super::{Kind, Sheet, What};
 use crate::report::plot::{Axis, Draw, Plot, Series};
 use strata_infer::analysis::cluster::{self, Levels};
-use strata_model::experiment::Kernel;
 use strata_model::units::Bytes;
 
 /// Most points of a chain that are drawn: about two for each column of pixels.
@@ -82,11 +81,11 @@ pub(super) fn scatter(kind: &Kind, sheet: &Sheet<'_>, levels: &Levels) -> Plot {
         _ => format!("around {:.0} cycles ({})", levels.levels[i].centre, counts[i]),
     };
     let named = series.into_iter().enumerate().filter(|(_, points)| !points.is_empty());
-    let footprint = sheet.experiment.footprint;
-    let loads = if kind.kernel == Kernel::PerTwoLoads { "cycles of two loads" } else { "cycles" };
+    let footprint = sheet.footprint();
+    let loads = if kind.what == What::EachPair { "cycles of two loads" } else { "cycles" };
     Plot::Curves {
         title: format!("Load by load over {footprint}: {}", kind.words()),
-        choice: format!("{footprint} by {} (experiment {})", Bytes(sheet.experiment.stride.0), sheet.number),
+        choice: format!("{footprint} by {} (experiment {})", Bytes(sheet.stride().0), sheet.number),
         x: Axis::of("load"),
         y: Axis::of(loads),
         series: named.map(|(i, points)| Series::new(name(i), Draw::Points, points)).collect(),

@@ -16,7 +16,7 @@ use crate::report::words;
 use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Kernel, LoadPath, Order, Prepare};
+use strata_model::experiment::{Experiment, LoadPath, Order, Prepare, Timing};
 use strata_model::imported::Question;
 use strata_model::samples::Samples;
 use strata_model::topology::{Element, Finding};
@@ -33,11 +33,41 @@ struct Sheet<'e> {
     samples: &'e Samples,
 }
 
+impl Sheet<'_> {
+    /// Bytes walked; 0 where there is nothing to say.
+    fn footprint(&self) -> Bytes {
+        self.experiment.footprint().unwrap_or_default()
+    }
+
+    /// Distance of neighbouring elements; 0 where there is nothing to say.
+    fn stride(&self) -> Bytes {
+        self.experiment.stride().unwrap_or_default()
+    }
+
+    /// Number of the SM that it ran on.
+    fn sm(&self) -> u32 {
+        self.experiment.sm().unwrap_or(self.samples.sm)
+    }
+}
+
+/// What is measured, in the order of the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Clock,
+    Laps,
+    EachLoad,
+    EachPair,
+    Disturb,
+    Warp,
+    Pattern,
+    Imported,
+}
+
 /// What experiments have in common that are drawn together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
-    kernel: Kernel,
-    path: LoadPath,
+    what: What,
+    path: Option<LoadPath>,
     order: &'static str,
     prepare: Prepare,
     cold: bool,
@@ -46,34 +76,41 @@ struct Kind {
 
 impl Kind {
     fn of(experiment: &Experiment) -> Self {
-        let order = match experiment.order {
-            Order::Sequential => "in order",
-            Order::Random => "at random",
-            Order::Scattered { .. } => "scattered",
-            Order::Paged { .. } => "page by page",
-            Order::Listed { .. } => "listed",
-            Order::Pages { .. } => "two of a line in each page",
-            Order::Lanes { .. } => "by lane",
-            Order::Pattern(_) => "by pattern",
-            Order::Imported(series) => match series.question {
-                Question::Size => "imported, over footprints",
-                Question::LineSize => "imported, over strides",
-                Question::FetchGranularity => "imported, over strides of a cold chase",
-                Question::Latency => "imported, hits",
-            },
+        let (what, order, cold) = match experiment {
+            Experiment::Clock(_) => (What::Clock, "", false),
+            Experiment::Chase(chase) => {
+                let what = match chase.timing {
+                    Timing::Laps { .. } => What::Laps,
+                    Timing::EachLoad { .. } => What::EachLoad,
+                    Timing::EachPair { .. } => What::EachPair,
+                };
+                (what, in_words(&chase.order), chase.warm_laps == 0)
+            }
+            Experiment::Disturb(disturb) => (What::Disturb, in_words(&disturb.order), disturb.warm_laps == 0),
+            Experiment::Warp(warp) => (What::Warp, "by lane", warp.warm_loads == 0),
+            Experiment::Pattern(_) => (What::Pattern, "by pattern", false),
+            Experiment::Imported(imported) => {
+                let order = match imported.series.question {
+                    Question::Size => "imported, over footprints",
+                    Question::LineSize => "imported, over strides",
+                    Question::FetchGranularity => "imported, over strides of a cold chase",
+                    Question::Latency => "imported, hits",
+                };
+                (What::Imported, order, false)
+            }
         };
-        let Experiment { kernel, path, prepare, carveout, warm_laps, .. } = *experiment;
-        Kind { kernel, path, order, prepare, cold: warm_laps == 0, carveout }
+        let (path, prepare, carveout) = (experiment.path(), experiment.prepare(), experiment.carveout_percent());
+        Kind { what, path, order, prepare, cold, carveout }
     }
 
     /// In words, for the title of a figure.
     fn words(&self) -> String {
-        let kernel = match self.kernel {
-            Kernel::PerTwoLoads => ", two loads timed as one",
+        let timed = match self.what {
+            What::EachPair => ", two loads timed as one",
             _ => "",
         };
         let before = match self.prepare {
-            Prepare::Nothing if self.cold && self.kernel != Kernel::Imported => ", cold",
+            Prepare::Nothing if self.cold => ", cold",
             Prepare::Nothing => "",
             Prepare::FlushL2 => ", from DRAM",
             Prepare::Fill { .. } => ", from the L2",
@@ -82,7 +119,19 @@ impl Kind {
             Some(share @ 1..) => format!(", {share} % as shared memory"),
             _ => String::new(),
         };
-        format!("{}, {}{kernel}{before}{shared}", self.path.instruction(), self.order)
+        let path = self.path.map_or("", LoadPath::instruction);
+        format!("{path}, {}{timed}{before}{shared}", self.order)
+    }
+}
+
+fn in_words(order: &Order) -> &'static str {
+    match order {
+        Order::Sequential => "in order",
+        Order::Random => "at random",
+        Order::Scattered { .. } => "scattered",
+        Order::Paged { .. } => "page by page",
+        Order::Listed { .. } => "listed",
+        Order::Pages { .. } => "two of a line in each page",
     }
 }
 
@@ -167,13 +216,13 @@ impl<'e> Exhibits<'e> {
         let mut all: Vec<(Vec<Mark>, Drawn)> = Vec::new();
         for (kind, sheets) in &groups {
             let at = marks.on(kind);
-            let drawn = match kind.kernel {
-                Kernel::Clock => fixed::clock(sheets),
-                Kernel::Lap => fixed::laps(kind, sheets),
-                Kernel::Warp => fixed::warps(sheets),
-                Kernel::Disturb => fixed::disturbed(kind, sheets, &groups),
-                Kernel::Pattern => Vec::new(),
-                Kernel::PerLoad | Kernel::PerTwoLoads | Kernel::Imported => {
+            let drawn = match kind.what {
+                What::Clock => fixed::clock(sheets),
+                What::Laps => fixed::laps(kind, sheets),
+                What::Warp => fixed::warps(sheets),
+                What::Disturb => fixed::disturbed(kind, sheets, &groups),
+                What::Pattern => Vec::new(),
+                What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, sheets, at.footprint.as_ref().map(|m| m.at.0), &mut self.spreads)
                 }
             };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::loads::{groups, miss_share, scatter, thinned};
 use super::*;
 use strata_model::attribute::{Elements, Key, LATENCY_CYCLES, PARTITIONS, SHARED_WITH, SIZE, Typed};
-use strata_model::experiment::Partner;
+use strata_model::experiment::{AccessWidth, Chase, Clock, Disturb, Partner, PatternRun, Place, WARP, Warp};
 use strata_model::samples::Lap;
 use strata_model::units::Cycles;
 
@@ -15,19 +15,19 @@ const MISS: u32 = 300;
 /// What the cache of these tests holds.
 const USABLE: u64 = 4096;
 
-fn chase(footprint: u64) -> Experiment {
-    Experiment::chase(Kernel::PerLoad, LoadPath::GlobalCa, Bytes(footprint), Bytes(32))
+fn chase(footprint: u64) -> Chase {
+    Chase::each_load(LoadPath::GlobalCa, Bytes(footprint), Bytes(32))
 }
 
 /// A chain in a cache of [`USABLE`] bytes: what is beyond misses, at the end of the lap; each load a little different.
-fn walked(experiment: &Experiment) -> Samples {
-    let fits = USABLE / experiment.stride.0;
+fn walked(chase: &Chase) -> Samples {
+    let fits = USABLE / chase.stride.0;
     let load = |i: u32| if u64::from(i) < fits { HIT + i % 3 } else { MISS + i % 3 };
-    Samples { latencies: (0..experiment.timed_loads).map(load).collect(), ..Samples::default() }
+    Samples { latencies: (0..chase.lap() as u32).map(load).collect(), ..Samples::default() }
 }
 
-fn evidence(all: impl IntoIterator<Item = (Experiment, Samples)>) -> Evidence {
-    (1..).zip(all).map(|(number, (experiment, samples))| (number, experiment, Rc::new(Ok(samples)))).collect()
+fn evidence<E: Into<Experiment>>(all: impl IntoIterator<Item = (E, Samples)>) -> Evidence {
+    (1..).zip(all).map(|(number, (experiment, samples))| (number, experiment.into(), Rc::new(Ok(samples)))).collect()
 }
 
 /// The plots of a finding that cites all of the evidence.
@@ -76,9 +76,10 @@ fn a_capacity_shows_its_curve_with_the_change_and_the_loads_on_both_sides() {
 #[test]
 fn every_point_of_a_scatter_is_a_load_in_the_group_that_the_clusters_say() {
     // Many misses, hits enough for a group of their own.
-    let experiment = chase(1 << 17);
-    let mut samples = walked(&experiment);
+    let chase = chase(1 << 17);
+    let mut samples = walked(&chase);
     samples.latencies[77] = 5000;
+    let experiment = Experiment::from(chase);
     let sheet = Sheet { number: 1, experiment: &experiment, samples: &samples };
     let levels = groups(&[sheet]);
     assert_eq!(levels.levels.len(), 2);
@@ -111,10 +112,10 @@ fn thinning_keeps_extremes_and_order() {
 
 #[test]
 fn atomics_on_many_sms_are_a_map() {
-    let atomic = |sm: u32| Experiment {
-        sm: Some(sm),
-        timed_loads: 12,
-        ..Experiment::chase(Kernel::PerLoad, LoadPath::Atomic, Bytes(48), Bytes(8))
+    let atomic = |sm: u32| Chase {
+        place: Place::on(sm),
+        timing: Timing::resident(12),
+        ..Chase::each_load(LoadPath::Atomic, Bytes(48), Bytes(8))
     };
     // Even SMs are near to even lines, visited twice; one visit is slow.
     let near = |sm: u32, i: u32| if (sm + i % 6).is_multiple_of(2) { 200 } else { 500 };
@@ -130,11 +131,11 @@ fn atomics_on_many_sms_are_a_map() {
 
 #[test]
 fn laps_and_partners_have_figures_of_their_own() {
-    let lap = Experiment { rounds: 1, ..Experiment::chase(Kernel::Lap, LoadPath::GlobalCa, Bytes(1024), Bytes(32)) };
+    let lap = Chase::laps(LoadPath::GlobalCa, Bytes(1024), Bytes(32));
     let laps = |sm: u32| {
         let of = |loads: u32, overhead: u64| Lap { loads, cycles: u64::from(loads * HIT) + overhead };
         (
-            Experiment { sm: Some(sm), ..lap.clone() },
+            Chase { place: Place::on(sm), ..lap.clone() },
             Samples { laps: vec![of(32, 9), of(64, 9)], sm, ..Samples::default() },
         )
     };
@@ -143,11 +144,18 @@ fn laps_and_partners_have_figures_of_their_own() {
     let series = &drawn[shown.panels[0].plots[0]]["series"][0];
     assert_eq!(points(series), (0..5).map(|sm| (sm, HIT)).collect::<Vec<_>>());
 
-    let partner =
-        Partner { path: LoadPath::Texture, footprint: Bytes(64), stride: Bytes(32), laps: 1, thread: 1, block: 64 };
-    let disturbed = Experiment { kernel: Kernel::Disturb, partner: Some(partner), ..chase(1024) };
+    let partner = Partner {
+        path: LoadPath::Texture,
+        footprint: Bytes(64),
+        stride: Bytes(32),
+        laps: 1,
+        thread: 1,
+        block_threads: 64,
+    };
+    let disturbed = Disturb::new(LoadPath::GlobalCa, Bytes(1024), Bytes(32), partner);
     let gone = Samples { latencies: vec![MISS; 32], ..Samples::default() };
-    let both = evidence([(chase(1024), walked(&chase(1024))), (disturbed, gone)]);
+    let both: [(Experiment, Samples); 2] = [(chase(1024).into(), walked(&chase(1024))), (disturbed.into(), gone)];
+    let both = evidence(both);
     let (shown, drawn) =
         plots(&both, 2, SHARED_WITH, Finding::measured(["texture"].into_iter().collect::<Elements>(), "by hand"));
     let series = drawn[shown.panels[0].plots[0]]["series"].as_array().unwrap();
@@ -163,21 +171,28 @@ fn hostile_samples_and_missing_ones_make_no_trouble() {
     let shown = Exhibits::new(&nothing).of(Attribute::Size, &finding, &element).unwrap();
     assert_eq!((shown.experiments.as_str(), shown.panels.len()), ("2 experiments, 3 to 9", 0));
     assert!(Exhibits::new(&nothing).of(Attribute::Size, &Finding::unknown("x"), &element).is_none());
-    // Samples that are none, laps that are no pairs, lanes without lanes.
-    let kernels = [Kernel::PerLoad, Kernel::Lap, Kernel::Clock, Kernel::Warp, Kernel::Disturb, Kernel::Pattern];
-    for kernel in kernels {
-        for path in [LoadPath::GlobalCa, LoadPath::Atomic] {
-            let order = if kernel == Kernel::Warp {
-                Order::Lanes { offsets: vec![u64::MAX, 0, 3], bank_width: None }
-            } else {
-                Order::Random
-            };
-            let experiment =
-                |f: u64| Experiment { order: order.clone(), ..Experiment::chase(kernel, path, Bytes(f), Bytes(32)) };
-            let strange = Samples { laps: vec![Lap { loads: 0, cycles: u64::MAX }; 3], ..Samples::default() };
-            let all = evidence((0..6).map(|i| (experiment(i << 60), strange.clone())));
+    // Samples that are none, laps that are no pairs, lanes all over memory.
+    let strange = Samples { laps: vec![Lap { loads: 0, cycles: u64::MAX }; 3], ..Samples::default() };
+    let mut offsets = [0; WARP];
+    (offsets[0], offsets[2]) = (u64::MAX, 3);
+    let operands =
+        strata_model::pattern::Pattern::Operands { operand: strata_model::pattern::Operand::Immediate, operations: 1 };
+    for path in [LoadPath::GlobalCa, LoadPath::Atomic] {
+        let random = |chase: Chase| Experiment::from(Chase { order: Order::Random, ..chase });
+        let partner = Partner { path, footprint: Bytes(0), stride: Bytes(0), laps: 1, thread: 1, block_threads: 0 };
+        let kinds: [&dyn Fn(Bytes) -> Experiment; 7] = [
+            &|f| random(Chase::each_load(path, f, Bytes(32))),
+            &|f| random(Chase::each_pair(path, f, Bytes(32))),
+            &|f| random(Chase::laps(path, f, Bytes(32))),
+            &|_| Clock { span_us: 0, sm: 0, repeat: 0 }.into(),
+            &|f| Warp::new(AccessWidth::B4, offsets, f, 0).into(),
+            &|f| Disturb::new(path, f, Bytes(32), partner).into(),
+            &|_| PatternRun::new(operands, path, 0).into(),
+        ];
+        for (number, experiment) in kinds.iter().enumerate() {
+            let all = evidence((0..6).map(|i| (experiment(Bytes(i << 60)), strange.clone())));
             let (shown, _) = plots(&all, 6, SIZE, Finding::measured(Bytes(u64::MAX), "by hand"));
-            assert!(shown.panels.is_empty(), "a plot of nothing: {kernel:?}");
+            assert!(shown.panels.is_empty(), "a plot of nothing: kind {number}");
         }
     }
 }

@@ -1,0 +1,56 @@
+//! Where an experiment runs, and what is done to the device before it.
+
+use serde::{Deserialize, Serialize};
+
+/// Where an experiment runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// On which SM, counted from 0 in ascending `%smid`; any when absent.
+    pub sm: Option<u32>,
+    /// Which of the run's device allocations holds the chain.
+    pub allocation: u32,
+    /// Share of the unified memory asked for as shared memory, in per cent; the driver's choice when absent.
+    pub carveout_percent: Option<u8>,
+    /// Nothing else may run on the device: for levels that SMs share.
+    pub alone: bool,
+}
+
+impl Default for Place {
+    /// Any SM, the first allocation, the smallest possible share of shared memory, beside others.
+    fn default() -> Self {
+        Place { sm: None, allocation: 0, carveout_percent: Some(0), alone: false }
+    }
+}
+
+impl Place {
+    /// On this SM.
+    pub fn on(sm: u32) -> Self {
+        Place { sm: Some(sm), ..Place::default() }
+    }
+
+    /// On this SM, with nothing else on the device.
+    pub fn alone_on(sm: u32) -> Self {
+        Place { sm: Some(sm), alone: true, ..Place::default() }
+    }
+
+    /// With this share of the unified memory as shared memory, in per cent.
+    pub fn carveout(percent: u8) -> Self {
+        Place { carveout_percent: Some(percent), ..Place::default() }
+    }
+}
+
+/// What is done to the L2 before the kernel starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prepare {
+    /// Nothing: the chain has just been written, so it is in the L2 as far as it fits.
+    Nothing,
+    /// Overwrite a buffer of several times the L2's size, so that the chain is in DRAM.
+    FlushL2,
+    /// Let a full block on the same SM load the footprint, one element every `stride`, this many times.
+    Fill {
+        /// Passes over the footprint.
+        passes: u32,
+    },
+}

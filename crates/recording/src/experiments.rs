@@ -1,0 +1,74 @@
+//! An experiment as a recording has it. Version 4 writes the kinds of the model; what older versions wrote is in
+//! [`super::legacy`].
+
+use serde::{Deserialize, Serialize};
+use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Order, PatternRun, Warp};
+
+/// How some version of the format has an experiment.
+pub trait Recorded {
+    /// The experiment; an error says why no experiment can be so.
+    fn experiment(self) -> Result<Experiment, String>;
+
+    /// Bytes of offsets that are written out.
+    fn listed(&self) -> u64;
+}
+
+/// As [`Experiment`], which names its kind in a text format. Here the number of the variant does.
+#[derive(Serialize, Deserialize)]
+pub enum Kinds {
+    Clock(Clock),
+    Chase(Chase),
+    Disturb(Disturb),
+    Warp(Warp),
+    Pattern(PatternRun),
+    Imported(Imported),
+}
+
+impl From<&Experiment> for Kinds {
+    fn from(experiment: &Experiment) -> Self {
+        match experiment {
+            Experiment::Clock(clock) => Kinds::Clock(*clock),
+            Experiment::Chase(chase) => Kinds::Chase(chase.clone()),
+            Experiment::Disturb(disturb) => Kinds::Disturb(disturb.clone()),
+            Experiment::Warp(warp) => Kinds::Warp(warp.clone()),
+            Experiment::Pattern(run) => Kinds::Pattern(*run),
+            Experiment::Imported(imported) => Kinds::Imported(*imported),
+        }
+    }
+}
+
+impl Recorded for Kinds {
+    fn experiment(self) -> Result<Experiment, String> {
+        Ok(match self {
+            Kinds::Clock(clock) => clock.into(),
+            Kinds::Chase(chase) => chase.into(),
+            Kinds::Disturb(disturb) => disturb.into(),
+            Kinds::Warp(warp) => warp.into(),
+            Kinds::Pattern(run) => run.into(),
+            Kinds::Imported(imported) => imported.into(),
+        })
+    }
+
+    fn listed(&self) -> u64 {
+        match self {
+            Kinds::Chase(Chase { order, .. }) | Kinds::Disturb(Disturb { order, .. }) => listed(order),
+            Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
+            Kinds::Clock(_) | Kinds::Pattern(_) | Kinds::Imported(_) => 0,
+        }
+    }
+}
+
+/// Bytes of offsets that an experiment writes out; the same as [`Recorded::listed`] of its wire form.
+pub fn listed_of(experiment: &Experiment) -> u64 {
+    match experiment {
+        Experiment::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
+        other => other.chain().map_or(0, |chain| listed(chain.order)),
+    }
+}
+
+fn listed(order: &Order) -> u64 {
+    match order {
+        Order::Listed { offsets } => size_of_val(offsets.as_slice()) as u64,
+        _ => 0,
+    }
+}
