@@ -122,9 +122,8 @@ fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) ->
             Some(plot) => {
                 let how = page::how(&Detail::of(finding));
                 let words = [plot.picture.description(), &how];
-                let data = plot.data.as_ref().and_then(|data| exhibits.store.keep(data));
-                let drawn = (Some(&plot.picture), data);
-                figures.push(page::figure(drawn, attribute.key(), words, &plot.numbers, shown.as_ref()));
+                let drawn = (Some(&plot.picture), exhibits.store.keep(&plot.plot));
+                figures.push(page::figure(drawn, attribute.key(), words, &plot.plot.numbers(), shown.as_ref()));
             }
             None => {
                 let instead = attribute.is_pictured().then_some(NO_PICTURE);

@@ -12,8 +12,8 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use sha2::{Digest, Sha256};
 
 use super::evidence::Shown;
-use super::plot::Store;
-use super::svg::{self, Numbers, Picture};
+use super::plot::{Numbers, Store};
+use super::svg::{self, Picture};
 use super::words::{self, Detail, SIMULATED, printable};
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Finding, RunInfo};

@@ -3,10 +3,11 @@
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::figure::{Grid, data, description, heading, numbers, picture};
+use super::figure::{Grid, description, heading, numbers, plot};
 use super::{title, unanswered};
 use crate::report::page::{self, Beginning, texts};
 use crate::report::plot::Store;
+use crate::report::svg;
 use crate::report::words::{NO_PICTURE, printable};
 use strata_model::characterization::{Characterization, Figure, Part, PartName};
 
@@ -47,9 +48,9 @@ fn missing(figure: &Figure) -> Vec<String> {
 }
 
 fn drawn(figure: &Figure, store: &mut Store) -> Value {
-    let picture = picture(figure);
+    let plot = plot(figure);
+    let picture = svg::picture(&plot);
     let instead = if picture.is_some() { "" } else { NO_PICTURE };
     let words = format!("{}. {}", heading(&figure.y), description(figure));
-    let plot = data(figure).and_then(|plot| store.keep(&plot));
-    page::figure((picture.as_ref(), plot), &figure.title, [&words, instead], &numbers(figure), None)
+    page::figure((picture.as_ref(), store.keep(&plot)), &figure.title, [&words, instead], &numbers(figure), None)
 }
