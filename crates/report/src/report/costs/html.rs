@@ -38,7 +38,7 @@ fn chapter(name: PartName, part: &Part, store: &mut Store) -> Value {
         unanswered => printable(&unanswered(part).unwrap_or_default()),
         meaning => texts(&part.meaning),
         missing => texts(&missing),
-        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name, finding, None, None)).collect::<Value>(),
+        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name.as_str(), finding, None, None)).collect::<Value>(),
         figures => part.figures.iter().map(|figure| drawn(figure, store)).collect::<Vec<Value>>(),
     }
 }
@@ -52,5 +52,11 @@ fn drawn(figure: &Figure, store: &mut Store) -> Value {
     let picture = svg::picture(&plot);
     let instead = if picture.is_some() { "" } else { NO_PICTURE };
     let words = format!("{}. {}", heading(&figure.y), description(figure));
-    page::figure((picture.as_ref(), store.keep(&plot)), &figure.title, [&words, instead], &numbers(figure), None)
+    page::figure(
+        (picture.as_ref(), store.keep(&plot)),
+        figure.title.as_str(),
+        [&words, instead],
+        &numbers(figure),
+        None,
+    )
 }
