@@ -33,9 +33,16 @@ impl Fault {
         self.error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// What to print.
+    /// The error and its causes, without those whose text the error already contains.
     pub fn message(&self) -> String {
-        format!("{:#}", self.error)
+        let mut message = String::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            if !message.contains(&cause) {
+                message.push_str(if message.is_empty() { "" } else { ": " });
+                message.push_str(&cause);
+            }
+        }
+        message
     }
 
     /// The status to end with.

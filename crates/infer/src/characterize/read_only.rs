@@ -61,7 +61,7 @@ fn compare(answer: &mut Answer, name: &str, lines: &[Line], from: &str) {
     let base = ca.at(point.x).map_or(0.0, |p| p.value);
     let times = format!("{} and {} cycles per read with {} threads", said(point.value), said(base), point.x);
     answer.means(match longer(more.value) {
-        None => format!("Reading words {from} takes the same time by ld.global.nc and by ld.global.ca: {times}."),
+        None => format!("Words {from} take the same time by ld.global.nc and by ld.global.ca: {times}."),
         Some(much) => format!("Words {from} take {much} by ld.global.nc than by ld.global.ca: {times}."),
     });
 }

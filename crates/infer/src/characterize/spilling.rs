@@ -351,7 +351,7 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
                 name,
                 Finding::measured("l1".to_owned(), method)
                     .note(format!(
-                        "with {} threads, which spill {:.0} KiB: {} cycles per statement instead of {}",
+                        "with {} threads, which spill {:.0} KiB: {} and {} cycles per statement",
                         point.x,
                         bytes / 1024.0,
                         said(point.value),
