@@ -1,4 +1,4 @@
-//! A file of published values: its keys and their checks.
+//! A file of published values: its keys, and what is checked of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -259,8 +259,8 @@ fn published(group: &Group, source: &Source, entry: &Entry) -> Result<Published,
     }
     let base = entry.unit.map(Unit::base);
     let factor = base.map_or(1.0, |(_, factor)| factor);
+    // Sizes are whole bytes, also where a source rounds to hundredths of a KiB.
     let scaled = |json: &Json| match json.as_f64() {
-        // Sizes are whole bytes; a published fraction of a KiB is rounded to them.
         Some(number) if factor > 1.0 => ((number * factor).round() as u64).into(),
         _ => json.clone(),
     };
