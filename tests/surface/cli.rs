@@ -295,8 +295,8 @@ fn a_recording_that_was_cut_replays_up_to_the_cut_and_says_so() {
     fs::write(&cut, &whole[..whole.len() * 2 / 3]).unwrap();
     let run = strata(&["replay", cut.to_str().unwrap()]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
-    assert!(run.stderr.contains("was cut at byte"), "{}", run.stderr);
-    assert!(run.stdout.contains("was cut at byte") && run.stdout.contains("L1 data"), "{}", run.stdout);
+    assert!(run.stderr.contains("ends early, at byte"), "{}", run.stderr);
+    assert!(run.stdout.contains("ends early, at byte") && run.stdout.contains("L1 data"), "{}", run.stdout);
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Recording {
 
     /// Where and why it ends before its run did, if it does.
     pub fn cut(&self) -> Option<String> {
-        self.content.cut.as_ref().map(|cut| format!("the recording was cut at byte {}: {}", cut.offset, cut.reason))
+        self.content.cut.as_ref().map(|cut| format!("the recording ends early, at byte {}: {}", cut.offset, cut.reason))
     }
 
     /// The experiments by their numbers, with what came back.

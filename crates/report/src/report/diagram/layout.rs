@@ -57,7 +57,7 @@ pub(super) fn picture(drawing: &Drawing) -> Picture {
     let joined = page.l2(drawing);
     page.memories(&drawing.memories, joined);
     page.y += 6.0;
-    page.quiet_line("? unknown · > lower bound · † from the driver · all other values are measured");
+    page.quiet_line("? unknown · > lower bound · † from the driver · else measured");
     let height = page.y;
     page.canvas.finish(&drawing.title, &drawing.description(), height)
 }
@@ -223,7 +223,7 @@ impl Page {
         let tallest = levels.iter().map(|level| height(level, each)).fold(0.0, f64::max);
         let area = Area { x: MARGIN, y: self.y, width, height: NAME + tallest + PAD };
         self.canvas.frame(area, colour(Kind::Translation), "frame dashed", "translation");
-        let name = [Label::plain("TLBs: reach, entries × page, and the cost of a TLB miss")];
+        let name = [Label::plain("TLBs: reach, entries × page, cost of a miss")];
         self.canvas.labels((MARGIN + PAD, self.y + 14.0), Anchor::Start, Hand::Bold, &name, width);
         for (i, level) in levels.iter().enumerate() {
             let x = MARGIN + PAD + (each + DROP) * i as f64;

@@ -198,7 +198,7 @@ impl<'t> Found<'t> {
         let least = l1.finding(LEAST_CONFIGURATION)?;
         let (most, left) = (l1.get(SIZE)?, least.get::<Configuration>()?.size);
         (left < *most).then(|| Label {
-            text: format!("one memory with shared memory: the L1 shrinks to {left}"),
+            text: format!("one memory: the L1 shrinks to {left}"),
             // The value has its structure and its curve, too, which are not for here.
             hint: Detail::without_value(least, &format!("l1 {}: {left}", LEAST_CONFIGURATION.key())).to_string(),
         })
