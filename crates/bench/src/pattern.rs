@@ -1,7 +1,7 @@
 //! One pattern: its memory, its launch, and the check of what came back.
 //!
-//! All kernels of patterns have the same parameters and the same output (`kernels/patterns.rs`), so what differs is what lies
-//! in memory before the launch, three parameters, and what the host knows must come out.
+//! All kernels of patterns have the same parameters and the same output (`ptx/idiom/pattern.ptx` of the kernels), so what differs
+//! is what lies in memory before the launch, three parameters, and what the host knows must come out.
 
 mod plan;
 mod squares;

@@ -84,6 +84,9 @@ pub(super) struct LaunchConfiguration {
     pub attribute_count: u32,
 }
 
+/// As large as in `cuda.h`, which the driver takes them to be.
+const _: () = assert!(size_of::<LaunchAttribute>() == 72 && size_of::<LaunchConfiguration>() == 56);
+
 macro_rules! calls {
     ($($need:ident $name:ident = $first:literal $(or $other:literal)? ($($argument:ident: $type:ty),*);)*) => {
         /// The driver's calls, by address. Those that not every driver since CUDA 9.0 has may be absent.

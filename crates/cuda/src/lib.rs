@@ -243,13 +243,13 @@ impl Gpu for Cuda {
     }
 
     fn launch(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()> {
+        // A driver that does not tell is asked by the launch itself.
+        if launch.cluster.is_some() && device::launches_clusters(&self.driver, self.device) == Some(false) {
+            return Err(launch::no_clusters(&self.facts));
+        }
         self.configure(function, launch)?;
         let driver = &self.driver;
         if let Some(blocks) = launch.cluster {
-            // A driver that does not tell is asked by the launch itself.
-            if device::launches_clusters(driver, self.device) == Some(false) {
-                return Err(launch::no_clusters(&self.facts));
-            }
             return launch::clusters(driver, self.modules.handle(function)?, blocks, launch, parameters);
         }
         if !launch.cooperative {

@@ -17,7 +17,6 @@ use strata_model::units::Bytes;
 
 use crate::dialect::{Capability, Check, Dialect, Text};
 use crate::{PatternProgram, Program, cubin};
-use values::ClockRead;
 
 /// The instruction set of NVIDIA's driver.
 pub(crate) struct Ptx;
@@ -168,7 +167,7 @@ impl Dialect for Ptx {
     fn text(&self, program: Program, capability: Capability) -> Text {
         let template = template(program);
         let target = target_for(needs(program));
-        let values = values::values(self, program, ClockRead::for_capability(capability), target);
+        let values = values::values(self, program, capability, target);
         let rendered = ENVIRONMENT.render_named_str(template.name, template.text, values);
         let code = rendered.unwrap_or_else(|fault| panic!("kernel template `{}`: {fault:#}", template.name)) + "\n";
         Text { entry: self.entry(program), code, target: target.capability, check: self.check(program) }

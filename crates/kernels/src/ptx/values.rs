@@ -17,32 +17,9 @@ use crate::{FACTOR, PatternProgram, Program, TERM, job, sizes, sums};
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
 const PATTERN_PARAMETERS: [&str; 3] = ["a", "b", "c"];
 
-/// Which clock register a device can read without splitting the read in two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ClockRead {
-    /// `%clock64`: one instruction from compute capability 7.0 on.
-    Clock64,
-    /// `%clock`: before that, where a 64-bit read is two reads.
-    Clock32,
-}
-
-impl ClockRead {
-    /// The register for a device of this compute capability.
-    pub fn for_capability(capability: Capability) -> Self {
-        if capability >= (7, 0) { ClockRead::Clock64 } else { ClockRead::Clock32 }
-    }
-
-    /// The register, its type, and the instructions that make 32 and 64 bits of a difference of two reads.
-    fn values(self) -> Value {
-        match self {
-            ClockRead::Clock64 => {
-                context! { register => "%clock64", type => "u64", narrow => "cvt.sat.u32.u64", widen => "mov.u64" }
-            }
-            ClockRead::Clock32 => {
-                context! { register => "%clock", type => "u32", narrow => "mov.u32", widen => "cvt.u64.u32" }
-            }
-        }
-    }
+/// Type of the clock's value on a device of this compute capability: 64 bits where one instruction reads them.
+fn clock_type(capability: Capability) -> &'static str {
+    if capability >= (7, 0) { "u64" } else { "u32" }
 }
 
 /// One of the (at most two) chases in a kernel.
@@ -51,14 +28,14 @@ fn agent(dialect: &Ptx, path: LoadPath, letter: &str) -> Value {
     context! { path => path.name(), letter, type => of }
 }
 
-/// The values for a program.
-pub(super) fn values(dialect: &Ptx, program: Program, clock: ClockRead, target: &Target) -> Value {
+/// The values for a program, on a device of this compute capability.
+pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, target: &Target) -> Value {
     let (a, b) = program.paths();
     let (major, minor) = target.capability;
     let common = context! {
         name => dialect.entry(program),
         target => context! { name => format!("sm_{major}{minor}"), version => target.version },
-        clock => clock.values(),
+        clock => context! { type => clock_type(capability) },
         job => BTreeMap::from(job::OFFSETS),
         constant => context! { symbol => sizes::CONSTANT_SYMBOL, bytes => sizes::CONSTANT_BYTES },
         local_bytes => sizes::LOCAL_BYTES,
