@@ -60,7 +60,13 @@ fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> 
     } else {
         let text = read(&arguments.file)?;
         let list: Vec<Experiment> = serde_json::from_slice(&text)
-            .with_context(|| format!("`{}` is not a JSON list of experiments", arguments.file.display()))
+            .with_context(|| {
+                format!(
+                    "`{}` is not a JSON list of experiments; `strata measure --print FILE.strata` prints those of a recording \
+                     as an example",
+                    arguments.file.display()
+                )
+            })
             .map_err(Fault::usage)?;
         (1..).zip(list).collect()
     };
