@@ -73,6 +73,19 @@ pub fn refusing(
     Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen, stages }
 }
 
+/// Discovery of some elements (of all, if none is named) in the way of the command line: through the library's front, by
+/// several simulated GPUs side by side, with standard effort. What was seen is read from the recording.
+pub fn as_users_do(machine: &str, seed: u64, only: &[ElementName]) -> Outcome {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("run.strata");
+    let mut device = gpu_strata::Device::open(&format!("sim:{machine}")).expect("it comes with strata");
+    let options = gpu_strata::Options::effort(Effort::Standard).seed(seed).record(&path);
+    let found = device.discover_only(only, options).expect("a simulated machine is discovered");
+    let recording = strata_recording::Recording::read(&path).expect("what was recorded can be read");
+    let seen = recording.entries.iter().map(|entry| (entry.experiment.clone(), entry.outcome.clone())).collect();
+    Outcome { topology: found.topology, seen, stages: Vec::new() }
+}
+
 /// An attribute of an element by its key.
 pub fn finding<'t>(topology: &'t Topology, name: ElementName, attribute: &str) -> &'t Finding {
     let attribute: Attribute = attribute.parse().unwrap();

@@ -119,7 +119,7 @@ pub struct Rough {
 ///
 /// # Errors
 ///
-/// An unknown with a lower bound, if nothing changes up to the limit.
+/// An unknown with a lower bound, if all loads hit up to the limit; without one, if hits and misses cannot be told apart.
 pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
     notebook.once(&notebook.memo.rough, *search, || {
         let sizes = search::doubling(search.start.0, search.limit.0);
@@ -133,8 +133,15 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let sheets = notebook.read(&doubling)?;
         let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
         let larger: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
-        let levels = HitMiss::learn(first.latencies(), &larger)
-            .map_err(|unknown| Unknown::Beyond { bound: last.experiment.footprint, reason: unknown.reason() })?;
+        let levels = HitMiss::learn(first.latencies(), &larger).map_err(|unknown| {
+            // No misses is a lower bound, misses that cannot be told from hits are none.
+            let all_hit = larger.iter().all(|latencies| HitMiss::alike(first.latencies(), latencies));
+            if all_hit {
+                Unknown::Beyond { bound: last.experiment.footprint, reason: unknown.reason() }
+            } else {
+                unknown
+            }
+        })?;
         let changed: Vec<(u64, bool)> =
             sheets.iter().map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED)).collect();
         let Some(at) = changed.iter().position(|&(_, c)| c) else {

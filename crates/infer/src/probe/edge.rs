@@ -250,3 +250,90 @@ fn finest(
     let grown = points.iter().position(|&(_, misses)| misses > fitting);
     Ok(Bytes(grown.map_or(growth.last_flat, |index| points[index - 1].0)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::effort::Effort;
+    use strata_model::experiment::{Experiment, LoadPath, Timing};
+    use strata_model::facts::DeviceFacts;
+    use strata_model::samples::Samples;
+
+    const STEP: Bytes = Bytes(128);
+    const KIB: u64 = 1024;
+
+    /// The edge of a device whose chains of a round lie at `place`, and where so many loads of each footprint miss.
+    fn found(place: impl Fn(u32) -> u64, misses: impl Fn(u64, &Chase) -> usize) -> Result<Edge, Gap> {
+        let search = Search::first_level(LoadPath::GlobalCa, STEP, Bytes::mib(1), 1);
+        let rough = Rough {
+            low: Bytes::kib(60),
+            high: Bytes::kib(66),
+            levels: HitMiss { threshold: 100, hit: 40.0, miss: 300.0, spread: 1.0 },
+            spikes: spikes::Spikes::default(),
+            change_point: Bytes::kib(60),
+            ks: (1.0, 0.1),
+        };
+        let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
+        for round in 0..64 {
+            let edge = edge(&notebook, &search, &rough, STEP, 0);
+            let missing = notebook.take_missing();
+            if missing.is_empty() {
+                return edge;
+            }
+            for (number, experiment) in missing.into_iter().enumerate() {
+                let Experiment::Chase(chase) = &experiment else { unreachable!("an edge asks for chases") };
+                let Timing::EachLoad { loads, .. } = chase.timing else {
+                    unreachable!("whose loads are timed one by one")
+                };
+                let (base, loads) = (place(round), loads as usize);
+                let slow = misses(base, chase).min(loads);
+                let latencies = (0..loads).map(|i| if i < slow { 300 } else { 40 }).collect();
+                notebook.add(number as u32, experiment, Ok(Samples { latencies, base, ..Samples::default() }));
+            }
+        }
+        unreachable!("an edge takes a few rounds")
+    }
+
+    /// Lines beyond a capacity miss, and some that they displace.
+    fn beyond(capacity: u64, footprint: Bytes) -> usize {
+        2 * (footprint.0.saturating_sub(capacity)).div_ceil(STEP.0) as usize
+    }
+
+    fn range(edge: &Edge) -> (u64, u64, u64) {
+        (edge.lowest.0, edge.usable.0, edge.highest.0)
+    }
+
+    #[test]
+    fn one_place_has_one_edge() {
+        let edge = found(|_| 0, |_, e| beyond(63 * KIB, e.footprint)).unwrap();
+        // Two misses more may have been chance, one step before.
+        assert_eq!(range(&edge), (63 * KIB - 128, 63 * KIB, 63 * KIB));
+        let sharp = found(|_| 0, |_, e| 4 * beyond(63 * KIB, e.footprint)).unwrap();
+        assert_eq!(range(&sharp), (63 * KIB, 63 * KIB, 63 * KIB));
+    }
+
+    #[test]
+    fn an_allocation_that_moves_has_the_edge_of_its_last_place_and_an_interval_over_all() {
+        let capacity = |base| if base == 0 { 58 * KIB } else { 64 * KIB };
+        let edge =
+            found(u64::from, |base, e| 4 * beyond(capacity(base), e.footprint)).map(|edge| range(&edge)).unwrap();
+        assert!(edge.0 <= 58 * KIB && edge.2 >= 64 * KIB, "{edge:?}");
+        let once = found(|round| u64::from(round > 0), |base, e| 4 * beyond(capacity(base), e.footprint)).unwrap();
+        assert_eq!(once.usable.0, 64 * KIB);
+        assert!(once.lowest.0 <= 58 * KIB && once.highest.0 == 64 * KIB, "{once:?}");
+    }
+
+    #[test]
+    fn misses_that_come_and_go_leave_an_interval() {
+        // Between 60 and 64 KiB every other footprint overflows, by chance.
+        let chance = |e: &Chase| (e.footprint.0 / 128 * 2_654_435_761 + u64::from(e.repeat) * 40_503) >> 7 & 1 == 1;
+        let misses = |_: u64, e: &Chase| match e.footprint.0 {
+            footprint if footprint <= 60 * KIB => 0,
+            footprint if footprint <= 64 * KIB => 6 * usize::from(chance(e)),
+            _ => 4 * beyond(60 * KIB, e.footprint),
+        };
+        let edge = found(|_| 0, misses).unwrap();
+        assert!((60 * KIB..=64 * KIB).contains(&edge.usable.0), "{edge:?}");
+        assert!(edge.lowest <= edge.usable && edge.usable <= edge.highest, "{edge:?}");
+    }
+}

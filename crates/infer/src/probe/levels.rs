@@ -1,7 +1,7 @@
 //! Telling hits from misses without a fixed number of cycles: latencies of one level form a tight group.
 
 use super::Unknown;
-use crate::analysis::{cluster, robust};
+use crate::analysis::{cluster, ks, robust};
 
 /// Hits and misses of one cache on one path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub struct HitMiss {
 const REFERENCE_SPIKES: f64 = 0.05;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
+/// Level of the test that two footprints' latencies are alike.
+const ALPHA: f64 = 0.01;
 /// Two groups are apart if the gap between their quartiles is at least this many times the spread of the hits.
 const APART: f64 = 3.0;
 
@@ -61,6 +63,22 @@ impl HitMiss {
         Ok(HitMiss { threshold: ((bulk + near) / 2.0).round() as u32, hit, miss, spread })
     }
 
+    /// Whether latencies show nothing but the hits of the reference: no credible share of them lies beyond its bulk, and the
+    /// Kolmogorov-Smirnov test does not tell the two apart. Where [`HitMiss::learn`] finds no misses, this says whether there
+    /// are none or whether they cannot be told from hits.
+    pub fn alike(reference: &[u32], latencies: &[u32]) -> bool {
+        let (Some(bulk), Some(low)) =
+            (robust::quantile_u32(reference, 1.0 - REFERENCE_SPIKES), robust::quantile_u32(reference, 0.25))
+        else {
+            return false;
+        };
+        let beyond = bulk + (bulk - low).max(1.0);
+        let slow = latencies.iter().filter(|&&l| f64::from(l) > beyond).count();
+        let cycles = |all: &[u32]| -> Vec<f64> { all.iter().map(|&l| f64::from(l)).collect() };
+        (slow as f64) < CREDIBLE_MISSES * latencies.len() as f64
+            && !ks::ks_test(&cycles(reference), &cycles(latencies), ALPHA).distinct
+    }
+
     /// Whether a load that took so long missed.
     pub fn is_miss(&self, latency: u32) -> bool {
         latency > self.threshold
@@ -98,5 +116,15 @@ mod tests {
         let mut large = vec![40; 1000];
         large[7] = 800;
         assert!(matches!(HitMiss::learn(&reference, &[&large]), Err(Unknown::Because(_))));
+    }
+
+    #[test]
+    fn misses_that_hide_among_the_hits_are_not_alike() {
+        let reference: Vec<u32> = (0..64).map(|i| 40 + i * 7 % 20).collect();
+        let hits: Vec<u32> = (0..2000).map(|i| 40 + i * 7 % 20).collect();
+        let hidden: Vec<u32> = hits.iter().map(|l| l + 12).collect();
+        assert!(HitMiss::learn(&reference, &[&hidden]).is_err());
+        assert!(!HitMiss::alike(&reference, &hidden));
+        assert!(HitMiss::alike(&reference, &hits));
     }
 }

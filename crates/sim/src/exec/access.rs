@@ -6,6 +6,7 @@ use super::launch::{Fault, Grid, State};
 use super::warp::{LANES, Warp, lanes};
 use crate::model::banks::Banks;
 use crate::model::hierarchy::{Requester, Way};
+use crate::model::memory::{put_word, word};
 use crate::ptx::{Inst, NONE, Op, Space};
 
 /// Granularity in which accesses of a warp are united, in bytes: the smallest sector of any GPU.
@@ -158,12 +159,9 @@ pub(super) fn shared_lane(
             format!("{whole}-byte access to {address:#x} of {} B of shared memory", grid.shared),
         ));
     };
-    let element = |number: usize| {
-        let mut raw = [0; 8];
-        raw[..bytes].copy_from_slice(&place[number * bytes..(number + 1) * bytes]);
-        u64::from_le_bytes(raw)
-    };
+    let element = |number: usize| word(&place[number * bytes..(number + 1) * bytes]);
     match inst.op {
+        Op::Load(_) if inst.further == 0 => warp.set(inst.to, lane, extended(inst.kind, element(0))),
         Op::Load(_) => {
             for (number, slot) in inst.results().enumerate() {
                 warp.set(slot, lane, extended(inst.kind, element(number)));
@@ -172,10 +170,10 @@ pub(super) fn shared_lane(
         Op::Atomic(op, _) => {
             let old = element(0);
             let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
-            place.copy_from_slice(&alu::atomic(op, inst.kind, old, b, c).to_le_bytes()[..bytes]);
+            put_word(place, alu::atomic(op, inst.kind, old, b, c));
             warp.set(inst.to, lane, old);
         }
-        _ => place.copy_from_slice(&warp.get(inst.from[1], lane).to_le_bytes()[..bytes]),
+        _ => put_word(place, warp.get(inst.from[1], lane)),
     }
     Ok(())
 }
@@ -299,6 +297,10 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
             let new = alu::atomic(op, kind, old, b, c);
             state.memory.store(address, bytes, new).map_err(|_| Fault::Memory)?;
             warp.set(inst.to, lane, old);
+        }
+        _ if inst.further == 0 => {
+            let value = if address == 0 { 0 } else { state.memory.load(address, bytes) };
+            warp.set(inst.to, lane, extended(kind, value));
         }
         _ => {
             for (number, slot) in inst.results().enumerate() {

@@ -140,7 +140,8 @@ impl Lane<'_> {
             }
         }
         let warp = &mut *self.warp;
-        for slot in inst.results() {
+        warp.set_ready(inst.to, done);
+        for slot in inst.more.into_iter().take(usize::from(inst.further)) {
             warp.set_ready(slot, done);
         }
         warp.time = now + issue;

@@ -21,7 +21,33 @@ pub struct Memory {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// Up to eight bytes, little-endian, as a number.
+#[inline]
+pub(crate) fn word(bytes: &[u8]) -> u64 {
+    // The lengths of nearly all accesses, so that they are one load each.
+    if let Ok(eight) = <[u8; 8]>::try_from(bytes) {
+        return u64::from_le_bytes(eight);
+    }
+    if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+        return u64::from(u32::from_le_bytes(four));
+    }
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// Puts the low bytes of a number, little-endian, where they belong.
+#[inline]
+pub(crate) fn put_word(place: &mut [u8], value: u64) {
+    if let Ok(eight) = <&mut [u8; 8]>::try_from(&mut *place) {
+        *eight = value.to_le_bytes();
+    } else if let Ok(four) = <&mut [u8; 4]>::try_from(&mut *place) {
+        *four = (value as u32).to_le_bytes();
+    } else {
+        place.iter_mut().zip(value.to_le_bytes()).for_each(|(byte, new)| *byte = new);
+    }
+}
+
 impl Memory {
+    #[inline]
     fn place(&mut self, number: u64) -> Option<u32> {
         if let Some((last, place)) = self.last
             && last == number
@@ -37,10 +63,7 @@ impl Memory {
     pub fn load(&mut self, address: u64, bytes: u8) -> u64 {
         let Some(place) = self.place(address / PAGE) else { return 0 };
         let at = (address % PAGE) as usize;
-        let page = &self.pages[place as usize];
-        let mut raw = [0; 8];
-        raw[..bytes as usize].copy_from_slice(&page[at..at + bytes as usize]);
-        u64::from_le_bytes(raw)
+        word(&self.pages[place as usize][at..at + bytes as usize])
     }
 
     /// Writes up to eight bytes, little-endian, to an address that is a multiple of their number.
@@ -49,7 +72,14 @@ impl Memory {
     ///
     /// If that needs more memory than a simulation may take.
     pub fn store(&mut self, address: u64, bytes: u8, value: u64) -> Result<(), Full> {
-        self.write(address, &value.to_le_bytes()[..bytes as usize])
+        let (at, bytes) = ((address % PAGE) as usize, usize::from(bytes));
+        match self.place(address / PAGE) {
+            Some(place) if at + bytes <= PAGE as usize => {
+                put_word(&mut self.pages[place as usize][at..at + bytes], value);
+                Ok(())
+            }
+            _ => self.write(address, &value.to_le_bytes()[..bytes]),
+        }
     }
 
     /// Writes bytes.

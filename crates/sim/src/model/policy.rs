@@ -59,7 +59,10 @@ impl Policy {
     pub fn victim(&self, start: usize, ways: usize, rng: &mut ChaCha8Rng) -> Option<usize> {
         let set = start..start + ways;
         match &self.kind {
-            Replacement::Lru | Replacement::Fifo => set.min_by_key(|&line| self.stamps[line]),
+            Replacement::Lru | Replacement::Fifo => {
+                let oldest = self.stamps[set].iter().enumerate().min_by_key(|(_, stamp)| **stamp);
+                oldest.map(|(way, _)| start + way)
+            }
             Replacement::Random => Some(start + rng.random_range(0..ways)),
             Replacement::Plru => Some(start + self.pointed_at(start, ways)),
             Replacement::Unhit => {
