@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use gpu_strata::attribute::Attribute;
 use gpu_strata::characterization::{PartName, Suite};
 use gpu_strata::topology::ElementName;
 use gpu_strata::{Choice, Effort, check_device_name};
@@ -222,13 +223,21 @@ pub enum Tool {
     Mt4g,
 }
 
+/// What counts as a difference.
+const COMPARED: &str = "Exit status, as of diff: 0 nothing differs; 1 something differs; 2 trouble (bad usage, a file that cannot \
+    be read, nothing to compare). Not a difference: what one side does not know, values published for another product of \
+    the same architecture, and sources of which at least one agrees.";
+
+/// That, and the attributes that can be compared.
+fn compared() -> String {
+    let attributes = Attribute::in_report_order().into_iter();
+    let lines = attributes.map(|attribute| format!("\n  {attribute}: {}", attribute.about()));
+    format!("{COMPARED}\n\nAttributes of elements:{}", lines.collect::<String>())
+}
+
 /// `strata compare`
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Exit status, as of diff: 0 nothing differs; 1 something differs; 2 trouble (bad usage, a file that cannot \
-    be read, nothing to compare). Not a difference: what one side does not know, values published for another product of \
-    the same architecture, and sources of which at least one agrees."
-)]
+#[command(after_help = COMPARED, after_long_help = compared())]
 pub struct Compare {
     /// A result as JSON, a recording, a summary of MT4G, `reference` (what is published of the other's GPU) or
     /// `reference:NAME`

@@ -7,6 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use strata_bench::Bench;
 use strata_gpu::Gpu;
+use strata_infer::discover::{Question, discover};
+use strata_infer::probe::Effort;
 use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, Place, Prepare, Timing, Warp,
 };
@@ -15,7 +17,7 @@ use strata_model::source::Source;
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 
-use crate::sim::any;
+use crate::sim::{Watched, any};
 
 /// Machines that are drawn.
 const MACHINES: u64 = 16;
@@ -25,6 +27,9 @@ const BATCHES: usize = 3;
 const BATCH: usize = 16;
 /// Most loads of a lap, so that a batch takes a moment.
 const LAP: u64 = 600;
+
+/// Machines whose discovery goes through the interpreter as well.
+const DISCOVERED: [u64; 2] = [3, 8];
 
 fn pick<T: Clone>(rng: &mut ChaCha8Rng, from: &[T]) -> T {
     from[rng.random_range(0..from.len())].clone()
@@ -183,5 +188,28 @@ fn walks_give_the_samples_of_the_interpreter() {
     for kernel in ["clock", "lap", "per_load", "per_two_loads", "disturb", "warp"] {
         let samples = by_kernel.get(kernel).copied().unwrap_or(0);
         assert!(samples >= 10, "{samples} experiments of kind {kernel} have samples: {by_kernel:?}");
+    }
+}
+
+/// What discovery asks on a machine, and what came back.
+fn seen(mut gpu: Sim, seed: u64) -> Vec<(Experiment, Result<Samples, Failure>)> {
+    let facts = gpu.facts().clone();
+    let source = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
+    let mut watched = Watched { source, refuse: |_: &Experiment| None, seen: Vec::new() };
+    let question = Question { only: Vec::new(), effort: Effort::Quick, seed };
+    discover(&mut watched, &facts, &question, &mut |_| {});
+    watched.seen
+}
+
+#[test]
+fn discovery_sees_what_the_interpreter_shows() {
+    for seed in DISCOVERED {
+        let machine = any::machine(seed).machine;
+        let walked = seen(Sim::new(machine.clone(), seed), seed);
+        let interpreted = seen(Sim::new(machine, seed).interpreted(), seed);
+        assert_eq!(walked.len(), interpreted.len(), "machine {seed}");
+        for (walked, interpreted) in walked.iter().zip(&interpreted) {
+            assert_eq!(walked, interpreted, "machine {seed}");
+        }
     }
 }

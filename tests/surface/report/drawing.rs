@@ -105,7 +105,7 @@ pub fn read(svg: &str) -> Seen {
             Event::Text(text) => note(&open, &mut texts, &text.into_inner()),
             Event::GeneralRef(name) => {
                 let name = name.into_inner().into_owned();
-                let known = [("amp", "&"), ("lt", "<"), ("gt", ">"), ("quot", "\""), ("#39", "'")];
+                let known = [("amp", "&"), ("lt", "<"), ("gt", ">"), ("quot", "\""), ("apos", "'")];
                 let (_, text) = known.into_iter().find(|(key, _)| *key == name).unwrap_or_else(|| panic!("&{name};"));
                 note(&open, &mut texts, text);
             }

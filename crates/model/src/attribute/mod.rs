@@ -4,7 +4,11 @@
 //! another type does not compile; reports, comparisons, the JSON format and its schema follow from the table below. A new
 //! attribute is an entry there and a probe.
 
-mod shapes;
+mod banks;
+mod cache;
+mod path;
+mod sm_map;
+mod spectrum;
 mod value;
 mod words;
 
@@ -12,10 +16,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-pub use shapes::{
-    BankCurve, BankPoint, Configuration, Curve, Data, Elements, IndexFunction, Mask, Padding, PaddingRow, Policy,
-    Sizes, SmMap, SmPlace, Spectrum, SpectrumRow, Translation, Ways,
-};
+pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
+pub use cache::{Configuration, Curve, Elements, IndexFunction, Mask, Policy, Sizes, Ways};
+pub use path::Path;
+pub use sm_map::{SmMap, SmPlace};
+pub use spectrum::{Data, Spectrum, SpectrumRow, Translation};
 pub use value::{Compared, Kind, Typed, Value};
 
 use crate::units::{Bytes, Cycles, Nanoseconds};
@@ -115,7 +120,7 @@ macro_rules! attributes {
 // words where it is one of several; explanation. How two values are compared follows from the type.
 attributes! {
     Cached CACHED: bool, "cached", "Cached", Capacity, "",
-        "Whether a cache before the L2 answers these loads: for `l1` global loads, for `local` loads of local memory.";
+        "Whether a cache before the L2 answers these loads: global loads for the L1, loads of local memory for local memory.";
     Size SIZE: Bytes, "size", "Size", Capacity, "B",
         "Usable capacity: the largest footprint before misses begin to grow with it.";
     NominalSize NOMINAL_SIZE: Bytes, "nominal_size", "Nominal size", Capacity, "B",
@@ -186,31 +191,6 @@ attributes! {
         "Latency of a warp's load of shared memory, by stride and width of the access.";
 }
 
-/// The parts of a [`Configuration`], by their keys, and what each is in the whole element.
-const CONFIGURATION_PARTS: [(&str, Attribute); 6] = [
-    ("size", Attribute::Size),
-    ("sets", Attribute::Sets),
-    ("ways", Attribute::Ways),
-    ("index", Attribute::Index),
-    ("replacement", Attribute::Replacement),
-    ("misses", Attribute::Staircase),
-];
-
-impl Configuration {
-    /// One of its parts, by what it is in the whole element; `None` where it is unknown, and for what is none of its parts.
-    pub fn part(&self, attribute: Attribute) -> Option<Value> {
-        match attribute {
-            Attribute::Size => Some(self.size.into()),
-            Attribute::Sets => self.sets.map(Value::from),
-            Attribute::Ways => self.ways.clone().map(Value::from),
-            Attribute::Index => self.index.clone().map(Value::from),
-            Attribute::Replacement => self.replacement.clone().map(Value::from),
-            Attribute::Staircase => self.misses.clone().map(Value::from),
-            _ => None,
-        }
-    }
-}
-
 impl Attribute {
     const fn described(self) -> &'static Description {
         &DESCRIPTIONS[self as usize]
@@ -266,61 +246,6 @@ impl Attribute {
         let mut all = Attribute::ALL.to_vec();
         all.sort_by_key(|attribute| attribute.topic());
         all
-    }
-}
-
-/// An attribute, or a part of one that has parts: `size`, `least_configuration.size`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Path {
-    attribute: Attribute,
-    part: Option<(&'static str, Attribute)>,
-}
-
-impl Path {
-    /// The parts of an attribute, each with what it is in the whole element; none of one without parts.
-    pub fn parts(attribute: Attribute) -> impl Iterator<Item = (Path, Attribute)> {
-        let parts = match attribute.compared() {
-            Compared::Parts => &CONFIGURATION_PARTS[..],
-            _ => &[],
-        };
-        parts.iter().map(move |part| (Path { attribute, part: Some(*part) }, part.1))
-    }
-
-    /// The kind of its values.
-    pub fn kind(self) -> Kind {
-        self.part.map_or(self.attribute, |(_, attribute)| attribute).kind()
-    }
-}
-
-impl From<Attribute> for Path {
-    fn from(attribute: Attribute) -> Self {
-        Path { attribute, part: None }
-    }
-}
-
-impl<T> From<Key<T>> for Path {
-    fn from(key: Key<T>) -> Self {
-        key.attribute().into()
-    }
-}
-
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.attribute.key())?;
-        self.part.iter().try_for_each(|(part, _)| write!(f, ".{part}"))
-    }
-}
-
-impl FromStr for Path {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Ok(attribute) = text.parse::<Attribute>() {
-            return Ok(attribute.into());
-        }
-        let all = Attribute::ALL.iter().flat_map(|attribute| Path::parts(*attribute));
-        let found = all.map(|(path, _)| path).find(|path| path.to_string() == text);
-        found.ok_or_else(|| format!("no attribute `{text}`"))
     }
 }
 

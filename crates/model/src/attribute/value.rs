@@ -5,9 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value as Json;
 
-use super::shapes::{
-    BankCurve, Configuration, Curve, Elements, IndexFunction, Padding, Policy, Sizes, SmMap, Spectrum, Ways,
-};
+use super::{BankCurve, Configuration, Curve, Elements, IndexFunction, Padding, Policy, Sizes, SmMap, Spectrum, Ways};
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
 /// How two values are compared.

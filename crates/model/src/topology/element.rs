@@ -198,7 +198,7 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -309,6 +309,7 @@ mod tests {
             r#"{"volume": [1], "latency": {"volume": 2, "cycles": {"value": null, "reason": "x"}}, "size": null}"#;
         let element = read(newer).unwrap();
         assert_eq!(element.findings().map(|(attribute, _)| attribute).collect::<Vec<_>>(), [Attribute::LatencyCycles]);
+        assert_eq!(read(r#"{"latency": null}"#).unwrap(), Element::default());
         for (wrong, words) in [
             (r#"{"size": {"value": "2 KiB"}}"#, "size: not a number of bytes"),
             (r#"{"size": {"unit": "B"}}"#, "missing field `value`"),

@@ -259,10 +259,9 @@ fn published(group: &Group, source: &Source, entry: &Entry) -> Result<Published,
     }
     let base = entry.unit.map(Unit::base);
     let factor = base.map_or(1.0, |(_, factor)| factor);
+    // Sizes are whole bytes, also where a source rounds to hundredths of a KiB.
     let scaled = |json: &Json| match json.as_f64() {
-        // Sizes are whole bytes.
-        Some(number) if factor > 1.0 && (number * factor).fract() == 0.0 => ((number * factor) as u64).into(),
-        Some(number) if factor > 1.0 => (number * factor).into(),
+        Some(number) if factor > 1.0 => ((number * factor).round() as u64).into(),
         _ => json.clone(),
     };
     let unit = base.map(|(unit, _)| unit);

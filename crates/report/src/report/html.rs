@@ -39,8 +39,19 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
         diagram => Context::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
         chapters => chapters,
         findings => findings.collect::<Context>(),
+        glossary => glossary(topology),
     };
     page::render("report.html", &beginning, &exhibits.store, content)
+}
+
+/// What the attributes on the page mean.
+fn glossary(topology: &Topology) -> Context {
+    let occurs =
+        |attribute: &Attribute| topology.elements.values().any(|element| element.finding(*attribute).is_some());
+    let entry = |attribute: Attribute| {
+        context! { key => attribute.key(), title => attribute.title(), about => attribute.about(), unit => attribute.unit() }
+    };
+    Attribute::in_report_order().into_iter().filter(occurs).map(entry).collect()
 }
 
 /// A row of the summary: cells with what they are sorted by, and intervals.
@@ -100,6 +111,7 @@ fn listed(name: ElementName, attribute: Attribute, finding: &Finding) -> Context
         key => name.key(),
         element => name.title(),
         attribute => attribute.key(),
+        about => attribute.about(),
         value => printable(&value),
         order => if attribute.is_pictured() { None } else { order(finding) },
         low => bound(finding.low),
@@ -122,13 +134,12 @@ fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) ->
             Some(plot) => {
                 let how = page::how(&Detail::of(finding));
                 let words = [plot.picture.description(), &how];
-                let data = plot.data.as_ref().and_then(|data| exhibits.store.keep(data));
-                let drawn = (Some(&plot.picture), data);
-                figures.push(page::figure(drawn, attribute.key(), words, &plot.numbers, shown.as_ref()));
+                let drawn = (Some(&plot.picture), exhibits.store.keep(&plot.plot));
+                figures.push(page::figure(drawn, attribute, words, &plot.plot.numbers(), shown.as_ref()));
             }
             None => {
                 let instead = attribute.is_pictured().then_some(NO_PICTURE);
-                attributes.push(page::attribute(attribute.key(), finding, instead, shown.as_ref()));
+                attributes.push(page::attribute(attribute, finding, instead, shown.as_ref()));
             }
         }
     }

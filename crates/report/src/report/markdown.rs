@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use super::album::{Album, Markdown, Pictures};
 use super::diagram;
-use super::plots::{self, Plot};
-use super::svg::Numbers;
+use super::plot::Numbers;
+use super::plots::{self, Drawn};
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, SIMULATED, printable};
 use strata_model::attribute::Attribute;
 use strata_model::facts::DeviceFacts;
@@ -103,7 +103,7 @@ fn line(attribute: Attribute, finding: &Finding) -> String {
 }
 
 /// A picture with its caption and its numbers, in the words of its attribute.
-fn picture(out: &mut String, album: &mut Album<'_>, key: &str, plot: &Plot, finding: Option<&Finding>) {
+fn picture(out: &mut String, album: &mut Album<'_>, key: &str, plot: &Drawn, finding: Option<&Finding>) {
     let description = plain(plot.picture.description());
     let caption = finding.map(|finding| {
         let how = Detail::without_value(finding, "").to_string();
@@ -113,7 +113,7 @@ fn picture(out: &mut String, album: &mut Album<'_>, key: &str, plot: &Plot, find
     if let Some(caption) = caption {
         let _ = writeln!(out, "{caption}\n");
     }
-    folded(out, "The numbers of this picture", &plot.numbers);
+    folded(out, "The numbers of this picture", &plot.plot.numbers());
 }
 
 /// A table that a reader unfolds.

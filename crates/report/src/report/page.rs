@@ -12,9 +12,10 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use sha2::{Digest, Sha256};
 
 use super::evidence::Shown;
-use super::plot::Store;
-use super::svg::{self, Numbers, Picture};
+use super::plot::{Numbers, Store};
+use super::svg::{self, Picture};
 use super::words::{self, Detail, SIMULATED, printable};
+use strata_model::attribute::Attribute;
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Finding, RunInfo};
 
@@ -101,17 +102,44 @@ pub(super) fn render(
     })
 }
 
+/// A name with what it means, if a sentence says that.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The sentence.
+    pub about: Option<&'a str>,
+}
+
+impl From<Attribute> for Named<'_> {
+    fn from(attribute: Attribute) -> Self {
+        Named { name: attribute.key(), about: Some(attribute.about()) }
+    }
+}
+
+impl<'a> From<&'a str> for Named<'a> {
+    fn from(name: &'a str) -> Self {
+        Named { name, about: None }
+    }
+}
+
 /// A finding in a list; `instead` stands in the place of a value that no text can show.
-pub(super) fn attribute(name: &str, finding: &Finding, instead: Option<&str>, rests_on: Option<&Shown>) -> Value {
+pub(super) fn attribute<'a>(
+    named: impl Into<Named<'a>>,
+    finding: &Finding,
+    instead: Option<&str>,
+    rests_on: Option<&Shown>,
+) -> Value {
+    let Named { name, about } = named.into();
     let name = printable(name);
     let evidence = evidence(rests_on);
     if !finding.is_known() {
         let reason = printable(&words::reason(finding));
-        return context! { name => name, value => "unknown", how => reason, known => false, evidence => evidence };
+        return context! { name, about, value => "unknown", how => reason, known => false, evidence };
     }
     let detail = Detail::of(finding);
     let value = printable(instead.unwrap_or(&detail.value));
-    context! { name => name, value => value, how => how(&detail), known => true, evidence => evidence }
+    context! { name, about, value, how => how(&detail), known => true, evidence }
 }
 
 /// Source, method and note.
@@ -137,15 +165,17 @@ fn evidence(rests_on: Option<&Shown>) -> Option<Value> {
 }
 
 /// A figure with its numbers: a picture and the number of its plot, where there are any, under this name, with these words.
-pub(super) fn figure(
+pub(super) fn figure<'a>(
     (picture, plot): (Option<&Picture>, Option<usize>),
-    name: &str,
+    named: impl Into<Named<'a>>,
     words: [&str; 2],
     numbers: &Numbers,
     rests_on: Option<&Shown>,
 ) -> Value {
+    let Named { name, about } = named.into();
     let rows = numbers.rows.iter().map(|row| texts(row));
     context! {
+        about,
         svg => Value::from_safe_string(picture.map(Picture::inline).unwrap_or_default()),
         plot => plot,
         attribute => printable(name),

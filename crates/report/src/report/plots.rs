@@ -2,59 +2,53 @@
 
 use std::collections::BTreeMap;
 
-use super::plot;
-use super::svg::{Axis, Bar, Bars, Lines, Mark, Measure, Numbers, Picture, Series, Tile, TileGroup, TileRow, Tiles};
+use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series, Tile, TileGroup, TileRow, Tiles};
+use super::svg::{self, Picture};
 use super::words;
 use strata_model::attribute::{Attribute, BankCurve, BankPoint, Curve, SmMap, SmPlace, Spectrum, SpectrumRow, Value};
 use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
 
-/// A picture of a finding, and its numbers.
-pub(super) struct Plot {
+/// A finding that is drawn.
+pub(super) struct Drawn {
     /// The attribute that it shows.
     pub attribute: Attribute,
     /// The picture.
     pub picture: Picture,
-    /// The same as numbers.
-    pub numbers: Numbers,
-    /// The same for the script of a page; bars and tiles have their numbers written on them and need none.
-    pub data: Option<plot::Plot>,
+    /// What it is drawn from, for its numbers and for the script of a page.
+    pub plot: Plot,
 }
 
 /// The pictures of an element.
-pub(super) fn of(name: ElementName, element: &Element) -> Vec<Plot> {
+pub(super) fn of(name: ElementName, element: &Element) -> Vec<Drawn> {
     let size = words::capacity(element).and_then(Finding::number);
     let draw = |(attribute, finding): (Attribute, &Finding)| draw(name, attribute, finding.value.as_ref()?, size);
     element.reported().filter_map(draw).collect()
 }
 
 /// The picture of an attribute of an element of this usable capacity; `None` if it is none that is drawn, or cannot be.
-fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64>) -> Option<Plot> {
-    let (picture, numbers, data) = match value {
-        Value::Curve(Curve(points)) => {
-            staircase(name, points, size).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?
-        }
-        Value::Spectrum(Spectrum(rows)) => spectrum(name, rows).map(|p| (p.picture(), p.numbers(), None))?,
-        Value::BankCurve(BankCurve(points)) => {
-            bank_curve(name, points).map(|p| (p.picture(), p.numbers(), Some((&p).into())))?
-        }
-        Value::SmMap(SmMap(sms)) => sm_map(name, sms).map(|p| (p.picture(), p.numbers(), None))?,
+fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64>) -> Option<Drawn> {
+    let plot: Plot = match value {
+        Value::Curve(Curve(points)) => staircase(name, points, size)?.into(),
+        Value::Spectrum(Spectrum(rows)) => spectrum(name, rows)?.into(),
+        Value::BankCurve(BankCurve(points)) => bank_curve(name, points)?.into(),
+        Value::SmMap(SmMap(sms)) => sm_map(name, sms)?.into(),
         _ => return None,
     };
-    Some(Plot { attribute, picture: picture?, numbers, data })
+    Some(Drawn { attribute, picture: svg::picture(&plot)?, plot })
 }
 
 /// Misses of a lap by footprint.
-fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> Option<Lines> {
+fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> Option<Curves> {
     let points: Vec<(f64, f64)> = points.iter().map(|(footprint, share)| (footprint.0 as f64, *share)).collect();
     if points.is_empty() {
         return None;
     }
     let (x, y) = (span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)));
     let (bytes, share) = (|b| Measure::Bytes.show(b), |s| Measure::Share.show(s));
-    let mark = size.map(|at| Mark { at, label: format!("usable {}", Bytes(at as u64)) });
+    let mark = size.map(|at| Mark::new(at, format!("usable {}", Bytes(at as u64))));
     let usable = mark.as_ref().map_or(String::new(), |m| format!("; {} is marked", m.label));
-    Some(Lines {
+    Some(Curves {
         title: format!("{}: misses by footprint", name.title()),
         description: format!(
             "{} footprints from {} to {}, of whose loads {} to {} miss{usable}.",
@@ -66,10 +60,9 @@ fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> O
         ),
         x: Axis { label: "footprint".into(), measure: Measure::Bytes, log2: crowded(points.iter().map(|p| p.0)) },
         y: Axis { label: "misses of a lap".into(), measure: Measure::Share, log2: false },
-        series: vec![Series { name: "misses".into(), points }],
+        series: vec![Series::new("misses", Draw::Steps, points)],
         marks: mark.into_iter().collect(),
-        gaps: false,
-        steps: true,
+        ..Curves::default()
     })
 }
 
@@ -99,7 +92,7 @@ fn spectrum(name: ElementName, rows: &[SpectrumRow]) -> Option<Bars> {
 type Access = (u64, Option<u64>);
 
 /// Cycles by stride, a curve for each width of access and, where the banks have modes, each mode.
-fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Lines> {
+fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Curves> {
     let point = |p: &BankPoint| ((p.width.0, p.mode.map(|mode| mode.0)), (p.stride as f64, p.cycles));
     let all: Vec<(Access, (f64, f64))> = points.iter().map(point).collect();
     if all.is_empty() {
@@ -111,13 +104,13 @@ fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Lines> {
     for (key, point) in all {
         series.entry(key).or_default().push(point);
     }
-    let named = |((width, mode), points): (Access, _)| {
+    let named = |((width, mode), points): (Access, Vec<(f64, f64)>)| {
         // Short, so that two stand side by side in the legend.
         let name = mode.map_or(format!("{width} B a thread"), |mode| format!("{width} B, banks of {mode} B"));
-        Series { name, points }
+        Series::new(name, Draw::Line, points)
     };
     let show = |x| Measure::Number.show(x);
-    Some(Lines {
+    Some(Curves {
         title: format!("{}: cycles by stride", name.title()),
         description: format!(
             "{} kinds of access, strides of {} to {} elements, {} to {} cycles.",
@@ -130,9 +123,7 @@ fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Lines> {
         x: Axis { label: "stride, elements".into(), measure: Measure::Number, log2 },
         y: Axis { label: "cycles".into(), measure: Measure::Number, log2: false },
         series: series.into_iter().map(named).collect(),
-        marks: Vec::new(),
-        gaps: false,
-        steps: false,
+        ..Curves::default()
     })
 }
 

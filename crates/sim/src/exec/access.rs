@@ -350,8 +350,13 @@ pub(super) fn memory_of_one(
     let address = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
     let thread = owner.first_thread(grid) + u64::from(lane);
     let at = on_device(warp, inst, lane, address, thread, state, grid)?;
-    if when.now > when.horizon && !(is_load(inst) && state.hierarchy.is_private(way, owner.by, &[at.0])) {
-        return Ok(None);
+    if when.now > when.horizon {
+        let private = |state: &mut State| state.hierarchy.load_private(way, owner.by, at.0, when.now);
+        let cycles = if is_load(inst) { private(state) } else { None };
+        if cycles.is_some() {
+            memory_lane(warp, inst, lane, at, state)?;
+        }
+        return Ok(cycles);
     }
     memory_lane(warp, inst, lane, at, state)?;
     Ok(Some(request(inst, way, owner.by, at.0, state, grid, when.now)))

@@ -145,11 +145,12 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
         sms.iter().filter(|sm| !sm.blocks.is_empty()).map(|sm| Reverse((begin, sm.number))).collect();
     let mut end = begin;
     let mut left = grid.budget;
-    while let Some(Reverse((_, number))) = queue.pop() {
+    let mut turn = queue.pop();
+    while let Some(Reverse((_, number))) = turn {
         let horizon = queue.peek().map_or(u64::MAX, |Reverse((time, _))| *time);
         let sm = &mut sms[number as usize];
-        match sm.run(state, grid, horizon, &mut left)? {
-            Turn::Wait(time) => queue.push(Reverse((time, number))),
+        turn = match sm.run(state, grid, horizon, &mut left)? {
+            Turn::Wait(time) => Some(exchanged(&mut queue, Reverse((time, number)))),
             Turn::BlockEnded(time) => {
                 end = end.max(time);
                 if let Some(next) = pending.pop_front() {
@@ -158,11 +159,22 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
                 if !sm.blocks.is_empty() {
                     queue.push(Reverse((sm.next_time(), number)));
                 }
+                queue.pop()
             }
-        }
+        };
     }
     state.now = end;
     Ok(())
+}
+
+/// Puts somebody into a queue and takes the first out, in one step.
+fn exchanged<T: Ord>(queue: &mut BinaryHeap<T>, mut one: T) -> T {
+    if let Some(mut first) = queue.peek_mut()
+        && *first > one
+    {
+        std::mem::swap(&mut *first, &mut one);
+    }
+    one
 }
 
 impl Block {

@@ -79,7 +79,7 @@ impl Cache {
             sectors: vec![0; lines as usize],
             filled: vec![0; shape.ways.len()],
             table: (most > SEARCHED).then(FxHashMap::default),
-            policy: Policy::new(shape.replacement.clone(), lines as usize),
+            policy: Policy::new(shape.replacement.clone(), &shape.ways),
             rng: ChaCha8Rng::seed_from_u64(seed),
             dealt: if shape.index == Index::Dealt { dealt(&shape.ways) } else { Vec::new() },
             starts,
@@ -143,6 +143,19 @@ impl Cache {
         let (_, start, end) = self.bounds(address);
         let line = self.find(address >> self.line_shift, start, end);
         line.is_some_and(|line| self.sectors[line] & self.sector_bit(address) != 0)
+    }
+
+    /// Loads an address whose sector is there; otherwise changes nothing and says so by `false`.
+    pub fn load_held(&mut self, address: u64) -> bool {
+        let bits = self.sector_bit(address);
+        let (_, start, end) = self.bounds(address);
+        match self.find(address >> self.line_shift, start, end) {
+            Some(line) if self.sectors[line] & bits != 0 => {
+                self.policy.used(start, end - start, line, false);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Loads an address: whether its sector was there. It is afterwards, unless the policy does not keep newcomers.

@@ -120,6 +120,29 @@ impl Hierarchy {
         addresses.iter().all(|&address| cache.holds(address) && (untranslated || translated(address)))
     }
 
+    /// [`Hierarchy::load`] if [`Hierarchy::is_private`]; otherwise nothing is changed.
+    pub fn load_private(&mut self, way: Way, by: Requester, address: u64, now: u64) -> Option<u64> {
+        let plan = &self.plan;
+        let route = plan.routes[way as usize].as_ref()?;
+        let level = route.levels.first()?;
+        let kind = &plan.kinds[level.cache];
+        if kind.scope == Scope::Device {
+            return None;
+        }
+        let private = self.content.private(plan, by.sm);
+        let own = &mut private.caches[kind.place(by)];
+        if route.translated == 0 && !plan.tlbs.is_empty() {
+            let tlb = private.tlbs[0].as_mut()?;
+            if !(tlb.holds(address) && own.cache.load_held(address)) {
+                return None;
+            }
+            tlb.load(address);
+        } else if !own.cache.load_held(address) {
+            return None;
+        }
+        Some(level.cycles + own.ports.wait(now, address) + self.noise.draw())
+    }
+
     /// A load of one sector at `now`: cycles until its value can be used.
     #[inline]
     pub fn load(&mut self, way: Way, by: Requester, address: u64, now: u64) -> u64 {

@@ -1,9 +1,7 @@
 //! A figure as a table and as a picture.
 
-use crate::report::plot::{self, Draw, Plot};
-use crate::report::svg::{self, Bar, Bars, Lines, Measure, Numbers, Picture, Series};
+use crate::report::plot::{self, Bar, Bars, Curves, Draw, Measure, Numbers, Plot, Series};
 use crate::report::text::by_reason;
-use crate::report::words::printable;
 use strata_model::characterization::{Axis, Figure, Line, Point};
 use strata_model::units::Bytes;
 
@@ -116,44 +114,25 @@ pub(super) fn description(figure: &Figure) -> String {
     }
 }
 
-/// The picture of a figure: lines, or bars where its places have names; `None` where it cannot be drawn.
-pub(super) fn picture(figure: &Figure) -> Option<Picture> {
-    if figure.x.names.is_empty() { lines(figure).picture() } else { bars(figure).picture() }
+/// The plot of a figure: lines with the range of each point, or bars where its places have names.
+pub(super) fn plot(figure: &Figure) -> Plot {
+    if figure.x.names.is_empty() { lines(figure).into() } else { bars(figure).into() }
 }
 
-/// The same for the script of a page, with the range of each point; `None` for bars, which have their numbers written on them.
-pub(super) fn data(figure: &Figure) -> Option<Plot> {
-    let lines = figure.lines.iter().filter(|line| !line.points.is_empty());
+fn lines(figure: &Figure) -> Curves {
     let series = |line: &Line| {
         let points = line.points.iter().map(|p| (p.x, [p.value, p.low, p.high]));
-        plot::Series::banded(&line.label, Draw::Line, points)
+        Series::banded(&line.label, Draw::Line, points)
     };
-    let series: Vec<plot::Series> = lines.map(series).collect();
-    (figure.x.names.is_empty() && !series.is_empty()).then(|| Plot::Curves {
-        title: printable(&figure.title),
-        choice: String::new(),
-        x: (&axis(&figure.x)).into(),
-        y: (&axis(&figure.y)).into(),
-        series,
-        marks: Vec::new(),
-    })
-}
-
-fn lines(figure: &Figure) -> Lines {
-    let series = |line: &Line| Series {
-        name: line.label.clone(),
-        points: line.points.iter().map(|point| (point.x, point.value)).collect(),
-    };
-    Lines {
+    Curves {
         title: figure.title.clone(),
         description: description(figure),
         x: axis(&figure.x),
         y: axis(&figure.y),
         // A line without points has no place in the legend either.
         series: figure.lines.iter().filter(|line| !line.points.is_empty()).map(series).collect(),
-        marks: Vec::new(),
         gaps: true,
-        steps: false,
+        ..Curves::default()
     }
 }
 
@@ -178,10 +157,10 @@ fn bars(figure: &Figure) -> Bars {
     }
 }
 
-fn axis(axis: &Axis) -> svg::Axis {
+fn axis(axis: &Axis) -> plot::Axis {
     match axis.unit.as_deref() {
-        Some("B") => svg::Axis { label: axis.label.clone(), measure: Measure::Bytes, log2: axis.doubling },
-        _ => svg::Axis { label: heading(axis), measure: Measure::Number, log2: axis.doubling },
+        Some("B") => plot::Axis { label: axis.label.clone(), measure: Measure::Bytes, log2: axis.doubling },
+        _ => plot::Axis { label: heading(axis), measure: Measure::Number, log2: axis.doubling },
     }
 }
 

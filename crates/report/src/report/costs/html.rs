@@ -3,10 +3,11 @@
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::figure::{Grid, data, description, heading, numbers, picture};
+use super::figure::{Grid, description, heading, numbers, plot};
 use super::{title, unanswered};
 use crate::report::page::{self, Beginning, texts};
 use crate::report::plot::Store;
+use crate::report::svg;
 use crate::report::words::{NO_PICTURE, printable};
 use strata_model::characterization::{Characterization, Figure, Part, PartName};
 
@@ -37,7 +38,7 @@ fn chapter(name: PartName, part: &Part, store: &mut Store) -> Value {
         unanswered => printable(&unanswered(part).unwrap_or_default()),
         meaning => texts(&part.meaning),
         missing => texts(&missing),
-        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name, finding, None, None)).collect::<Value>(),
+        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name.as_str(), finding, None, None)).collect::<Value>(),
         figures => part.figures.iter().map(|figure| drawn(figure, store)).collect::<Vec<Value>>(),
     }
 }
@@ -47,9 +48,15 @@ fn missing(figure: &Figure) -> Vec<String> {
 }
 
 fn drawn(figure: &Figure, store: &mut Store) -> Value {
-    let picture = picture(figure);
+    let plot = plot(figure);
+    let picture = svg::picture(&plot);
     let instead = if picture.is_some() { "" } else { NO_PICTURE };
     let words = format!("{}. {}", heading(&figure.y), description(figure));
-    let plot = data(figure).and_then(|plot| store.keep(&plot));
-    page::figure((picture.as_ref(), plot), &figure.title, [&words, instead], &numbers(figure), None)
+    page::figure(
+        (picture.as_ref(), store.keep(&plot)),
+        figure.title.as_str(),
+        [&words, instead],
+        &numbers(figure),
+        None,
+    )
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use super::figure::{Grid, description, heading, numbers, picture};
+use super::figure::{Grid, description, heading, numbers, plot};
 use super::{title, unanswered};
 use crate::report::album::{Album, Markdown, Pictures};
 use crate::report::markdown::{beginning, folded, list, plain, section};
+use crate::report::svg;
 use crate::report::words::{self, Detail, NO_PICTURE};
 use strata_model::characterization::{Characterization, Part, PartName};
 
@@ -32,7 +33,7 @@ fn chapter(out: &mut String, album: &mut Album<'_>, name: PartName, part: &Part)
     }
     for figure in &part.figures {
         let key = format!("{}-{}", name.key(), figure.name);
-        let drawn = picture(figure);
+        let drawn = svg::picture(&plot(figure));
         if let Some(picture) = &drawn {
             album.place(out, &key, picture);
         }

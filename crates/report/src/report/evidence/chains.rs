@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::loads::{self, Spreads, Which};
 use super::{Drawn, Kind, Over, Sheet};
-use crate::report::plot::{Axis, Draw, Plot, Series};
+use crate::report::plot::{Axis, Curves, Draw, Heat, Measure, Plot, Series};
 use crate::report::plots::crowded;
-use crate::report::svg::Measure;
 use strata_infer::analysis::cluster::{LEVEL_SHARE, Levels};
 use strata_infer::analysis::robust;
 use strata_model::experiment::{Experiment, LoadPath, Order};
@@ -105,14 +104,13 @@ fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &
         series.push(Series::new("misses", Draw::Line, same.filter_map(share)).on_the_right());
     }
     let log2 = crowded(sheets.iter().map(|s| s.footprint().0 as f64));
-    Plot::Curves {
+    Plot::Curves(Curves {
         title: format!("Latency over footprint: {}, {} apart", kind.words(), sheets[0].stride()),
-        choice: String::new(),
         x: Axis::bytes("footprint", log2),
         y: Axis::of("cycles"),
         series,
-        marks: Vec::new(),
-    }
+        ..Curves::default()
+    })
 }
 
 /// The chains whose loads say most: on both sides of a footprint, which is the given one or where misses begin, and the
@@ -155,14 +153,13 @@ fn over_stride(kind: &Kind, sheets: &[Sheet<'_>], strides: impl Iterator<Item = 
         let points = points.into_iter().filter_map(|(x, y)| Some((x as f64, super::spread(&y)?)));
         Series::banded(name, Draw::Line, points)
     });
-    Plot::Curves {
+    Plot::Curves(Curves {
         title: format!("Mean latency over stride: {}", kind.words()),
-        choice: String::new(),
         x: Axis { label: "stride".into(), measure: Measure::Bytes, log2: crowded(strides) },
         y: Axis::of("cycles, mean of a chain"),
         series: series.collect(),
-        marks: Vec::new(),
-    }
+        ..Curves::default()
+    })
 }
 
 /// Latency by SM and line, where several SMs visited the same lines in the same order. Rows and columns are in the order of
@@ -203,12 +200,12 @@ fn map(sheets: &[Sheet<'_>]) -> Option<Plot> {
         sum(near) - sum(far)
     };
     rows.sort_by_key(|(sm, cells)| (turned(cells), *sm));
-    Some(Plot::Heat {
+    Some(Plot::Heat(Heat {
         title: "Latency of atomics by SM and line".into(),
         x: "line, nearest to the first SM at the left".into(),
         y: "SM".into(),
         value: "cycles".into(),
         rows: rows.iter().map(|(sm, _)| format!("SM {sm}")).collect(),
         cells: rows.into_iter().map(|(_, cells)| cells).collect(),
-    })
+    }))
 }

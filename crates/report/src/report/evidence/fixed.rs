@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::loads::{self, Spreads, Which};
 use super::{Drawn, Kind, Over, Sheet, What, spread};
-use crate::report::plot::{Axis, Draw, Plot, Series};
+use crate::report::plot::{Axis, Curves, Draw, Plot, Series};
 use crate::report::plots::crowded;
 use strata_model::experiment::Experiment;
 
@@ -14,7 +14,7 @@ const CURVE: usize = 4;
 /// Values at places, each place once with the spread of its values.
 type Places = BTreeMap<u64, Vec<f64>>;
 /// Such places by the name of their curve.
-type Curves = BTreeMap<String, Places>;
+type ByName = BTreeMap<String, Places>;
 
 fn series(name: &str, draw: Draw, places: Places) -> Series {
     let points = places.into_iter().filter_map(|(x, values)| Some((x as f64, spread(&values)?)));
@@ -22,7 +22,7 @@ fn series(name: &str, draw: Draw, places: Places) -> Series {
 }
 
 fn one(over: Over, experiments: usize, title: String, x: Axis, y: Axis, series: Vec<Series>) -> Vec<Drawn> {
-    let plot = Plot::Curves { title, choice: String::new(), x, y, series, marks: Vec::new() };
+    let plot = Plot::Curves(Curves { title, x, y, series, ..Curves::default() });
     vec![Drawn { over, rank: 0, experiments, plots: vec![plot] }]
 }
 
@@ -72,8 +72,8 @@ pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
 /// Cycles of a warp's load: over stride where the lanes are evenly apart, over the distance of the farthest lane elsewhere.
 pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
     let mut figures = [
-        ("A warp's load over stride", "stride", 0, Curves::new()),
-        ("A warp's load over the farthest lane", "farthest lane", 0, Curves::new()),
+        ("A warp's load over stride", "stride", 0, ByName::new()),
+        ("A warp's load over the farthest lane", "farthest lane", 0, ByName::new()),
     ];
     for sheet in sheets {
         let Experiment::Warp(warp) = sheet.experiment else { continue };

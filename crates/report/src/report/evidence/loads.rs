@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Kind, Sheet, What};
-use crate::report::plot::{Axis, Draw, Plot, Series};
+use crate::report::plot::{Axis, Curves, Draw, Plot, Series};
 use strata_infer::analysis::cluster::{self, Levels};
 use strata_model::units::Bytes;
 
@@ -83,14 +83,14 @@ pub(super) fn scatter(kind: &Kind, sheet: &Sheet<'_>, levels: &Levels) -> Plot {
     let named = series.into_iter().enumerate().filter(|(_, points)| !points.is_empty());
     let footprint = sheet.footprint();
     let loads = if kind.what == What::EachPair { "cycles of two loads" } else { "cycles" };
-    Plot::Curves {
+    Plot::Curves(Curves {
         title: format!("Load by load over {footprint}: {}", kind.words()),
         choice: format!("{footprint} by {} (experiment {})", Bytes(sheet.stride().0), sheet.number),
         x: Axis::of("load"),
         y: Axis::of(loads),
         series: named.map(|(i, points)| Series::new(name(i), Draw::Points, points)).collect(),
-        marks: Vec::new(),
-    }
+        ..Curves::default()
+    })
 }
 
 /// Places of at most about `most` loads: of each stretch of a longer chain the quickest and the slowest, so that no single

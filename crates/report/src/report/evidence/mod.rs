@@ -11,7 +11,7 @@ mod loads;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::report::plot::{Mark, Number, Plot, Store};
+use crate::report::plot::{Mark, Plot, Store};
 use crate::report::words;
 use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
@@ -223,7 +223,7 @@ impl<'e> Exhibits<'e> {
                 What::Disturb => fixed::disturbed(kind, sheets, &groups),
                 What::Pattern => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
-                    chains::draw(kind, sheets, at.footprint.as_ref().map(|m| m.at.0), &mut self.spreads)
+                    chains::draw(kind, sheets, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }
             };
             all.extend(drawn.into_iter().map(|drawn| (at.over(drawn.over), drawn)));
@@ -232,8 +232,7 @@ impl<'e> Exhibits<'e> {
         all.sort_by_key(|(_, drawn)| (drawn.rank, std::cmp::Reverse(drawn.experiments)));
         all.truncate(MOST_PANELS);
         let keep = |(marks, drawn): (Vec<Mark>, Drawn)| {
-            let plots: Vec<usize> =
-                drawn.plots.iter().filter(|p| !p.is_empty()).filter_map(|p| self.store.keep(p)).collect();
+            let plots: Vec<usize> = drawn.plots.iter().filter_map(|plot| self.store.keep(plot)).collect();
             (!plots.is_empty()).then_some(Panel { plots, marks })
         };
         all.into_iter().filter_map(keep).collect()
@@ -306,7 +305,7 @@ fn mark(what: &str, finding: &Finding) -> Option<Mark> {
         (None, None) => return None,
     };
     let (low, high) = (finding.low.unwrap_or(at), finding.high.unwrap_or(at));
-    Some(Mark { at: Number(at), label, low: Number(low), high: Number(high) })
+    Some(Mark { at, label, low, high })
 }
 
 /// Median, least and greatest; `None` without numbers.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::loads::{groups, miss_share, scatter, thinned};
 use super::*;
+use crate::report::plot::{Curves, Series};
 use strata_model::attribute::{Elements, Key, LATENCY_CYCLES, PARTITIONS, SHARED_WITH, SIZE, Typed};
 use strata_model::experiment::{AccessWidth, Chase, Clock, Disturb, Partner, PatternRun, Place, WARP, Warp};
 use strata_model::samples::Lap;
@@ -58,7 +59,7 @@ fn a_capacity_shows_its_curve_with_the_change_and_the_loads_on_both_sides() {
     assert_eq!(shown.experiments, "experiments 1 to 5");
     assert_eq!(shown.panels.len(), 2);
     let mark = &shown.panels[0].marks[0];
-    assert_eq!((mark.at, mark.low, mark.high), (Number(4096.0), Number(3072.0), Number(4096.0)));
+    assert_eq!((mark.at, mark.low, mark.high), (4096.0, 3072.0, 4096.0));
     assert_eq!(mark.label, "usable 4 KiB");
     let curve = &plots[shown.panels[0].plots[0]]["series"];
     let footprints_drawn: Vec<u64> = points(&curve[0]).iter().map(|p| p.0).collect();
@@ -83,7 +84,9 @@ fn every_point_of_a_scatter_is_a_load_in_the_group_that_the_clusters_say() {
     let sheet = Sheet { number: 1, experiment: &experiment, samples: &samples };
     let levels = groups(&[sheet]);
     assert_eq!(levels.levels.len(), 2);
-    let Plot::Curves { series, .. } = scatter(&Kind::of(&experiment), &sheet, &levels) else { panic!("no scatter") };
+    let Plot::Curves(Curves { series, .. }) = scatter(&Kind::of(&experiment), &sheet, &levels) else {
+        panic!("no scatter")
+    };
     let mut drawn = 0;
     for (level, series) in series.iter().enumerate() {
         for (x, y) in points(&serde_json::to_value(series).unwrap()) {
@@ -93,7 +96,7 @@ fn every_point_of_a_scatter_is_a_load_in_the_group_that_the_clusters_say() {
         }
     }
     assert!(drawn <= loads::MOST_POINTS && drawn > loads::MOST_POINTS / 2, "{drawn}");
-    let slowest = series.iter().flat_map(|s| &s.y).map(|y| y.0).fold(0.0, f64::max);
+    let slowest = series.iter().flat_map(Series::values).map(|(_, y)| y).fold(0.0, f64::max);
     assert_eq!(slowest, 5000.0, "the spike was thinned away");
     assert_eq!(miss_share(&levels, &samples.latencies), 1.0 - 127.0 / 4096.0);
 }

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use toml_edit::Value;
 
-use super::found::{Found, Sourced, assumed, not_found};
+use super::found::{Found, Sourced, assumed, named, not_found};
+use super::structure::{Structure, few_sets, index_value, policy};
 use super::table::{IntoToml, Table, inline};
 use strata_model::attribute::{
-    Attribute, CACHED, INDEX, INSTANCES_PER_SM, IndexFunction, LATENCY_CYCLES, LEAST_CONFIGURATION, Policy,
-    REPLACEMENT, SETS, SHARED_WITH, SIZE, SM_MAP, SmPlace, WAYS, Ways,
+    Attribute, CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LEAST_CONFIGURATION, SHARED_WITH, SIZE, SM_MAP, SmPlace, Ways,
 };
 use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15, L1, L2, Local, ReadOnly, Texture};
 
-/// The attributes that say how a cache is made.
-const SHAPE: [Attribute; 3] = [Attribute::Sets, Attribute::Ways, Attribute::Index];
 /// Elements that may be the first cache on a path, in the order in which a cache is named.
 const FIRST: [ElementName; 4] = [L1, Texture, ReadOnly, ConstantL1];
 /// Line of a cache of data, and of a first constant cache, in bytes: the most common ones.
@@ -23,16 +21,12 @@ const CONSTANT_LINE: u64 = 64;
 /// the least that were ever measured.
 const CAPACITY: u64 = 16 << 10;
 const CONSTANT_CAPACITY: u64 = 2 << 10;
-/// Sets of a cache of data of an SM, ways of a constant cache, and most ways of an L2, where structure does not show.
-const ASSUMED_SETS: u64 = 4;
-const CONSTANT_WAYS: u64 = 4;
+/// Most ways of an L2, whose structure does not show.
 const L2_WAYS: u64 = 16;
 /// Most partitions of an L2 that a machine may have.
 const MOST_PARTITIONS: u64 = 8;
 /// Size of the pieces in which lines go to the partitions of an L2.
 const GRANULE: u64 = 4096;
-/// Finest part into which odds of a victim are divided.
-const ODDS: f64 = 1000.0;
 /// Share of the L2 that one SM's loads must leave unused before its partitions are taken to keep copies.
 const UNUSED: f64 = 0.75;
 
@@ -121,118 +115,6 @@ fn groups(found: &Found) -> Vec<Group> {
     groups
 }
 
-/// Sets, ways, index and replacement.
-struct Structure {
-    sets: u64,
-    /// Of every set, or of each where they differ.
-    ways: Vec<u64>,
-    index: Value,
-    replacement: Value,
-    source: String,
-    replacement_source: String,
-}
-
-impl Structure {
-    fn lines(&self) -> u64 {
-        if self.ways.len() == 1 { self.sets.saturating_mul(self.ways[0]) } else { self.ways.iter().sum() }
-    }
-
-    /// As it was found, if it makes up the size.
-    fn found(found: &Found, element: ElementName, lines: u64) -> Option<Self> {
-        let sets = *found.get(element, SETS)?;
-        let ways = found.get(element, WAYS)?;
-        let index = match found.get(element, INDEX) {
-            Some(index) => index_value(index),
-            None if sets == 1 => "modulo".into_toml(),
-            None => return None,
-        };
-        let (replacement, replacement_source) = replacement(found, element);
-        let structure = Structure {
-            sets,
-            ways: ways.list().to_vec(),
-            index,
-            replacement,
-            source: found.source(element, &SHAPE, found.known(element, WAYS)?),
-            replacement_source,
-        };
-        (structure.lines() == lines).then_some(structure)
-    }
-
-    /// Where it does not show.
-    fn assumed(found: &Found, element: ElementName, lines: u64) -> Self {
-        let constant = [ConstantL1, ConstantL15].contains(&element);
-        let ways = if constant && lines.is_multiple_of(CONSTANT_WAYS) {
-            CONSTANT_WAYS
-        } else {
-            lines / few_sets(lines, ASSUMED_SETS)
-        };
-        let (replacement, replacement_source) = replacement(found, element);
-        let source = assumed(&format!("the structure of {element} was not found"));
-        Structure {
-            sets: lines / ways,
-            ways: vec![ways],
-            index: "modulo".into_toml(),
-            replacement,
-            source,
-            replacement_source,
-        }
-    }
-
-    fn put(self, table: &mut Table) {
-        match self.ways[..] {
-            [ways] => {
-                table.put("sets", Sourced::new(self.sets, self.source.clone()));
-                table.put("ways", Sourced::new(ways, self.source.clone()));
-            }
-            _ => table.put("set_ways", Sourced::new(self.ways.clone(), self.source.clone())),
-        }
-        table.put("index", Sourced::new(self.index, self.source));
-        table.put("replacement", Sourced::new(self.replacement, self.replacement_source));
-    }
-}
-
-/// The largest power of two up to `most` that divides the lines.
-fn few_sets(lines: u64, most: u64) -> u64 {
-    (0..=most.max(1).ilog2()).rev().map(|bits| 1 << bits).find(|sets| lines.is_multiple_of(*sets)).unwrap_or(1)
-}
-
-fn index_value(index: &IndexFunction) -> Value {
-    match index {
-        IndexFunction::Bits { bits } => {
-            let bits: Vec<u64> = bits.iter().map(|bit| u64::from(*bit)).collect();
-            inline([("bits", bits.into_toml())])
-        }
-        IndexFunction::Parity { masks } => {
-            let masks: Vec<u64> = masks.iter().map(|mask| mask.0).collect();
-            inline([("parity", masks.into_toml())])
-        }
-        IndexFunction::Modulo { .. } => "modulo".into_toml(),
-    }
-}
-
-/// The policy, as a machine file can say it.
-fn replacement(found: &Found, element: ElementName) -> (Value, String) {
-    let attribute = REPLACEMENT.attribute();
-    let (Some(finding), Some(replacement)) = (found.known(element, attribute), found.get(element, REPLACEMENT)) else {
-        return ("lru".into_toml(), not_found(element, attribute));
-    };
-    match policy(replacement) {
-        Some(policy) => (policy, found.source(element, &[attribute], finding)),
-        None => ("lru".into_toml(), assumed(&format!("found was {}, which a machine cannot have", replacement.name()))),
-    }
-}
-
-fn policy(policy: &Policy) -> Option<Value> {
-    match policy {
-        Policy::Weighted(probabilities) => {
-            let odds: Vec<u64> = probabilities.iter().map(|share| (share * ODDS).round() as u64).collect();
-            Some(inline([("weighted", odds.into_toml())]))
-        }
-        Policy::Lru | Policy::Fifo | Policy::Plru | Policy::Random => Some(policy.name().into_toml()),
-        Policy::BitPlru | Policy::Other(_) => None,
-    }
-}
-
 /// The cache that these elements are.
 fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     let names: Vec<&str> = group.iter().map(|(element, _)| element.title()).collect();
@@ -291,7 +173,7 @@ fn size(found: &Found, element: ElementName, line: u64) -> Sourced<u64> {
     match bound {
         Some(low) => Sourced::new(
             whole((2.0 * low) as u64),
-            assumed(&format!("{element}.{} is more than {low} B: twice that", SIZE.key())),
+            assumed(&format!("{} is more than {low} B: twice that", named(element, Attribute::Size))),
         ),
         None => {
             let size = if element == ConstantL1 { CONSTANT_CAPACITY } else { CAPACITY };
@@ -335,9 +217,12 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
         rows.sort_values();
     }
     let all = vec![one(shared.min(most.saturating_sub(1)), first.sets, ways), second].into_toml();
-    let how = "l1.size and l1.least_configuration; that they are one memory with shared memory, and that there is no \
-               configuration between, is assumed";
-    Some(Sourced::new(all, found.derived(how)))
+    let how = format!(
+        "{} and {}; that they are one memory with shared memory, and that there is no configuration between, is assumed",
+        named(L1, Attribute::Size),
+        named(L1, Attribute::LeastConfiguration)
+    );
+    Some(Sourced::new(all, found.derived(&how)))
 }
 
 /// The L2: what one SM can use of it, as often as there are partitions.
@@ -353,7 +238,7 @@ fn l2(found: &Found) -> Table {
     let copies = usable.as_ref().is_none_or(|size| (size.value as f64) < UNUSED * facts.l2_size as f64);
     let (each, source) = match usable {
         Some(size) if parts > 1 && copies => {
-            (size.value, found.derived(&format!("l2.size in each of {parts} partitions")))
+            (size.value, found.derived(&format!("{} in each of {parts} partitions", named(L2, Attribute::Size))))
         }
         Some(size) => (size.value / parts, size.source),
         None => (facts.l2_size / parts, found.driver("L2 size; the usable one was not found")),
@@ -386,9 +271,16 @@ fn partitions(found: &Found, count: u64, copies: bool) -> Option<Sourced<Value>>
         ("far_hit", far.into_toml()),
         ("far_memory", far.into_toml()),
     ]);
-    let how = "l2.partitions, l2.sm_map; far_hit: l2.far_latency less l2.near_latency; copies: whether l2.size is far below the \
-               driver's; far_memory assumed to be far_hit, granule assumed";
-    Some(Sourced::new(value, found.derived(how)))
+    let how = format!(
+        "{}, {}; far_hit: {} less {}; copies: whether {} is far below the driver's; far_memory assumed to be far_hit, granule \
+         assumed",
+        named(L2, Attribute::Partitions),
+        named(L2, Attribute::SmMap),
+        named(L2, Attribute::FarLatency),
+        named(L2, Attribute::NearLatency),
+        named(L2, Attribute::Size)
+    );
+    Some(Sourced::new(value, found.derived(&how)))
 }
 
 /// Cycles that another partition is farther away than the SM's own.

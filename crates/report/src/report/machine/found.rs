@@ -28,9 +28,14 @@ pub(super) fn assumed(why: &str) -> String {
     format!("assumed: {why}")
 }
 
+/// An attribute of an element, as sources name it.
+pub(super) fn named(element: ElementName, attribute: Attribute) -> String {
+    format!("{element}.{attribute}")
+}
+
 /// The source of a default in the place of a finding.
 pub(super) fn not_found(element: ElementName, attribute: Attribute) -> String {
-    assumed(&format!("{element}.{attribute} was not found"))
+    assumed(&format!("{} was not found", named(element, attribute)))
 }
 
 /// What was discovered, and how to name the run.

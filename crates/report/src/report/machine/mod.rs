@@ -8,6 +8,7 @@
 mod caches;
 mod found;
 mod paths;
+mod structure;
 mod table;
 mod translation;
 

@@ -1,12 +1,16 @@
 //! Which way loads go, and how long they take.
 
 use super::caches::{Caches, far_cycles};
-use super::found::{Found, Sourced, assumed};
+use super::found::{Found, Sourced, assumed, named};
 use super::table::Table;
 use strata_model::attribute::{Attribute, Data, Translation};
 use strata_model::experiment::LoadPath;
-use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15, Dram, L1, L2, Local, ReadOnly, Texture};
+use strata_model::topology::ElementName::{
+    self, ConstantL1, ConstantL15, Dram, L1, L2, Local, ReadOnly, Texture, TlbL1,
+};
 
+/// What sources call a latency, whatever its unit.
+const LATENCY: &str = "latency";
 /// Cycles of a hit in a first cache, in the L2 and in memory, where nothing was found: the orders of all GPUs measured so far.
 const FIRST_CYCLES: u64 = 30;
 const L2_CYCLES: u64 = 250;
@@ -47,8 +51,8 @@ fn memory(found: &Found) -> Sourced<u64> {
     let far = far_cycles(found) as f64 * (parts - 1.0) / parts;
     match found.number(Dram, Attribute::LatencyCycles) {
         Some(cycles) if far > 0.0 => {
-            let how = "dram.latency less what lines of the other partitions add to its mean";
-            Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(how))
+            let how = format!("{Dram}.{LATENCY} less what lines of the other partitions add to its mean");
+            Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(&how))
         }
         _ => found.cycles(Dram, Attribute::LatencyCycles, DRAM_CYCLES),
     }
@@ -87,7 +91,10 @@ fn one(
         .spectrum(LoadPath::GlobalCa, Data::Memory, Translation::Hit)
         .filter(|cycles| last == L1 && *cycles > at_l2 as f64);
     let memory = match through {
-        Some(cycles) => Sourced::new(cycles.round() as u64, found.derived("tlb_l1.spectrum, memory through the L1")),
+        Some(cycles) => Sourced::new(
+            cycles.round() as u64,
+            found.derived(&format!("{}, memory through the L1", named(TlbL1, Attribute::Spectrum))),
+        ),
         None => Sourced::new((at_l2 + beyond).max(far.value), far.source),
     };
     table.put("memory", memory);
@@ -103,10 +110,13 @@ fn behind(found: &Found, before: Option<&Level>, last: ElementName, l2: &Sourced
     // Past the L1 the L2 is measured over all of its lines; a miss of the L1 meets those of one footprint.
     match penalty {
         Some(penalty) => {
-            let how = format!("{last}.latency and {last}.miss_penalty");
+            let how = format!("{last}.{LATENCY} and {}", named(last, Attribute::MissPenalty));
             Sourced::new(before.cycles.value + penalty.round() as u64, found.derived(&how))
         }
-        None => Sourced::new(l2.value, assumed(&format!("as past the L1: {last}.miss_penalty was not found"))),
+        None => Sourced::new(
+            l2.value,
+            assumed(&format!("as past the L1: {} was not found", named(last, Attribute::MissPenalty))),
+        ),
     }
 }
 

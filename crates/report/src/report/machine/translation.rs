@@ -1,6 +1,6 @@
 //! Levels of address translation.
 
-use super::found::{Found, Sourced, assumed};
+use super::found::{Found, Sourced, assumed, named};
 use super::table::Table;
 use strata_model::attribute::{Attribute, Data, SETS, Translation, WAYS, Ways};
 use strata_model::experiment::LoadPath;
@@ -37,9 +37,11 @@ pub(super) fn render(found: &Found) -> String {
         table.put("penalty", found.cycles(element, Attribute::MissPenalty, 1));
         penalties += penalty;
         if let Some(more) = more_if_uncached(found, level, penalties + uncached).filter(|more| *more >= 1.0) {
-            let how =
-                "tlb_l1.spectrum: misses of this level where the data is in memory, less those where it is in the L2";
-            table.put("uncached", Sourced::new(more.round() as u64, found.derived(how)));
+            let how = format!(
+                "{}: misses of this level where the data is in memory, less those where it is in the L2",
+                named(TlbL1, Attribute::Spectrum)
+            );
+            table.put("uncached", Sourced::new(more.round() as u64, found.derived(&how)));
             uncached += more;
         }
         text.push_str(&table.render());

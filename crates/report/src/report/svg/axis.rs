@@ -1,71 +1,22 @@
-//! An axis: from numbers to places, ticks at round numbers, and how a number is shown.
+//! An axis that is drawn: from numbers to places, and ticks at round numbers.
 
 use super::{CHARACTER, LARGEST};
-use strata_model::units::Bytes;
+use crate::report::plot::{Axis, Measure};
 
 /// Numbers that differ by less, itself or as a part of them, are shown as one: ticks between them would differ in no digit
 /// that is printed, and floats of the largest magnitude are not much closer.
 const CLOSEST: f64 = 1e-12;
 
-/// How the numbers of an axis are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::report) enum Measure {
-    /// Bytes, in binary units; round numbers are powers of two.
-    Bytes,
-    /// A share, in percent.
-    Share,
-    /// A number; its unit stands in the axis' label.
-    Number,
-}
-
-impl Measure {
-    /// A number as a reader sees it.
-    pub fn show(self, x: f64) -> String {
-        match self {
-            Measure::Bytes if x >= 0.0 => Bytes(x as u64).to_string(),
-            Measure::Share => format!("{} %", short(x * 100.0)),
-            _ => short(x),
+/// The round step next above `least`.
+fn step(measure: Measure, least: f64) -> f64 {
+    match measure {
+        Measure::Bytes => least.max(1.0).log2().ceil().exp2(),
+        _ => {
+            let decade = 10f64.powf(least.log10().floor());
+            let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * decade >= least);
+            factor.unwrap_or(10.0) * decade
         }
     }
-
-    /// The round step next above `least`.
-    fn step(self, least: f64) -> f64 {
-        match self {
-            Measure::Bytes => least.max(1.0).log2().ceil().exp2(),
-            _ => {
-                let decade = 10f64.powf(least.log10().floor());
-                let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * decade >= least);
-                factor.unwrap_or(10.0) * decade
-            }
-        }
-    }
-}
-
-/// Up to four digits, without zeros that say nothing; very large and very small numbers with their power of ten.
-fn short(x: f64) -> String {
-    let size = x.abs();
-    if size != 0.0 && !(1e-3..1e6).contains(&size) {
-        let text = format!("{x:.3e}");
-        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{}e{power}", without_zeros(digits));
-    }
-    let decimals = if size >= 1000.0 { 0 } else { 3 - (size.max(1.0).log10() as usize) };
-    without_zeros(&format!("{x:.decimals$}"))
-}
-
-fn without_zeros(digits: &str) -> String {
-    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits.to_owned() }
-}
-
-/// What an axis shows.
-pub(in crate::report) struct Axis {
-    /// What it is, with the unit if the numbers do not bear one.
-    pub label: String,
-    /// How its numbers are shown.
-    pub measure: Measure,
-    /// Each doubling takes the same room. Only where all numbers are at least one; otherwise the axis is linear.
-    pub log2: bool,
 }
 
 /// An axis that is laid out: numbers `low` to `high` on places `from` to `to`.
@@ -105,7 +56,7 @@ impl Ruler {
         }
         // Within one doubling there may be no power of two.
         if ticks.len() < 2 {
-            let step = axis.measure.step((high - low) / most as f64);
+            let step = step(axis.measure, (high - low) / most as f64);
             if whole_steps {
                 (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
             }
@@ -169,14 +120,6 @@ mod tests {
         );
         assert_eq!(labels(Measure::Bytes, true, &[1024.0, 65536.0]), ["1 KiB", "4 KiB", "16 KiB", "64 KiB"]);
         assert_eq!(labels(Measure::Bytes, true, &[1100.0, 1900.0]), ["1.25 KiB", "1.5 KiB", "1.75 KiB"]);
-    }
-
-    #[test]
-    fn numbers_are_shown_shortly() {
-        let shown: Vec<String> =
-            [0.0, 0.25, 371.04, 1999.6, 123_456.0, 1e18, 2.5e-7, -12.5].into_iter().map(short).collect();
-        assert_eq!(shown, ["0", "0.25", "371", "2000", "123456", "1e18", "2.5e-7", "-12.5"]);
-        assert_eq!(Measure::Bytes.show(-5.0), "-5", "no count of bytes, and no panic");
     }
 
     #[test]

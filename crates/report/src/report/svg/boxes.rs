@@ -1,8 +1,6 @@
 //! What drawings of boxes are made of: frames, wires with heads, and lines of text whose words have hints of their own.
 
-use std::fmt::Write;
-
-use super::{Anchor, CHARACTER, Canvas, Units, clipped, escaped};
+use super::{Anchor, CHARACTER, Canvas, Units, clipped};
 
 /// Estimated width of a character of 11 units, in units: on the wide side, as [`CHARACTER`].
 pub(in crate::report) const SMALL_CHARACTER: f64 = 6.4;
@@ -104,87 +102,83 @@ pub(in crate::report) fn in_lines(labels: &[Label], hand: Hand, width: f64) -> V
     lines
 }
 
-// Writing to a string cannot fail, so the results are dropped.
 impl Canvas {
     /// A frame in this colour with a breath of it inside. `of` names what it frames, for those who read the file.
     pub(in crate::report) fn frame(&mut self, area: Area, colour: &str, class: &str, of: &str) {
-        let _ = writeln!(
-            self.body,
-            "<rect class=\"{class}\" data-of=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" \
-             fill=\"{colour}\" stroke=\"{colour}\"/>",
-            escaped(of),
-            Units(area.x),
-            Units(area.y),
-            Units(area.width),
-            Units(area.height)
-        );
+        self.area(area, class, of, "4", colour);
     }
 
     /// A card in the paper's colour, which hides what lies behind it.
     pub(in crate::report) fn card(&mut self, area: Area, of: &str) {
-        let _ = writeln!(
-            self.body,
-            "<rect class=\"card\" data-of=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"6\"/>",
-            escaped(of),
-            Units(area.x),
-            Units(area.y),
-            Units(area.width),
-            Units(area.height)
+        self.area(area, "card", of, "6", "");
+    }
+
+    fn area(&mut self, area: Area, class: &str, of: &str, corner: &str, colour: &str) {
+        let (x, y, width, height) = (Units(area.x), Units(area.y), Units(area.width), Units(area.height));
+        self.shape(
+            "rect",
+            &[
+                ("class", &class),
+                ("data-of", &of),
+                ("x", &x),
+                ("y", &y),
+                ("width", &width),
+                ("height", &height),
+                ("rx", &corner),
+                ("fill", &colour),
+                ("stroke", &colour),
+            ],
         );
     }
 
     /// A line of labels, each with its hint, that takes no more than `width` units.
     pub(in crate::report) fn labels(
         &mut self,
-        at: (f64, f64),
+        (x, y): (f64, f64),
         anchor: Anchor,
         hand: Hand,
         labels: &[Label],
         width: f64,
     ) {
-        let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
-        };
-        let _ =
-            write!(self.body, "<text class=\"{}\" x=\"{}\" y=\"{}\"{anchor}>", hand.class(), Units(at.0), Units(at.1));
+        let (x, y) = (Units(x), Units(y));
+        self.open("text", &[("class", &hand.class()), ("x", &x), ("y", &y), ("text-anchor", &anchor.name())]);
         for (i, label) in labels.iter().enumerate() {
-            let between = if i > 0 { BETWEEN } else { "" };
+            self.words(if i > 0 { BETWEEN } else { "" });
             // An estimate in characters of 12 units serves any hand by its share.
-            let text = escaped(&clipped(&label.text, width * CHARACTER / hand.character()));
-            let _ = match label.hint.as_str() {
-                "" => write!(self.body, "{between}{text}"),
-                hint => write!(self.body, "{between}<tspan>{text}<title>{}</title></tspan>", escaped(hint)),
-            };
+            let text = clipped(&label.text, width * CHARACTER / hand.character());
+            if label.hint.is_empty() {
+                self.words(&text);
+            } else {
+                self.open("tspan", &[]);
+                self.words(&text);
+                self.open("title", &[]);
+                self.words(&label.hint);
+                self.close("title");
+                self.close("tspan");
+            }
         }
-        self.body.push_str("</text>\n");
+        self.close("text");
+        self.new_line();
     }
 
     /// A wire through these points, which ends in a head if it leads somewhere. `class` may say more of its look.
     pub(in crate::report) fn wire(&mut self, points: &[(f64, f64)], class: &str, head: bool) {
-        let Some((&first, rest)) = points.split_first() else { return };
-        let mut path = format!("M{} {}", Units(first.0), Units(first.1));
-        for &(x, y) in rest {
-            let _ = write!(path, "L{} {}", Units(x), Units(y));
+        if points.is_empty() {
+            return;
         }
-        let _ = writeln!(self.body, "<path class=\"wire{class}\" d=\"{path}\"/>");
-        let (Some(&(x, y)), true) = (rest.last(), head) else { return };
-        let before = points[points.len() - 2];
+        self.shape("path", &[("class", &format_args!("wire{class}")), ("d", &way(points, ""))]);
+        let (&[.., before, (x, y)], true) = (points, head) else { return };
         // Wires are level or upright, so one of these is zero.
         let (dx, dy) =
             ((x - before.0).signum() * f64::from(x != before.0), (y - before.1).signum() * f64::from(y != before.1));
         let corner = |side: f64| (x - dx * HEAD.0 - dy * side, y - dy * HEAD.0 - dx * side);
-        let ((ax, ay), (bx, by)) = (corner(HEAD.1), corner(-HEAD.1));
-        let _ = writeln!(
-            self.body,
-            "<path class=\"head\" d=\"M{} {}L{} {}L{} {}Z\"/>",
-            Units(x),
-            Units(y),
-            Units(ax),
-            Units(ay),
-            Units(bx),
-            Units(by)
-        );
+        let corners = [(x, y), corner(HEAD.1), corner(-HEAD.1)];
+        self.shape("path", &[("class", &"head"), ("d", &way(&corners, "Z"))]);
     }
+}
+
+/// Straight lines through these points, as a path has them.
+fn way(points: &[(f64, f64)], end: &str) -> String {
+    let points: Vec<String> = points.iter().map(|&(x, y)| format!("{} {}", Units(x), Units(y))).collect();
+    format!("M{}{end}", points.join("L"))
 }

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::axis::Ruler;
 use super::{
-    Anchor, Axis, COLOURS, Canvas, LINE_HEIGHT, MARGIN, MOST_MARKS, Numbers, Picture, Units, WIDTH, clipped, drawable,
-    width_of,
+    Anchor, COLOURS, Canvas, LINE_HEIGHT, MARGIN, MOST_MARKS, Picture, Units, WIDTH, clipped, drawable, width_of,
 };
+use crate::report::plot::{Curves, Draw, Series};
 
 /// Height of the field between the axes, in units.
 const FIELD: f64 = 190.0;
@@ -19,144 +19,85 @@ const MOST_DOTS: usize = 64;
 /// Length of a series' sample in the legend, with the room behind it, in units.
 const SAMPLE: f64 = 28.0;
 
-/// A series of points.
-pub(in crate::report) struct Series {
-    /// Its name in the legend.
-    pub name: String,
-    /// Its points, in any order.
-    pub points: Vec<(f64, f64)>,
-}
-
-/// A place on the x axis that is worth a line.
-pub(in crate::report) struct Mark {
-    /// The place.
-    pub at: f64,
-    /// What is there.
-    pub label: String,
-}
-
-/// A picture of curves.
-pub(in crate::report) struct Lines {
-    /// What it shows.
-    pub title: String,
-    /// The same in a sentence, with numbers.
-    pub description: String,
-    /// The axis to the right.
-    pub x: Axis,
-    /// The axis upwards; it shows zero, unless each doubling takes the same room on it.
-    pub y: Axis,
-    /// The series.
-    pub series: Vec<Series>,
-    /// Vertical lines.
-    pub marks: Vec<Mark>,
-    /// Gaps that are much wider than most interrupt a curve: nothing was measured there.
-    pub gaps: bool,
-    /// A value holds up to the next point, instead of changing evenly towards it.
-    pub steps: bool,
-}
-
-impl Lines {
-    /// The picture, if the points can be drawn.
-    pub fn picture(&self) -> Option<Picture> {
-        let points = || self.series.iter().flat_map(|s| s.points.iter().copied());
-        let numbers = points().flat_map(|(x, y)| [x, y]).chain(self.marks.iter().map(|m| m.at));
-        let count = points().count();
-        if count == 0 || count > MOST_MARKS || self.series.len() > MOST_SERIES || !numbers.into_iter().all(drawable) {
-            return None;
-        }
-        let mut canvas = Canvas::default();
-        canvas.heading(&self.title);
-        let legend_end = self.legend(&mut canvas, MARGIN + LINE_HEIGHT);
-        // What the y axis shows stands above it, and the labels of marks above these.
-        let marks = if self.marks.is_empty() { 0.0 } else { LINE_HEIGHT };
-        let top = legend_end + LINE_HEIGHT + marks + 6.0;
-        let bottom = top + FIELD;
-        // Doublings never come down to zero.
-        let doublings = self.y.log2 && points().all(|(_, y)| y >= 1.0);
-        let ys = points().map(|(_, y)| y).chain((!doublings).then_some(0.0));
-        let y = Ruler::new(&self.y, ys, 5, true, (bottom, top))?;
-        let left = MARGIN + y.label_width(self.y.measure).clamp(20.0, 90.0) + 6.0;
-        let right = WIDTH - MARGIN - 16.0;
-        let xs = points().map(|(x, _)| x).chain(self.marks.iter().map(|m| m.at));
-        let x = Ruler::new(&self.x, xs, 4, false, (left, right))?;
-        for tick in &y.ticks {
-            let place = y.place(*tick);
-            canvas.line("grid", (left, place), (right, place));
-            canvas.text((left - 6.0, place + 4.0), Anchor::End, &self.y.measure.show(*tick));
-        }
-        for tick in &x.ticks {
-            let place = x.place(*tick);
-            canvas.line("axis", (place, bottom), (place, bottom + 4.0));
-            canvas.text((place, bottom + 18.0), Anchor::Middle, &self.x.measure.show(*tick));
-        }
-        canvas.line("axis", (left, bottom), (right, bottom));
-        canvas.text((MARGIN, legend_end + 12.0), Anchor::Start, &clipped(&self.y.label, right - MARGIN));
-        canvas.text((right, bottom + 36.0), Anchor::End, &clipped(&self.x.label, right - left));
-        for mark in &self.marks {
-            let place = x.place(mark.at);
-            canvas.line("mark", (place, top), (place, bottom));
-            let label = clipped(&mark.label, WIDTH / 2.0);
-            let fits = place + width_of(&label) <= WIDTH - MARGIN;
-            let (anchor, at) = if fits { (Anchor::Start, place - 4.0) } else { (Anchor::End, place + 4.0) };
-            canvas.text((at, top - 6.0), anchor, &label);
-        }
-        for (i, series) in self.series.iter().enumerate() {
-            let colour = COLOURS[i % COLOURS.len()];
-            let mut points: Vec<(f64, f64)> = series.points.iter().map(|&(a, b)| (x.place(a), y.place(b))).collect();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let whole = vec![points.as_slice()];
-            for run in if self.gaps { runs(&points) } else { whole } {
-                canvas.curve(&path(run, self.steps), colour, DASHES[i % DASHES.len()]);
-            }
-            if points.len() <= MOST_DOTS {
-                points.iter().for_each(|p| canvas.dot(*p, colour));
-            }
-        }
-        Some(canvas.finish(&self.title, &self.description, bottom + 36.0 + MARGIN))
+/// The picture, if the points can be drawn.
+pub(super) fn picture(plot: &Curves) -> Option<Picture> {
+    let points = || plot.series.iter().flat_map(Series::values);
+    let numbers = points().flat_map(|(x, y)| [x, y]).chain(plot.marks.iter().map(|m| m.at));
+    let count = points().count();
+    if count == 0 || count > MOST_MARKS || plot.series.len() > MOST_SERIES || !numbers.into_iter().all(drawable) {
+        return None;
     }
-
-    /// Draws the names of the series from `top` down, if there are several; where that ends.
-    fn legend(&self, canvas: &mut Canvas, top: f64) -> f64 {
-        if self.series.len() < 2 {
-            return top;
-        }
-        let (mut x, mut y) = (MARGIN, top);
-        for (i, series) in self.series.iter().enumerate() {
-            let name = clipped(&series.name, WIDTH - 2.0 * MARGIN - SAMPLE);
-            let width = SAMPLE + width_of(&name) + 12.0;
-            if x > MARGIN && x + width > WIDTH - MARGIN {
-                (x, y) = (MARGIN, y + LINE_HEIGHT);
-            }
-            let (colour, dashes) = (COLOURS[i % COLOURS.len()], DASHES[i % DASHES.len()]);
-            canvas.curve(&path(&[(x, y + 8.0), (x + SAMPLE - 6.0, y + 8.0)], false), colour, dashes);
-            canvas.text((x + SAMPLE, y + 12.0), Anchor::Start, &name);
-            x += width;
-        }
-        y + LINE_HEIGHT
+    let mut canvas = Canvas::default();
+    canvas.heading(&plot.title);
+    let legend_end = legend(&plot.series, &mut canvas, MARGIN + LINE_HEIGHT);
+    // What the y axis shows stands above it, and the labels of marks above these.
+    let marks = if plot.marks.is_empty() { 0.0 } else { LINE_HEIGHT };
+    let top = legend_end + LINE_HEIGHT + marks + 6.0;
+    let bottom = top + FIELD;
+    // Doublings never come down to zero.
+    let doublings = plot.y.log2 && points().all(|(_, y)| y >= 1.0);
+    let ys = points().map(|(_, y)| y).chain((!doublings).then_some(0.0));
+    let y = Ruler::new(&plot.y, ys, 5, true, (bottom, top))?;
+    let left = MARGIN + y.label_width(plot.y.measure).clamp(20.0, 90.0) + 6.0;
+    let right = WIDTH - MARGIN - 16.0;
+    let xs = points().map(|(x, _)| x).chain(plot.marks.iter().map(|m| m.at));
+    let x = Ruler::new(&plot.x, xs, 4, false, (left, right))?;
+    for tick in &y.ticks {
+        let place = y.place(*tick);
+        canvas.line("grid", (left, place), (right, place));
+        canvas.text((left - 6.0, place + 4.0), Anchor::End, &plot.y.measure.show(*tick));
     }
-
-    /// The points as a table: a row for each place on the x axis, a column for each series.
-    pub fn numbers(&self) -> Numbers {
-        let head = if self.series.len() == 1 {
-            vec![self.x.label.clone(), self.y.label.clone()]
-        } else {
-            [&self.x.label].into_iter().chain(self.series.iter().map(|s| &s.name)).cloned().collect()
-        };
-        let mut points: Vec<(f64, usize, f64)> = Vec::new();
-        for (i, series) in self.series.iter().enumerate() {
-            points.extend(series.points.iter().map(|&(x, y)| (x, i, y)));
-        }
+    for tick in &x.ticks {
+        let place = x.place(*tick);
+        canvas.line("axis", (place, bottom), (place, bottom + 4.0));
+        canvas.text((place, bottom + 18.0), Anchor::Middle, &plot.x.measure.show(*tick));
+    }
+    canvas.line("axis", (left, bottom), (right, bottom));
+    canvas.text((MARGIN, legend_end + 12.0), Anchor::Start, &clipped(&plot.y.label, right - MARGIN));
+    canvas.text((right, bottom + 36.0), Anchor::End, &clipped(&plot.x.label, right - left));
+    for mark in &plot.marks {
+        let place = x.place(mark.at);
+        canvas.line("mark", (place, top), (place, bottom));
+        let label = clipped(&mark.label, WIDTH / 2.0);
+        let fits = place + width_of(&label) <= WIDTH - MARGIN;
+        let (anchor, at) = if fits { (Anchor::Start, place - 4.0) } else { (Anchor::End, place + 4.0) };
+        canvas.text((at, top - 6.0), anchor, &label);
+    }
+    for (i, series) in plot.series.iter().enumerate() {
+        let colour = COLOURS[i % COLOURS.len()];
+        let mut points: Vec<(f64, f64)> = series.values().map(|(a, b)| (x.place(a), y.place(b))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let row = |same: &[(f64, usize, f64)]| {
-            let mut cells = vec![String::new(); self.series.len() + 1];
-            cells[0] = self.x.measure.show(same[0].0);
-            for (_, i, y) in same {
-                cells[i + 1] = self.y.measure.show(*y);
+        let whole = vec![points.as_slice()];
+        for run in if plot.gaps { runs(&points) } else { whole } {
+            if series.draw != Draw::Points {
+                canvas.curve(&path(run, series.draw == Draw::Steps), colour, DASHES[i % DASHES.len()]);
             }
-            cells
-        };
-        Numbers { head, rows: points.chunk_by(|a, b| a.0 == b.0).map(row).collect() }
+        }
+        if points.len() <= MOST_DOTS || series.draw == Draw::Points {
+            points.iter().for_each(|p| canvas.dot(*p, colour));
+        }
     }
+    Some(canvas.finish(&plot.title, &plot.description, bottom + 36.0 + MARGIN))
+}
+
+/// Draws the names of the series from `top` down, if there are several; where that ends.
+fn legend(series: &[Series], canvas: &mut Canvas, top: f64) -> f64 {
+    if series.len() < 2 {
+        return top;
+    }
+    let (mut x, mut y) = (MARGIN, top);
+    for (i, series) in series.iter().enumerate() {
+        let name = clipped(&series.name, WIDTH - 2.0 * MARGIN - SAMPLE);
+        let width = SAMPLE + width_of(&name) + 12.0;
+        if x > MARGIN && x + width > WIDTH - MARGIN {
+            (x, y) = (MARGIN, y + LINE_HEIGHT);
+        }
+        let (colour, dashes) = (COLOURS[i % COLOURS.len()], DASHES[i % DASHES.len()]);
+        canvas.curve(&path(&[(x, y + 8.0), (x + SAMPLE - 6.0, y + 8.0)], false), colour, dashes);
+        canvas.text((x + SAMPLE, y + 12.0), Anchor::Start, &name);
+        x += width;
+    }
+    y + LINE_HEIGHT
 }
 
 /// Gaps so many times as wide as most of a series interrupt its curve: nothing was measured there, so nothing is drawn.

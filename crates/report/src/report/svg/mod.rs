@@ -1,25 +1,23 @@
-//! Plain pictures as SVG: curves, bars and tiles, drawn by a few lines of our own.
+//! Pictures of plots as SVG: curves, bars and tiles.
 //!
 //! What cannot be drawn truly (nothing at all, a number that is not finite, more marks than a picture can show) gives no
-//! picture. All text is escaped here, so that a caller may hand in what a recording holds.
+//! picture. All text is escaped where it is written, so that a caller may hand in what a recording holds.
 
 mod axis;
 mod bars;
 mod boxes;
+mod canvas;
 mod lines;
 #[cfg(test)]
 mod tests;
 mod tiles;
 
-use std::fmt::{self, Write};
+use std::fmt;
 
-pub(super) use axis::{Axis, Measure};
-pub(super) use bars::{Bar, Bars};
 pub(super) use boxes::{Area, Hand, Label, in_lines, line_width};
-pub(super) use lines::{Lines, Mark, Series};
-pub(super) use tiles::{Tile, TileGroup, TileRow, Tiles};
+pub(super) use canvas::{Anchor, Canvas, Picture};
 
-use super::words::printable;
+use super::plot::Plot;
 
 /// Width of a picture, in its own units. Narrow, so that its text stays readable on a telephone.
 pub(super) const WIDTH: f64 = 440.0;
@@ -54,70 +52,14 @@ pub(super) fn colours() -> String {
     format!(":root {{ {}}}\n", properties.collect::<String>())
 }
 
-/// A finished picture.
-pub(super) struct Picture {
-    title: String,
-    description: String,
-    body: String,
-    height: f64,
-}
-
-impl Picture {
-    /// The title, as it was given.
-    pub fn title(&self) -> &str {
-        &self.title
+/// The picture of a plot, if it can be drawn; a heat map is for a page with a script alone.
+pub(super) fn picture(plot: &Plot) -> Option<Picture> {
+    match plot {
+        Plot::Curves(curves) => lines::picture(curves),
+        Plot::Heat(_) => None,
+        Plot::Bars(bars) => bars::picture(bars),
+        Plot::Tiles(tiles) => tiles::picture(tiles),
     }
-
-    /// One sentence for those who cannot see it, as it was given.
-    pub fn description(&self) -> &str {
-        &self.description
-    }
-
-    /// For a page that has the [`style`].
-    pub fn inline(&self) -> String {
-        self.document("")
-    }
-
-    /// As a file of its own, on paper of its own.
-    pub fn alone(&self) -> String {
-        let paper = format!("<style>{STYLE}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
-        self.document(&paper)
-    }
-
-    fn document(&self, first: &str) -> String {
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"strata-picture\" role=\"img\" viewBox=\"0 0 {WIDTH} {}\">\n\
-             <title>{}</title>\n<desc>{}</desc>\n{first}{}</svg>\n",
-            Units(self.height),
-            escaped(&self.title),
-            escaped(&self.description),
-            self.body
-        )
-    }
-}
-
-/// The numbers of a picture, for those who want them or cannot see it.
-pub(super) struct Numbers {
-    /// Headings of the columns.
-    pub head: Vec<String>,
-    /// The rows.
-    pub rows: Vec<Vec<String>>,
-}
-
-/// Text as XML and HTML take it, within elements and within quoted attributes.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in printable(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// Text that takes no more than `width` units, by the estimate.
@@ -147,80 +89,5 @@ impl fmt::Display for Units {
         let tenths = (self.0 * 10.0).round() / 10.0;
         // Minus zero would be written with its sign.
         write!(f, "{}", if tenths == 0.0 { 0.0 } else { tenths })
-    }
-}
-
-/// Where a text stands relative to its point.
-#[derive(Clone, Copy)]
-pub(super) enum Anchor {
-    /// It begins there.
-    Start,
-    /// Its middle is there.
-    Middle,
-    /// It ends there.
-    End,
-}
-
-/// The shapes of a picture as they are drawn.
-#[derive(Default)]
-pub(super) struct Canvas {
-    body: String,
-}
-
-// Writing to a string cannot fail, so the results are dropped here and nowhere else.
-impl Canvas {
-    fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        let (x1, y1, x2, y2) = (Units(x1), Units(y1), Units(x2), Units(y2));
-        let _ = writeln!(self.body, "<path class=\"{class}\" fill=\"none\" d=\"M{x1} {y1}L{x2} {y2}\"/>");
-    }
-
-    fn curve(&mut self, path: &str, colour: &str, dashes: &str) {
-        let dashes = if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
-        let _ = writeln!(
-            self.body,
-            "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"{dashes} d=\"{path}\"/>"
-        );
-    }
-
-    fn dot(&mut self, (x, y): (f64, f64), colour: &str) {
-        let _ = writeln!(self.body, "<circle cx=\"{}\" cy=\"{}\" r=\"2.5\" fill=\"{colour}\"/>", Units(x), Units(y));
-    }
-
-    /// A rectangle; `hint`, if it says anything, is shown where the pointer rests on it.
-    fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: &str, hint: &str) {
-        let (x, y, width, height) = (Units(x), Units(y), Units(width), Units(height));
-        let shape =
-            format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"2\" fill=\"{colour}\"");
-        let _ = if hint.is_empty() {
-            writeln!(self.body, "{shape}/>")
-        } else {
-            writeln!(self.body, "{shape}><title>{}</title></rect>", escaped(hint))
-        };
-    }
-
-    fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str) {
-        self.styled_text(at, anchor, "", text);
-    }
-
-    /// Text with further attributes, which are not escaped.
-    fn styled_text(&mut self, (x, y): (f64, f64), anchor: Anchor, attributes: &str, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
-        };
-        let (x, y) = (Units(x), Units(y));
-        let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{anchor}{attributes}>{}</text>", escaped(text));
-    }
-
-    /// The title, at the top.
-    pub fn heading(&mut self, title: &str) {
-        let title = clipped(title, WIDTH - 2.0 * MARGIN);
-        self.styled_text((MARGIN, MARGIN + 10.0), Anchor::Start, " class=\"heading\"", &title);
-    }
-
-    /// The picture of all that was drawn, `height` units high.
-    pub fn finish(self, title: &str, description: &str, height: f64) -> Picture {
-        Picture { title: title.to_owned(), description: description.to_owned(), body: self.body, height }
     }
 }

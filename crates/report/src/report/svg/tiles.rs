@@ -1,8 +1,7 @@
 //! Tiles: labelled squares in rows, rows in groups, a colour a group.
 
-use super::{
-    Anchor, COLOURS, Canvas, LINE_HEIGHT, MARGIN, MOST_MARKS, Numbers, Picture, WHITE_ON, WIDTH, clipped, width_of,
-};
+use super::{Anchor, COLOURS, Canvas, LINE_HEIGHT, MARGIN, MOST_MARKS, Picture, WHITE_ON, WIDTH, clipped, width_of};
+use crate::report::plot::Tiles;
 
 /// Size of a tile, and room from one to the next, in units.
 const TILE: (f64, f64) = (28.0, 20.0);
@@ -10,87 +9,37 @@ const PITCH: (f64, f64) = (30.0, 23.0);
 /// Most room of the names of rows, in units.
 const NAMES: f64 = 110.0;
 
-/// A tile.
-pub(in crate::report) struct Tile {
-    /// What stands on it: three or four characters.
-    pub label: String,
-    /// All that is known of it; shown where the pointer rests on it.
-    pub hint: String,
-}
-
-/// Tiles side by side.
-pub(in crate::report) struct TileRow {
-    /// Its name.
-    pub name: String,
-    /// The tiles.
-    pub tiles: Vec<Tile>,
-}
-
-/// Rows of one colour.
-pub(in crate::report) struct TileGroup {
-    /// Its name.
-    pub name: String,
-    /// The rows.
-    pub rows: Vec<TileRow>,
-}
-
-/// A picture of tiles.
-pub(in crate::report) struct Tiles {
-    /// What it shows.
-    pub title: String,
-    /// The same in a sentence, with numbers.
-    pub description: String,
-    /// What the labels are.
-    pub labels: String,
-    /// The groups, from above.
-    pub groups: Vec<TileGroup>,
-}
-
-impl Tiles {
-    /// The picture, if there are tiles.
-    pub fn picture(&self) -> Option<Picture> {
-        let rows = || self.groups.iter().flat_map(|g| &g.rows);
-        let count: usize = rows().map(|r| r.tiles.len()).sum();
-        // Rows and groups without tiles take room, too.
-        if count == 0 || count + rows().count() + self.groups.len() > MOST_MARKS {
-            return None;
-        }
-        let left = MARGIN + rows().map(|r| width_of(&r.name)).fold(0.0, f64::max).min(NAMES) + 6.0;
-        let in_a_row = (((WIDTH - MARGIN - left) / PITCH.0) as usize).max(1);
-        let mut canvas = Canvas::default();
-        canvas.heading(&self.title);
-        let mut y = MARGIN + LINE_HEIGHT + 4.0;
-        for (i, group) in self.groups.iter().enumerate() {
-            let colour = COLOURS[i % COLOURS.len()];
-            let ink = if WHITE_ON[i % COLOURS.len()] { " style=\"fill:#ffffff\"" } else { " style=\"fill:#000000\"" };
-            canvas.text((MARGIN, y + 12.0), Anchor::Start, &clipped(&group.name, WIDTH - 2.0 * MARGIN));
-            y += LINE_HEIGHT + 4.0;
-            for row in &group.rows {
-                canvas.text((left - 6.0, y + 14.0), Anchor::End, &clipped(&row.name, NAMES));
-                for line in row.tiles.chunks(in_a_row) {
-                    for (j, tile) in line.iter().enumerate() {
-                        let x = left + PITCH.0 * j as f64;
-                        canvas.rect((x, y), TILE, colour, &tile.hint);
-                        let label = clipped(&tile.label, TILE.0);
-                        canvas.styled_text((x + TILE.0 / 2.0, y + 14.5), Anchor::Middle, ink, &label);
-                    }
-                    y += PITCH.1;
+/// The picture, if there are tiles.
+pub(super) fn picture(plot: &Tiles) -> Option<Picture> {
+    let rows = || plot.groups.iter().flat_map(|g| &g.rows);
+    let count: usize = rows().map(|r| r.tiles.len()).sum();
+    // Rows and groups without tiles take room, too.
+    if count == 0 || count + rows().count() + plot.groups.len() > MOST_MARKS {
+        return None;
+    }
+    let left = MARGIN + rows().map(|r| width_of(&r.name)).fold(0.0, f64::max).min(NAMES) + 6.0;
+    let in_a_row = (((WIDTH - MARGIN - left) / PITCH.0) as usize).max(1);
+    let mut canvas = Canvas::default();
+    canvas.heading(&plot.title);
+    let mut y = MARGIN + LINE_HEIGHT + 4.0;
+    for (i, group) in plot.groups.iter().enumerate() {
+        let colour = COLOURS[i % COLOURS.len()];
+        let ink = if WHITE_ON[i % COLOURS.len()] { "fill:#ffffff" } else { "fill:#000000" };
+        canvas.text((MARGIN, y + 12.0), Anchor::Start, &clipped(&group.name, WIDTH - 2.0 * MARGIN));
+        y += LINE_HEIGHT + 4.0;
+        for row in &group.rows {
+            canvas.text((left - 6.0, y + 14.0), Anchor::End, &clipped(&row.name, NAMES));
+            for line in row.tiles.chunks(in_a_row) {
+                for (j, tile) in line.iter().enumerate() {
+                    let x = left + PITCH.0 * j as f64;
+                    canvas.rect((x, y), TILE, colour, &tile.hint);
+                    let label = clipped(&tile.label, TILE.0);
+                    canvas.styled_text((x + TILE.0 / 2.0, y + 14.5), Anchor::Middle, ("style", ink), &label);
                 }
-            }
-            y += 6.0;
-        }
-        Some(canvas.finish(&self.title, &self.description, y + MARGIN - 6.0))
-    }
-
-    /// The tiles as a table: a line for each row.
-    pub fn numbers(&self) -> Numbers {
-        let mut rows = Vec::new();
-        for group in &self.groups {
-            for row in &group.rows {
-                let labels: Vec<&str> = row.tiles.iter().map(|t| t.label.as_str()).collect();
-                rows.push(vec![format!("{}, {}", group.name, row.name), labels.join(" ")]);
+                y += PITCH.1;
             }
         }
-        Numbers { head: vec!["Group".into(), self.labels.clone()], rows }
+        y += 6.0;
     }
+    Some(canvas.finish(&plot.title, &plot.description, y + MARGIN - 6.0))
 }
