@@ -80,12 +80,22 @@ fn damaged_results_are_refused_or_compared() {
     }
 }
 
-/// A value of millions is neither copied nor printed.
+/// A value of another type than its attribute's is named, with its line.
+#[test]
+fn a_value_of_another_type_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let wrong = changed(&dir, "wrong.json", |result| {
+        result["elements"]["l1"]["staircase"]["value"] = vec![0; 1_000_000].into();
+    });
+    refused(Path::new(&wrong), &["staircase: not a curve by footprint"]);
+}
+
+/// A value of hundreds of thousands is neither copied nor printed.
 #[test]
 fn a_value_that_is_too_large_is_no_value() {
     let dir = TempDir::new().unwrap();
     let vast = changed(&dir, "vast.json", |result| {
-        result["elements"]["l1"]["staircase"]["value"] = vec![0; 1_000_000].into();
+        result["elements"]["l1"]["staircase"]["value"] = vec![serde_json::json!([0, 0.5]); 100_000].into();
     });
     let done = compare(&[&vast, H200, "--only", "l1"]).code(0);
     assert!(
