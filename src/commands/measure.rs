@@ -60,7 +60,13 @@ fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> 
     } else {
         let text = read(&arguments.file)?;
         let list: Vec<Experiment> = serde_json::from_slice(&text)
-            .with_context(|| format!("`{}` is no JSON list of experiments", arguments.file.display()))
+            .with_context(|| {
+                format!(
+                    "`{}` is no JSON list of experiments; `strata measure --print FILE.strata` shows the form of those of a \
+                     recording",
+                    arguments.file.display()
+                )
+            })
             .map_err(Fault::usage)?;
         (1..).zip(list).collect()
     };

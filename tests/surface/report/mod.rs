@@ -90,7 +90,7 @@ fn well_formed(page: &str) {
     // What is no reference of a character is a bare ampersand.
     for (at, _) in page.match_indices('&') {
         let reference = page[at + 1..].split(';').next().unwrap_or_default();
-        let known = ["amp", "lt", "gt", "quot"].contains(&reference) || reference.starts_with('#');
+        let known = ["amp", "lt", "gt", "quot", "apos"].contains(&reference) || reference.starts_with('#');
         assert!(known && reference.len() < 8, "a bare ampersand: {reference:.20}");
     }
 }
