@@ -15,6 +15,7 @@ mod flow;
 mod fuzz;
 mod licences;
 mod opcodes;
+mod public_api;
 mod repeatability;
 mod rules;
 mod sass;
@@ -74,6 +75,12 @@ enum Task {
         #[arg(long)]
         write: bool,
     },
+    /// Compare the public interface of the library with the lists in docs/public-api
+    PublicApi {
+        /// Write the lists
+        #[arg(long)]
+        write: bool,
+    },
     /// Print a table that shows how far several results of one device agree
     Repeatability {
         /// The results
@@ -105,6 +112,7 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Fuzz(request) => fuzz::fuzz(root, &request),
         Task::Licences { write } => licences::licences(root, write),
+        Task::PublicApi { write } => public_api::public_api(root, write),
         Task::Repeatability { files } => {
             print!("{}", repeatability::table(&files)?);
             Ok(())

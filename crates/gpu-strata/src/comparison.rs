@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use strata_model::units::Bytes;
-use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Sheet, published};
+use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Statement, published};
 use strata_report::reference;
 use strata_report::report;
 
@@ -69,9 +69,9 @@ enum Loaded {
 }
 
 impl Loaded {
-    fn sheet(&self, other: &Loaded) -> Result<Sheet> {
+    fn statement(&self, other: &Loaded) -> Result<Statement> {
         match (self, other) {
-            (Loaded::Document(document, name), _) => Ok(document.sheet(name)),
+            (Loaded::Document(document, name), _) => Ok(document.statement(name)),
             (Loaded::Published(name), Loaded::Document(other, _)) => Ok(published(Asked::Named(name), other.kind())?),
             (Loaded::Published(name), _) => Ok(published(Asked::Named(name), Kind::Reference)?),
             (Loaded::PublishedOfOther, Loaded::Document(other, _)) => {
@@ -109,7 +109,7 @@ pub struct Comparison {
 /// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two have no attribute in common.
 pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison> {
     let (a, b) = (a.load()?, b.load()?);
-    let (a, b) = (a.sheet(&b)?, b.sheet(&a)?);
+    let (a, b) = (a.statement(&b)?, b.statement(&a)?);
     let document = compare::compare(&a, &b, options);
     if !document.compared() {
         let only = if document.only.is_empty() { String::new() } else { format!(" in {}", document.only.join(", ")) };

@@ -135,7 +135,7 @@ impl Device {
     ///
     /// As [`Device::discover`].
     pub fn discover_only(&mut self, only: &[ElementName], options: Options<'_>) -> Result<Discovery> {
-        let question = elements::Question { only: only.to_vec(), effort: options.effort, seed: options.seed };
+        let question = elements::Request { only: only.to_vec(), effort: options.effort, seed: options.seed };
         let (facts, run, timings, found) = self.run(&Asked::Elements(only), options, |source, facts, progress| {
             let found = elements::discover(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }
@@ -152,7 +152,7 @@ impl Device {
         if let Some(defect) = suite.defect() {
             return Err(Error::Input(defect));
         }
-        let question = parts::Question { suite: suite.clone(), effort: options.effort, seed: options.seed };
+        let question = parts::Request { suite: suite.clone(), effort: options.effort, seed: options.seed };
         let (facts, run, timings, found) = self.run(&Asked::Parts(suite), options, |source, facts, progress| {
             let found = parts::characterize(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }

@@ -9,7 +9,7 @@ pub mod effort;
 pub mod evidence;
 pub mod experiment;
 pub mod facts;
-pub mod imported;
+pub mod import;
 pub mod order;
 pub mod pattern;
 pub mod samples;

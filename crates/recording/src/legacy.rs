@@ -8,7 +8,7 @@ use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, LoadPath, Order, Partner, PatternRun, Place,
     Prepare, Timing, WARP, Walk, Warp,
 };
-use strata_model::imported::Series;
+use strata_model::import::Series;
 use strata_model::pattern::Pattern;
 use strata_model::units::Bytes;
 

@@ -6,8 +6,8 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure, percent_more,
-    rounded, said,
+    PlannedLine, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure,
+    percent_more, rounded, said,
 };
 use crate::analysis::robust;
 use crate::probe::{Gap, Notebook};
@@ -83,20 +83,24 @@ fn pieces(distance: u64, of: u64) -> u64 {
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let distances: Vec<u32> = suite.distances.iter().map(|&d| d as u32).collect();
     let threads = |threads: u32| {
-        Plan::new(counted(threads, "thread"), distances.iter().copied(), move |d: u32| reads(threads, u64::from(d)))
+        PlannedLine::new(counted(threads, "thread"), distances.iter().copied(), move |d: u32| {
+            reads(threads, u64::from(d))
+        })
     };
-    let plans: Vec<Plan> = suite.threads.iter().map(|&t| threads(t)).collect();
+    let plans: Vec<PlannedLine> = suite.threads.iter().map(|&t| threads(t)).collect();
     let paths = [LoadPath::GlobalCa, LoadPath::GlobalCg];
     let windows = paths.map(|path| {
-        Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
+        PlannedLine::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
     });
     // A word further, where that is an odd number of words: in as many lines, but no two lanes in the same bank.
     let odd: Vec<u32> = distances.iter().filter(|d| (*d / 4).is_multiple_of(2)).map(|d| d + 4).collect();
-    let padded = paths
-        .map(|path| Plan::new(path.instruction(), odd.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0)));
-    let starts = paths.map(|path| Plan::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
+    let padded = paths.map(|path| {
+        PlannedLine::new(path.instruction(), odd.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
+    });
+    let starts =
+        paths.map(|path| PlannedLine::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
     let widths = WIDTHS.map(|width| {
-        Plan::new(format!("{width} B"), STRIDES, move |stride: u32| {
+        PlannedLine::new(format!("{width} B"), STRIDES, move |stride: u32| {
             again(LoadPath::GlobalCa, u64::from(stride) * width, width, 0)
         })
     });

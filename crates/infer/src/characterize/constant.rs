@@ -2,7 +2,7 @@
 //! memory).
 
 use super::Answer;
-use super::points::{Plan, ROUNDS, axis, difference, figure, finding, later_rounds, measure, names, said};
+use super::points::{PlannedLine, ROUNDS, axis, difference, figure, finding, later_rounds, measure, names, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
 use strata_model::experiment::{LoadPath, PatternRun};
@@ -32,14 +32,16 @@ fn operands(operand: Operand) -> PatternRun {
 
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
-    let mut plans: Vec<Plan> = STRIDES
+    let mut plans: Vec<PlannedLine> = STRIDES
         .iter()
         .map(|&stride| {
-            Plan::new(format!("indexed, words {stride} B apart"), DISTINCT, move |n: u32| loads(n, stride, false))
+            PlannedLine::new(format!("indexed, words {stride} B apart"), DISTINCT, move |n: u32| {
+                loads(n, stride, false)
+            })
         })
         .collect();
-    plans.push(Plan::new("uniform", [1], |n: u32| loads(n, 4, true)));
-    let operations = Plan {
+    plans.push(PlannedLine::new("uniform", [1], |n: u32| loads(n, 4, true)));
+    let operations = PlannedLine {
         label: "multiplication and addition".into(),
         places: vec![(0.0, operands(Operand::Immediate)), (1.0, operands(Operand::Parameter))],
     };

@@ -1,7 +1,7 @@
 //! A histogram of bytes (CS 179, lecture 4: a shared memory application): global or shared atomics.
 
 use super::Answer;
-use super::points::{Plan, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
+use super::points::{PlannedLine, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
 use strata_model::experiment::{LoadPath, PatternRun};
@@ -23,7 +23,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let (blocks, threads) = (facts.multiprocessors.max(1), THREADS.min(facts.max_threads_per_block));
     let seed = notebook.seed(52);
     let plan = |label: &str, counters| {
-        Plan::new(label, SKEWS, move |skew: u32| {
+        PlannedLine::new(label, SKEWS, move |skew: u32| {
             let pattern = Pattern::Histogram { counters, skew, bytes: BYTES, threads, blocks };
             PatternRun { seed, ..PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS) }
         })

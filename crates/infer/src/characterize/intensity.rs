@@ -1,11 +1,11 @@
 //! Operations per load (CS 179, lecture 4: computational intensity): how many until the arithmetic units are the limit.
 
 use super::Answer;
-use super::points::{Plan, axis, every_round, figure, finding, measure, rounded, said};
+use super::points::{PlannedLine, axis, every_round, figure, finding, measure, rounded, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare};
-use strata_model::pattern::{From, LOADS_A_PASS, Pattern};
+use strata_model::pattern::{LOADS_A_PASS, LoadedFrom, Pattern};
 use strata_model::topology::Finding;
 
 /// What is asked.
@@ -35,15 +35,15 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let needed = (BEYOND_L2 * facts.l2_size).div_ceil(at_once).next_multiple_of(u64::from(LOADS_A_PASS));
     let global_loads = GLOBAL_LOADS.max(u32::try_from(needed).unwrap_or(u32::MAX));
     let plan = |label: &str, from, loads, blocks| {
-        Plan::new(label, OPERATIONS, move |operations: u32| {
+        PlannedLine::new(label, OPERATIONS, move |operations: u32| {
             let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
             // Once before: lines that were written would have to go back to memory while others are loaded.
             PatternRun { prepare: Prepare::Fill { passes: 1 }, ..PatternRun::new(pattern, LoadPath::GlobalCa, 1) }
         })
     };
     let plans = [
-        plan("shared memory", From::Shared, SHARED_LOADS, 1),
-        plan("global memory", From::Global, global_loads, blocks),
+        plan("shared memory", LoadedFrom::Shared, SHARED_LOADS, 1),
+        plan("global memory", LoadedFrom::Global, global_loads, blocks),
     ];
     let lines = measure(notebook, &plans, every_round)?;
     // Cycles a load of a thread, to cycles of the SM for 32 of them: its threads work side by side.

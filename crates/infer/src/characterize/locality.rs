@@ -6,10 +6,10 @@
 //! so that the second's stand alone.
 
 use super::Answer;
-use super::points::{Plan, axis, figure, measure, rounded, said};
+use super::points::{PlannedLine, axis, figure, measure, rounded, said};
 use crate::analysis::ks::ks_test;
 use crate::analysis::robust;
-use crate::probe::{Effort, Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch_of};
+use crate::probe::{Effort, Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch_of};
 use strata_model::attribute::Sizes;
 use strata_model::characterization::{Line, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare};
@@ -45,18 +45,18 @@ fn experiment(path: LoadPath, small: u64) -> PatternRun {
 }
 
 /// Latencies of the second loads of the pairs. The first pair meets what nothing else does: translations.
-fn second_loads(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    sheet.latencies().iter().skip(3).step_by(2).map(|&l| f64::from(l)).collect()
+fn second_loads(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    measurement.latencies().iter().skip(3).step_by(2).map(|&l| f64::from(l)).collect()
 }
 
 /// Their median: a launch is one value, whose spread over launches is the point's interval.
-fn median_of_second(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    robust::median(&second_loads(sheet)).into_iter().collect()
+fn median_of_second(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    robust::median(&second_loads(measurement)).into_iter().collect()
 }
 
 /// Half the mean time of a pair: the paper's latency, the loads after large jumps included.
-fn mean_of_all(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    let all: Vec<f64> = sheet.latencies().iter().skip(2).map(|&l| f64::from(l)).collect();
+fn mean_of_all(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    let all: Vec<f64> = measurement.latencies().iter().skip(2).map(|&l| f64::from(l)).collect();
     vec![robust::mean(&all)]
 }
 
@@ -64,7 +64,7 @@ fn mean_of_all(sheet: &Sheet<PatternRun>) -> Vec<f64> {
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let jumps: Vec<u32> = suite.jumps.iter().map(|&j| j as u32).collect();
     let plans = PATHS.map(|(_, path)| {
-        Plan::new(path.instruction(), jumps.iter().copied(), move |j: u32| experiment(path, u64::from(j)))
+        PlannedLine::new(path.instruction(), jumps.iter().copied(), move |j: u32| experiment(path, u64::from(j)))
     });
     let second = measure(notebook, &plans, median_of_second)?;
     let all = measure(notebook, &plans, mean_of_all)?;

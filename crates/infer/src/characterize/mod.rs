@@ -26,7 +26,7 @@ use strata_model::topology::{Finding, RunInfo};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Request {
     /// Parts and their parameters.
     pub suite: Suite,
     /// How much to measure.
@@ -72,7 +72,7 @@ impl Characterized {
 pub fn characterize(
     source: &mut dyn Source,
     facts: &DeviceFacts,
-    question: &Question,
+    question: &Request,
     progress: &mut dyn FnMut(Progress),
 ) -> Characterized {
     let suite = &question.suite;

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, figure, finding, first_round, later_rounds, longer, measure, percent_more, said,
+    PlannedLine, ROUNDS, axis, figure, finding, first_round, later_rounds, longer, measure, percent_more, said,
 };
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Suite};
@@ -26,8 +26,8 @@ fn reads(path: LoadPath, threads: u32) -> PatternRun {
 
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
-    let plans =
-        PATHS.map(|path| Plan::new(path.instruction(), suite.threads.iter().copied(), move |t: u32| reads(path, t)));
+    let plans = PATHS
+        .map(|path| PlannedLine::new(path.instruction(), suite.threads.iter().copied(), move |t: u32| reads(path, t)));
     let (cold, warm) = (measure(notebook, &plans, first_round), measure(notebook, &plans, later_rounds));
     let (cold, warm) = (cold?, warm?);
     let mut answer = Answer::default();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::Answer;
 use super::points::{
-    Plan, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, rounded, said,
+    PlannedLine, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, rounded, said,
 };
 use crate::probe::{Effort, Gap, Notebook, Settle, Unknown, ask_each};
 use strata_model::characterization::{Line, Point, Suite};
@@ -49,9 +49,9 @@ fn variables(effort: Effort) -> Vec<u32> {
 
 /// What the compiler made of the program for blocks of so many threads.
 fn program(notebook: &Notebook, threads: u32, variables: u32) -> Result<ProgramFacts, Gap> {
-    let sheets = notebook.read(&[experiment(threads, variables, 0)])?;
+    let measurements = notebook.read(&[experiment(threads, variables, 0)])?;
     let unsaid = || Unknown::Failed("the samples have no facts about the compiled program".into());
-    Ok(sheets[0].samples().program.ok_or_else(unsaid)?)
+    Ok(measurements[0].samples().program.ok_or_else(unsaid)?)
 }
 
 /// Fewest variables with which the compiler spills, by bisection; none if the most are too few.
@@ -82,11 +82,13 @@ fn first_spilled(notebook: &Notebook, threads: u32) -> Result<Option<(u32, Progr
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let variables = variables(notebook.effort());
-    let plans: Vec<Plan> = suite
+    let plans: Vec<PlannedLine> = suite
         .threads
         .iter()
         .map(|&threads| {
-            Plan::new(counted(threads, "thread"), variables.iter().copied(), move |x: u32| experiment(threads, x, 0))
+            PlannedLine::new(counted(threads, "thread"), variables.iter().copied(), move |x: u32| {
+                experiment(threads, x, 0)
+            })
         })
         .collect();
     let lines = measure(notebook, &plans, later_rounds)?;
@@ -263,7 +265,7 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
     }
     let Some(plain) = program(notebook, 1, CONTROL)?.code else { return Ok(()) };
     let padding = code.bytes.saturating_sub(plain.bytes) / 16;
-    let plan = Plan::new("control, no spilling", threads, |t: u32| experiment(t, CONTROL, padding));
+    let plan = PlannedLine::new("control, no spilling", threads, |t: u32| experiment(t, CONTROL, padding));
     let control = measure(notebook, &[plan], later_rounds)?.remove(0);
     let long = notebook.read(&[experiment(suite.threads.first().copied().unwrap_or(1), CONTROL, padding)])?;
     let long = long[0].samples().program.and_then(|p| p.code).map_or(0, |c| c.bytes);
@@ -321,8 +323,8 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
         move |threads: u32| PatternRun { carveout_percent: Some(percent), ..experiment(threads, most, 0) }
     };
     let plans = [
-        Plan::new("least shared memory", threads.iter().copied(), with(0)),
-        Plan::new("most shared memory", threads.iter().copied(), with(100)),
+        PlannedLine::new("least shared memory", threads.iter().copied(), with(0)),
+        PlannedLine::new("most shared memory", threads.iter().copied(), with(100)),
     ];
     let lines = measure(notebook, &plans, later_rounds)?;
     let [large, small] = lines.as_slice() else { return Ok(()) };

@@ -5,7 +5,7 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
+    PlannedLine, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
 };
 use crate::probe::{Gap, Notebook, Settle};
 use strata_model::characterization::{Line, Point, Suite};
@@ -40,13 +40,13 @@ fn grids(sms: u32) -> Vec<u32> {
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let of = |scope, threads| {
-        Plan::new(counted(threads, "thread"), barriers(), move |n: u32| experiment(threads, 1, n, scope))
+        PlannedLine::new(counted(threads, "thread"), barriers(), move |n: u32| experiment(threads, 1, n, scope))
     };
     let plans = |scope| suite.threads.iter().map(|&threads| of(scope, threads)).collect::<Vec<_>>();
-    let grid_plans: Vec<Plan> = grids(notebook.facts().multiprocessors)
+    let grid_plans: Vec<PlannedLine> = grids(notebook.facts().multiprocessors)
         .into_iter()
         .map(|blocks| {
-            Plan::new(counted(blocks, "block"), barriers(), move |n: u32| {
+            PlannedLine::new(counted(blocks, "block"), barriers(), move |n: u32| {
                 experiment(GRID_THREADS, blocks, n, Scope::Grid)
             })
         })

@@ -1,7 +1,7 @@
 //! How much faster a CUDA array is than linear memory, by access order (CS 179, lecture 4: texture memory).
 
 use super::Answer;
-use super::points::{Plan, axis, every_round, figure, finding, measure, names, percent_more, said};
+use super::points::{PlannedLine, axis, every_round, figure, finding, measure, names, percent_more, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare};
@@ -33,7 +33,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         for (what, layout) in layouts {
             let places =
                 WALKS.iter().enumerate().map(|(i, &(_, walk))| (i as f64, experiment(walk, layout, prepare, seed)));
-            plans.push(Plan { label: format!("{what}, {from}"), places: places.collect() });
+            plans.push(PlannedLine { label: format!("{what}, {from}"), places: places.collect() });
         }
     }
     let lines = measure(notebook, &plans, every_round)?;

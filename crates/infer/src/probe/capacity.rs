@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::edge::{self, counts};
 use super::levels::HitMiss;
 use super::spikes::{self, Spikes};
-use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_all, line};
+use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_all, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
 use strata_model::attribute::Curve;
@@ -130,9 +130,9 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
                 Chase { timing: Timing::resident((chase.lap() as u32).min(DOUBLING_LOADS)), ..chase }
             })
             .collect();
-        let sheets = notebook.read(&doubling)?;
-        let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
-        let larger: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
+        let measurements = notebook.read(&doubling)?;
+        let (first, last) = (&measurements[0], &measurements[measurements.len() - 1]);
+        let larger: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
         let levels = HitMiss::learn(first.latencies(), &larger).map_err(|unknown| {
             // No misses is a lower bound, misses that cannot be told from hits are none.
             let all_hit = larger.iter().all(|latencies| HitMiss::alike(first.latencies(), latencies));
@@ -142,8 +142,10 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
                 unknown
             }
         })?;
-        let changed: Vec<(u64, bool)> =
-            sheets.iter().map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED)).collect();
+        let changed: Vec<(u64, bool)> = measurements
+            .iter()
+            .map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED))
+            .collect();
         let Some(at) = changed.iter().position(|&(_, c)| c) else {
             let reason = "misses stay rare up to this footprint".to_owned();
             return Err(Unknown::Beyond { bound: last.experiment.footprint, reason }.into());
@@ -155,7 +157,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             ));
         }
         // The last footprint before the change may have its first misses already.
-        let spikes = Spikes::among(&counts(&sheets[..(at - 1).max(1)], &levels));
+        let spikes = Spikes::among(&counts(&measurements[..(at - 1).max(1)], &levels));
         let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
         // A quarter of an octave more on the lower side, so that the test's first distribution is filled.
         let wide = Bracket { low: bracket.low - bracket.low / 4, high: bracket.high };
@@ -190,14 +192,14 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
 }
 
 /// The thesis' chapter 3.3: reduce, estimate, test. Gives the last experiment before the change and the test's two numbers.
-pub(super) fn test<E>(sweep: &[Sheet<E>]) -> Result<(&E, (f64, f64)), Unknown> {
-    let vectors: Vec<&[u32]> = sweep.iter().map(Sheet::latencies).collect();
+pub(super) fn test<E>(sweep: &[Measurement<E>]) -> Result<(&E, (f64, f64)), Unknown> {
+    let vectors: Vec<&[u32]> = sweep.iter().map(Measurement::latencies).collect();
     let distances: Vec<f64> = reduction::reduce(&vectors).iter().map(|r| r.distance).collect();
     let Some(change) = change_point::change_point(&distances) else {
         return Err(Unknown::because("the latencies of all footprints are equal"));
     };
-    let pooled = |sheets: &[Sheet<E>]| -> Vec<f64> {
-        sheets.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
+    let pooled = |measurements: &[Measurement<E>]| -> Vec<f64> {
+        measurements.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
     };
     let test = ks::ks_test(&pooled(&sweep[..change.index]), &pooled(&sweep[change.index..]), ALPHA);
     if !test.distinct {

@@ -45,8 +45,8 @@ fn span(repeat: u32) -> experiment::Clock {
 pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
     let mut rates: Vec<f64> = Vec::new();
     for repeat in 0..MAX_SPANS {
-        let sheets = notebook.read(&[span(repeat)])?;
-        rates.push(rate(&sheets[0].samples().clocks)?);
+        let measurements = notebook.read(&[span(repeat)])?;
+        rates.push(rate(&measurements[0].samples().clocks)?);
         if let Some(last) = rates.len().checked_sub(AGREEING).map(|first| &rates[first..])
             && spread(last) <= TOLERANCE
         {
@@ -58,8 +58,8 @@ pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
 
 /// The clock at the end of the run.
 pub fn after(notebook: &Notebook) -> Result<Clock, Gap> {
-    let sheets = notebook.read(&[span(AFTER)])?;
-    Ok(summary(&[rate(&sheets[0].samples().clocks)?], 0, true))
+    let measurements = notebook.read(&[span(AFTER)])?;
+    Ok(summary(&[rate(&measurements[0].samples().clocks)?], 0, true))
 }
 
 /// What is to be said of a clock that did not settle or did not hold.

@@ -9,7 +9,7 @@
 //! Assumes that a warp stays with its instance while the block lives. Fails if a path bypasses its cache under load.
 
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet, ask_all};
+use super::{Gap, Measurement, Notebook, ask_all};
 use strata_model::experiment::{Disturb, LoadPath, Partner};
 use strata_model::units::Bytes;
 
@@ -58,8 +58,8 @@ fn partner_limit(first: &Seen, second: &Seen) -> Bytes {
     }
 }
 
-fn share_gone(seen: &Seen, sheet: &Sheet<Disturb>) -> f64 {
-    seen.levels.miss_share(sheet.latencies())
+fn share_gone(seen: &Seen, measurement: &Measurement<Disturb>) -> f64 {
+    seen.levels.miss_share(measurement.latencies())
 }
 
 /// Whether the second path's loads displace the first's: the share of the first chain that is gone.
@@ -123,8 +123,8 @@ pub struct Instances {
 pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     let block = notebook.facts().max_threads_per_block.max(2);
     let chases: Vec<Disturb> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
-    let sheets = notebook.read(&chases)?;
-    let gone: Vec<f64> = sheets.iter().map(|s| share_gone(seen, s)).collect();
+    let measurements = notebook.read(&chases)?;
+    let gone: Vec<f64> = measurements.iter().map(|s| share_gone(seen, s)).collect();
     let displacing = gone.iter().filter(|&&g| g > DISPLACED).count() as u32;
     let unclear = gone.iter().filter(|&&g| (UNTOUCHED..=DISPLACED).contains(&g)).count();
     if unclear > 0 {

@@ -61,8 +61,8 @@ pub fn granularity(
 ) -> Result<Fetch, Gap> {
     let mut distances: BTreeMap<u64, usize> = BTreeMap::new();
     let (mut slow, mut loads) = (0, 0);
-    for sheet in notebook.read(&walks(path, step, flushed))? {
-        let latencies = &sheet.latencies()[..sheet.latencies().len().min((within / step) as usize)];
+    for measurement in notebook.read(&walks(path, step, flushed))? {
+        let latencies = &measurement.latencies()[..measurement.latencies().len().min((within / step) as usize)];
         let missing = latencies.iter().enumerate().filter(|&(_, &l)| l > threshold).map(|(i, _)| i as u64);
         let places: Vec<u64> = missing.map(|i| i * step.0).collect();
         slow += places.len();

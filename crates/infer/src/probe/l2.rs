@@ -69,8 +69,8 @@ fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Chase 
 pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     notebook.once(&notebook.memo.l2_levels, (), || {
         let hits = sample(small(notebook), STRIDE, 0, notebook.seed(10));
-        let sheets = notebook.read(&[hits.clone(), cold(&hits)])?;
-        Ok(HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])?)
+        let measurements = notebook.read(&[hits.clone(), cold(&hits)])?;
+        Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()])?)
     })
 }
 
@@ -99,8 +99,8 @@ fn dram_share(levels: &HitMiss, warm: &[u32], cold: &[u32]) -> f64 {
 /// [`dram_share`] of each of these samples.
 fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Chase]) -> Result<Vec<f64>, Gap> {
     let pairs: Vec<Chase> = samples.iter().flat_map(|s| [s.clone(), cold(s)]).collect();
-    let sheets = notebook.read(&pairs)?;
-    Ok(sheets.chunks_exact(2).map(|pair| dram_share(levels, pair[0].latencies(), pair[1].latencies())).collect())
+    let measurements = notebook.read(&pairs)?;
+    Ok(measurements.chunks_exact(2).map(|pair| dram_share(levels, pair[0].latencies(), pair[1].latencies())).collect())
 }
 
 /// The usable capacity over all allocations.
@@ -206,7 +206,7 @@ fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
     // From DRAM, so that what was there before must give way.
     let chases = [cold(&filled(PASSES)), filled(PASSES), cold(&filled(MANY_PASSES)), filled(MANY_PASSES)];
     let answers = notebook.read_each(&chases)?;
-    let misses = |i: usize| answers[i].as_ref().ok().map(|sheet| levels.miss_share(sheet.latencies()));
+    let misses = |i: usize| answers[i].as_ref().ok().map(|measurement| levels.miss_share(measurement.latencies()));
     match (misses(1), misses(3)) {
         (Some(few), Some(many)) if few > 2.0 * many + SETTLED => Gap::unknown(format!(
             "replacement is random: {:.0} % of the lines miss after {PASSES} passes over {footprint}, and {:.0} % after \
@@ -282,18 +282,18 @@ fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64,
         return Ok(None);
     }
     let warm = sample(footprint, STRIDE, 0, notebook.seed(11));
-    let sheets = notebook.read(&[warm.clone(), cold(&warm)])?;
-    let fastest = robust::quantile_u32(sheets[1].latencies(), 0.25).unwrap_or_default();
+    let measurements = notebook.read(&[warm.clone(), cold(&warm)])?;
+    let fastest = robust::quantile_u32(measurements[1].latencies(), 0.25).unwrap_or_default();
     let gain = (fastest - found.levels.hit) / 2.0;
-    let far: Vec<u32> = sheets[0]
+    let far: Vec<u32> = measurements[0]
         .latencies()
         .iter()
-        .zip(sheets[1].latencies())
+        .zip(measurements[1].latencies())
         .map(|(&w, &c)| (f64::from(w), f64::from(c)))
         .filter(|&(w, c)| w <= c - gain && w > found.levels.hit + gain / 2.0)
         .map(|(w, _)| w as u32)
         .collect();
-    let share = far.len() as f64 / sheets[0].latencies().len().max(1) as f64;
+    let share = far.len() as f64 / measurements[0].latencies().len().max(1) as f64;
     Ok(robust::quantile_u32(&far, 0.5).map(|median| (footprint, share, median)))
 }
 

@@ -50,10 +50,10 @@ pub fn refine(
         let mut counts: Vec<Count> = notebook
             .read(&sweep)?
             .iter()
-            .map(|sheet| Count {
-                footprint: sheet.experiment.footprint.0,
-                loads: sheet.latencies().len(),
-                slow: levels.misses(sheet.latencies()) as f64,
+            .map(|measurement| Count {
+                footprint: measurement.experiment.footprint.0,
+                loads: measurement.latencies().len(),
+                slow: levels.misses(measurement.latencies()) as f64,
             })
             .collect();
         counts.sort_unstable_by_key(|count| count.footprint);

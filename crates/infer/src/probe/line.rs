@@ -10,7 +10,7 @@
 //! Fails for caches so unevenly filled that misses neither stay nor drop clearly; then the answer is unknown.
 
 use super::capacity::{Rough, Search};
-use super::{Gap, Notebook, Sheet, Unknown};
+use super::{Gap, Measurement, Notebook, Unknown};
 use strata_model::experiment::{Chase, Order, Place, Timing};
 use strata_model::units::Bytes;
 
@@ -112,7 +112,7 @@ fn shares(
         .collect();
     let answers = notebook.read_each(&chases)?;
     // A recording may hold fewer draws.
-    let draws: Vec<Vec<Sheet<Chase>>> = answers
+    let draws: Vec<Vec<Measurement<Chase>>> = answers
         .chunks_exact(chunks.len())
         .filter_map(|draw| draw.iter().cloned().collect::<Result<_, _>>().ok())
         .collect();
@@ -120,7 +120,7 @@ fn shares(
         let failure = answers.into_iter().find_map(Result::err);
         return Err(failure.map_or_else(|| Unknown::because("no chain was walked").into(), Gap::from));
     }
-    let share = |s: &Sheet<Chase>| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
+    let share = |s: &Measurement<Chase>| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
     let shares = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
     Ok((chunks, shares))
 }

@@ -14,7 +14,7 @@ mod edge;
 pub mod elements;
 pub mod fetch;
 mod gap;
-pub mod imported;
+pub mod import;
 pub mod l2;
 mod l2_exact;
 pub mod latency;
@@ -31,5 +31,5 @@ pub mod tlb;
 
 pub use elements::{element, fetch_of};
 pub use gap::{Gap, Missing, Settle, Unknown, ask_all, ask_each};
-pub use notebook::{Notebook, Sheet};
+pub use notebook::{Measurement, Notebook};
 pub use strata_model::effort::Effort;

@@ -8,7 +8,7 @@
 //! Assumes that lines are spread over the partitions by address, and that no line's home moves. It would be refuted by SMs
 //! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
 
-use super::{Gap, Notebook, Sheet, Unknown};
+use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::robust;
 use strata_model::attribute::{SmMap, SmPlace};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
@@ -64,9 +64,9 @@ fn chases(notebook: &Notebook) -> Vec<Chase> {
 }
 
 /// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
-fn typical(sheet: &Sheet<Chase>) -> (Vec<f64>, f64) {
-    let lap = sheet.experiment.lap() as usize;
-    let laps: Vec<&[u32]> = sheet.latencies().chunks_exact(lap).collect();
+fn typical(measurement: &Measurement<Chase>) -> (Vec<f64>, f64) {
+    let lap = measurement.experiment.lap() as usize;
+    let laps: Vec<&[u32]> = measurement.latencies().chunks_exact(lap).collect();
     let of_line = |line: usize| laps.iter().map(|l| f64::from(l[line])).collect::<Vec<f64>>();
     let fastest: Vec<f64> = (0..lap).map(|line| of_line(line).into_iter().fold(f64::MAX, f64::min)).collect();
     let noise = (0..lap).map(|line| robust::median_absolute_deviation(&of_line(line)).unwrap_or_default());
@@ -168,8 +168,8 @@ fn spread(values: &[f64]) -> (f64, f64, f64) {
 /// An unknown, if SMs differ by line and do not fall into groups.
 pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
     notebook.once(&notebook.memo.partitions, (), || {
-        let sheets = notebook.read(&chases(notebook))?;
-        let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = sheets.iter().map(typical).unzip();
+        let measurements = notebook.read(&chases(notebook))?;
+        let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = measurements.iter().map(typical).unzip();
         let centred = centred(&rows);
         // By the median over all lines: a far line in every second or third is seen by it, a slow load now and then is not.
         let differences: Vec<f64> = centred.iter().flatten().map(|x| x.abs()).collect();

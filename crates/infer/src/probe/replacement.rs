@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::capacity::{Capacity, Search};
 use super::structure::{Structure, structure};
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Measurement, Notebook};
 use crate::analysis::overflow::Index;
 use crate::analysis::replacement::Deterministic;
 use strata_model::attribute::Policy;
@@ -89,18 +89,18 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
             .collect();
         notebook.read(&wanted)
     };
-    let sheets = repeated(0..2)?;
-    if sheets.iter().any(|s| s.samples().base != structure.base)
+    let measurements = repeated(0..2)?;
+    if measurements.iter().any(|s| s.samples().base != structure.base)
         && !matches!(&structure.index, Some(Index::Bits(bits)) if in_a_row(bits))
     {
         return Gap::unknown(
             "the visits and the footprints began at different addresses, so the sets of the visits are unknown",
         );
     }
-    let hits = |sheet: &Sheet<Chase>| -> Vec<bool> {
-        sheet.latencies().iter().map(|&latency| !capacity.levels.is_miss(latency)).collect()
+    let hits = |measurement: &Measurement<Chase>| -> Vec<bool> {
+        measurement.latencies().iter().map(|&latency| !capacity.levels.is_miss(latency)).collect()
     };
-    let seen: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
+    let seen: Vec<Vec<bool>> = measurements.iter().map(hits).collect();
     for (pair, visits) in seen.chunks(2).zip(&orders) {
         let mut new = BTreeSet::new();
         if pair.iter().any(|hits| visits.iter().zip(hits).any(|(v, hit)| new.insert(v) && *hit)) {
@@ -116,8 +116,8 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
         match victims(notebook, search, capacity, &structure)? {
             Victims::Drawn(finding) => return Ok(*finding),
             Victims::Always(share) => {
-                let sheets = repeated(0..VOTERS)?;
-                let votes: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
+                let measurements = repeated(0..VOTERS)?;
+                let votes: Vec<Vec<bool>> = measurements.iter().map(hits).collect();
                 decided = votes.chunks(VOTERS as usize).map(vote).collect();
                 how = format!(
                     "{how}; as single loads are slow at random (the same line gives way in {:.1} % of overfilled sets), \
@@ -203,8 +203,8 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     let wanted: Vec<Chase> = (0..launches).map(|n| listed(search, structure, offsets.clone(), n as u32)).collect();
     let mut gone = vec![0usize; ways];
     let mut stayed = 0;
-    for sheet in notebook.read(&wanted)? {
-        let looks = &sheet.latencies()[sets * (ways + 1)..];
+    for measurement in notebook.read(&wanted)? {
+        let looks = &measurement.latencies()[sets * (ways + 1)..];
         for look in looks.chunks_exact(ways) {
             match look.iter().position(|&latency| capacity.levels.is_miss(latency)) {
                 Some(place) => gone[place] += 1,

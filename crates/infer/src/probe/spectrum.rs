@@ -251,14 +251,14 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
             ..Chase::each_load(path, footprint, ELEMENT)
         })
         .collect();
-    let sheets = notebook.read(&wanted)?;
+    let measurements = notebook.read(&wanted)?;
     let mut rows = Vec::new();
-    for (&path, sheet) in paths.iter().zip(&sheets) {
+    for (&path, measurement) in paths.iter().zip(&measurements) {
         let overhead = latency::overhead(notebook, &Setting::small(path))?;
         let through = l1.filter(|_| path == LoadPath::GlobalCa);
         let mut patterns: BTreeMap<Meets, (Vec<f64>, usize)> = BTreeMap::new();
         let mut translated = None;
-        for (visit, &latency) in trip.visits.iter().zip(sheet.latencies()) {
+        for (visit, &latency) in trip.visits.iter().zip(measurement.latencies()) {
             // What the L1 has need not be translated, so the next visit to the page may be the first that is.
             let was_translated = translated == Some(visit.page);
             if through.is_none_or(|l1| l1.levels.is_miss(latency)) {

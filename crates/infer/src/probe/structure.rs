@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::capacity::{Capacity, Search};
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Measurement, Notebook};
 use crate::analysis::overflow::{Footprint, Index, Sets, Unclear};
 use crate::analysis::turns::Turns;
 use strata_model::attribute::{IndexFunction, Mask, Ways};
@@ -82,17 +82,18 @@ fn overflow(
     let each = if laps > LAPS { 1 } else { laps };
     let watched = |lines: u64| (0..each).map(move |lap| watch(search, line, lines, WARM_LAPS + lap, laps / each));
     let wanted: Vec<Chase> = (fits..=fits + steps).flat_map(watched).collect();
-    let sheets = notebook.read(&wanted)?;
-    let base = sheets[0].samples().base;
-    if sheets.iter().any(|s| s.samples().base != base) {
+    let measurements = notebook.read(&wanted)?;
+    let base = measurements[0].samples().base;
+    if measurements.iter().any(|s| s.samples().base != base) {
         return Gap::unknown("footprints began at different addresses, so their lines cannot be compared");
     }
     let mut varies = false;
-    let footprints = sheets
+    let footprints = measurements
         .chunks(each as usize)
-        .map(|sheets| {
-            let lines = sheets[0].experiment.lap() as usize;
-            let each: Vec<BTreeSet<usize>> = sheets.iter().flat_map(|sheet| missed(capacity, sheet)).collect();
+        .map(|measurements| {
+            let lines = measurements[0].experiment.lap() as usize;
+            let each: Vec<BTreeSet<usize>> =
+                measurements.iter().flat_map(|measurement| missed(capacity, measurement)).collect();
             varies |= each.iter().any(|lap| *lap != each[0]);
             Footprint { lines, missed: each.into_iter().flatten().collect() }
         })
@@ -101,19 +102,19 @@ fn overflow(
 }
 
 /// The lines that missed in each lap.
-fn missed(capacity: &Capacity, sheet: &Sheet<Chase>) -> Vec<BTreeSet<usize>> {
+fn missed(capacity: &Capacity, measurement: &Measurement<Chase>) -> Vec<BTreeSet<usize>> {
     let of_lap = |lap: &[u32]| -> BTreeSet<usize> {
         lap.iter().enumerate().filter(|&(_, &l)| capacity.levels.is_miss(l)).map(|(i, _)| i).collect()
     };
-    sheet.latencies().chunks_exact(sheet.experiment.lap() as usize).map(of_lap).collect()
+    measurement.latencies().chunks_exact(measurement.experiment.lap() as usize).map(of_lap).collect()
 }
 
 /// What gives way beyond the capacity where no fixed sets show, in words.
 fn turns(notebook: &Notebook, search: &Search, capacity: &Capacity, line: Bytes, fits: u64) -> Result<String, Gap> {
     let lines = fits + EXCESS;
     let laps = affordable(notebook, lines, 1).min(u64::from(MORE_LAPS)) as u32;
-    let sheets = notebook.read(&[watch(search, line, lines, WARM_LAPS, laps)])?;
-    let found = Turns::of(&missed(capacity, &sheets[0]), lines as usize, sheets[0].samples().base / line.0);
+    let measurements = notebook.read(&[watch(search, line, lines, WARM_LAPS, laps)])?;
+    let found = Turns::of(&missed(capacity, &measurements[0]), lines as usize, measurements[0].samples().base / line.0);
     Ok(found.map_or(String::new(), |turns| format!("; of {lines} lines, {turns}")))
 }
 

@@ -318,6 +318,24 @@ mod tests {
     }
 
     #[test]
+    fn values_without_an_attribute_are_told_by_their_shape() {
+        for (text, unit, kind) in [
+            ("7", None, Kind::Count),
+            ("7", Some("B"), Kind::Bytes),
+            ("7.5", Some("cycles"), Kind::Cycles),
+            ("7.5", Some("%"), Kind::Number),
+            ("[]", None, Kind::Sizes),
+            (r#"["texture"]"#, None, Kind::Elements),
+            (r#"{"kind":"modulo","sets":33}"#, None, Kind::Index),
+            (r#"{"policy":"weighted","probabilities":[0.5]}"#, None, Kind::Policy),
+            (r#"[{"width":4,"words":1}]"#, None, Kind::Padding),
+        ] {
+            assert_eq!(Value::of_unit(serde_json::from_str(text).unwrap(), unit).unwrap().kind(), kind, "{text}");
+        }
+        assert!(Value::of_unit(serde_json::json!({}), None).is_err());
+    }
+
+    #[test]
     fn values_of_another_kind_are_refused_with_a_reason() {
         for (kind, text) in [
             (Kind::Bytes, "\"2 KiB\""),

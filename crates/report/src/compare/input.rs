@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::comparison::{self, Kind};
 use super::mt4g::Summary;
-use super::sheet::Sheet;
+use super::statement::Statement;
 use strata_model::characterization::{self, Characterization};
 use strata_model::topology::{self, Topology};
 
@@ -32,11 +32,11 @@ pub enum Document {
 
 impl Document {
     /// What it says. `name` is shown for it.
-    pub fn sheet(&self, name: &str) -> Sheet {
+    pub fn statement(&self, name: &str) -> Statement {
         match self {
-            Document::Topology(topology) => Sheet::of_topology(topology, name),
-            Document::Characterization(answer) => Sheet::of_characterization(answer, name),
-            Document::Mt4g(summary) => summary.sheet(name),
+            Document::Topology(topology) => Statement::of_topology(topology, name),
+            Document::Characterization(answer) => Statement::of_characterization(answer, name),
+            Document::Mt4g(summary) => summary.statement(name),
         }
     }
 

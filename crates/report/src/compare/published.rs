@@ -2,7 +2,7 @@
 
 use super::comparison::{Citation, Kind, Side, Stated, Surety};
 use super::place::{Place, Subject};
-use super::sheet::{Claim, Sheet, content};
+use super::statement::{Claim, Statement, content};
 use crate::reference::{self, Of, Published, Reference, Sure};
 use strata_model::topology::Finding;
 
@@ -39,13 +39,13 @@ struct Chosen {
     deciding: Vec<String>,
 }
 
-/// The sheet of what is published. `kind` is that of the other side: a topology is not compared with what access patterns
+/// The statement of what is published. `kind` is that of the other side: a topology is not compared with what access patterns
 /// cost, nor the other way round.
 ///
 /// # Errors
 ///
 /// If nothing is built in for what is asked.
-pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
+pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Statement, NoReference> {
     let all = reference::all()?;
     let (chosen, by) = match asked {
         Asked::Named(name) => (named(all, name), "named"),
@@ -68,7 +68,7 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
         driver: None,
         made: None,
     };
-    let mut sheet = Sheet::new(side, "not published");
+    let mut statement = Statement::new(side, "not published");
     for Chosen { reference, deciding } in &chosen {
         for value in &reference.values {
             let context = !deciding.contains(&value.product);
@@ -78,12 +78,12 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
                     Subject::Part(_) => matches!(kind, Kind::Characterization | Kind::Reference),
                 };
                 if matters {
-                    sheet.add(place, claim);
+                    statement.add(place, claim);
                 }
             }
         }
     }
-    Ok(sheet)
+    Ok(statement)
 }
 
 fn named(all: Vec<Reference>, name: &str) -> Vec<Chosen> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use strata_model::imported::{Level, Question, Series};
+use strata_model::import::{Level, Question, Series};
 
 /// Most entries of a folder that are looked at: a whole set of MT4G's files is some thirty.
 const MAX_ENTRIES: usize = 4096;

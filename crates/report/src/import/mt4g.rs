@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::files::{self, Found};
 use super::{Error, Import, Summary, rows};
 use strata_model::experiment::{Imported, LoadPath};
-use strata_model::imported::{self, Level, Question, Series};
+use strata_model::import::{self, Level, Question, Series};
 use strata_model::samples::Samples;
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
@@ -43,7 +43,7 @@ pub fn mt4g(folder: &Path) -> Result<Import, Error> {
     let beginning = "only the first loads of each lap were timed: later misses are not seen";
     let run = RunInfo {
         tool_version: env!("CARGO_PKG_VERSION").into(),
-        backend: imported::MT4G.into(),
+        backend: import::MT4G.into(),
         effort: "imported".into(),
         started: summary.timestamp().unwrap_or_default().into(),
         scope: format!(

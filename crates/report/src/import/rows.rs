@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use strata_model::imported::MOST_ROWS;
+use strata_model::import::MOST_ROWS;
 
 /// Longest line that is read, in bytes: a hundred times the longest that MT4G writes (512 values).
 pub const MAX_LINE: u64 = 256 << 10;

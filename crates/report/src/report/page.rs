@@ -27,7 +27,7 @@ const TEMPLATES: [(&str, &str); 7] = [
     ("evidence.html", include_str!("templates/evidence.html")),
     ("figures.html", include_str!("templates/figures.html")),
     ("report.html", include_str!("templates/report.html")),
-    ("costs.html", include_str!("templates/costs.html")),
+    ("characterization.html", include_str!("templates/characterization.html")),
 ];
 
 /// uPlot, which draws: the version, its origin and its licence are in `templates/vendor/README.md`.

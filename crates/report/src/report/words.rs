@@ -7,7 +7,7 @@ use strata_model::attribute::{
     SHARED_WITH, SIZE,
 };
 use strata_model::facts::DeviceFacts;
-use strata_model::imported;
+use strata_model::import;
 use strata_model::topology::{Element, ElementName, Finding, Provenance, RunInfo, Topology};
 use strata_model::units::Bytes;
 
@@ -70,7 +70,7 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
     let capability =
         if (major, minor) == (0, 0) { String::new() } else { format!(", compute capability {major}.{minor}") };
     lines.push(format!("{}{capability}; {clock}", device.name));
-    if let Some(tool) = imported::tool(&run.backend) {
+    if let Some(tool) = import::tool(&run.backend) {
         let when = if run.started.is_empty() { " at an unknown time".to_owned() } else { format!(", {}", run.started) };
         lines.push(format!("Timings by {tool}{when}; imported and analysed by strata {}", run.tool_version));
         lines.push(format!("Scope: {}", run.scope));

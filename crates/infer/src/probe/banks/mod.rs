@@ -11,7 +11,7 @@ pub(super) use findings::Fit;
 pub use findings::{bank_width, banks, broadcast, conflict_cycles, curve, modes, padding};
 
 use super::latency::{cycles_a_load, rounds};
-use super::{Effort, Gap, Notebook, Sheet, Unknown};
+use super::{Effort, Gap, Measurement, Notebook, Unknown};
 use crate::analysis::bank_map::BankMap;
 use crate::analysis::robust;
 use strata_model::experiment::{AccessWidth, BankWidth, WARP, Warp};
@@ -54,8 +54,8 @@ fn against_first(words: &[u64]) -> [u64; WARP] {
     all
 }
 
-fn cycles(sheet: &Sheet<Warp>) -> Result<f64, Unknown> {
-    cycles_a_load(sheet).ok_or_else(|| Unknown::because("no load of a warp was timed"))
+fn cycles(measurement: &Measurement<Warp>) -> Result<f64, Unknown> {
+    cycles_a_load(measurement).ok_or_else(|| Unknown::because("no load of a warp was timed"))
 }
 
 /// One point of a curve.
@@ -111,10 +111,14 @@ fn curve_of(notebook: &Notebook, width: AccessWidth, asked: Option<BankWidth>) -
     notebook.once(&notebook.memo.bank_curve, (width, asked), || {
         let strides = strides(width, asked.is_some(), notebook.effort());
         let wanted: Vec<Warp> = strides.iter().map(|&s| access(width, strided(s), asked)).collect();
-        let sheets = notebook.read(&wanted)?;
-        let spreads: Vec<f64> = sheets.iter().filter_map(|s| robust::median_absolute_deviation(&rounds(s))).collect();
-        let points: Result<Vec<Point>, Unknown> =
-            strides.iter().zip(&sheets).map(|(&stride, sheet)| Ok(Point { stride, cycles: cycles(sheet)? })).collect();
+        let measurements = notebook.read(&wanted)?;
+        let spreads: Vec<f64> =
+            measurements.iter().filter_map(|s| robust::median_absolute_deviation(&rounds(s))).collect();
+        let points: Result<Vec<Point>, Unknown> = strides
+            .iter()
+            .zip(&measurements)
+            .map(|(&stride, measurement)| Ok(Point { stride, cycles: cycles(measurement)? }))
+            .collect();
         Ok(Curve { width, points: points?, noise: robust::quantile(&spreads, 0.9).unwrap_or(0.0) })
     })
 }
@@ -161,8 +165,8 @@ fn geometry(notebook: &Notebook, asked: Option<BankWidth>) -> Result<Geometry, G
         let (curve, pairs) = (curve_of(notebook, WORD, asked), notebook.read(&pairs));
         let (scale, pairs) = (scale(&curve?)?, pairs?);
         let mut one_more = None;
-        for (&distance, sheet) in distances.iter().zip(&pairs) {
-            let cycles = cycles(sheet)?;
+        for (&distance, measurement) in distances.iter().zip(&pairs) {
+            let cycles = cycles(measurement)?;
             if cycles > scale.limit {
                 one_more = Some((distance, cycles));
                 break;
@@ -187,7 +191,7 @@ fn conflicts(
     scale: Scale,
 ) -> Result<Vec<bool>, Gap> {
     let wanted: Vec<Warp> = groups.iter().map(|group| access(WORD, against_first(group), asked)).collect();
-    notebook.read(&wanted)?.iter().map(|sheet| Ok(cycles(sheet)? > scale.limit)).collect()
+    notebook.read(&wanted)?.iter().map(|measurement| Ok(cycles(measurement)? > scale.limit)).collect()
 }
 
 /// Words of the row after the first that conflict with word 0, from the row's begin; 0 is one, as `row` is the distance of a

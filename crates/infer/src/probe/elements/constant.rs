@@ -3,7 +3,7 @@
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, Settle, Sheet, Unknown, fetch};
+use super::super::{Gap, Measurement, Notebook, Settle, Unknown, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
@@ -20,10 +20,10 @@ const CONSTANT_LIMIT: Bytes = Bytes::kib(64);
 fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let mut wanted = vec![small(LoadPath::Constant)];
     wanted.extend(fetch::walks(LoadPath::Constant, LoadPath::Constant.element(), false));
-    let sheets = notebook.read(&wanted)?;
+    let measurements = notebook.read(&wanted)?;
     // The first walk may find the constants in memory, the later ones find them in a cache: the nearest level counts.
-    let cold: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
-    Ok(HitMiss::learn(sheets[0].latencies(), &cold)?)
+    let cold: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
+    Ok(HitMiss::learn(measurements[0].latencies(), &cold)?)
 }
 
 pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
@@ -88,14 +88,14 @@ fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let (start, sector) = (l15_start(notebook)?, sector(notebook)?.granularity);
     let mut wanted = vec![Chase { warm_laps: 2, ..Chase::each_load(LoadPath::Constant, start, sector) }];
     wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
-    let sheets = notebook.read(&wanted)?;
-    let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
+    let measurements = notebook.read(&wanted)?;
+    let cold: Vec<u32> = measurements[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
     let alike = |_| {
         Unknown::because(format!(
             "loads of {start} beyond the constant L1 take as long as cold loads: no second constant cache holds that much"
         ))
     };
-    Ok(HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(alike)?)
+    Ok(HitMiss::learn(measurements[0].latencies(), &[&cold]).map_err(alike)?)
 }
 
 fn l15_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {

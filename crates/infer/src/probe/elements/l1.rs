@@ -59,12 +59,12 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
         ..Chase::each_load(path, footprint, stride)
     };
     let overhead = |path| latency::overhead(notebook, &Setting::small(path));
-    let sheets = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;
-    if sheets[0].samples().base != sheets[1].samples().base {
+    let measurements = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;
+    if measurements[0].samples().base != measurements[1].samples().base {
         return Gap::unknown("the two chains are at different addresses, so their loads cannot be compared");
     }
     let timing = overhead(LoadPath::GlobalCa)? - overhead(LoadPath::GlobalCg)?;
-    let pairs = sheets[0].latencies().iter().zip(sheets[1].latencies());
+    let pairs = measurements[0].latencies().iter().zip(measurements[1].latencies());
     let longer: Vec<f64> = pairs.map(|(&ca, &cg)| f64::from(ca) - f64::from(cg) - timing).collect();
     let at = |q| (robust::quantile(&longer, q).unwrap_or_default() * 10.0).round() / 10.0;
     Ok(Finding::measured(

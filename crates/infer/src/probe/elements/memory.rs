@@ -56,12 +56,14 @@ pub(super) fn local(notebook: &Notebook) -> Element {
             timing: Timing::straight(256),
             ..Chase::each_load(LoadPath::Local, Bytes(512), Bytes(8))
         };
-        let sheets = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
+        let measurements = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
         let method = "latency of a small footprint by ld.local compared with ld.global.cg";
-        match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
+        match HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]) {
             Ok(l) => Ok(Finding::measured(true, method)
                 .note(format!("median {:.0} and {:.0} cycles per load, including the timing overhead", l.hit, l.miss))),
-            Err(_) if alike(&sheets[0], &sheets[1]) => Ok(Finding::measured(false, method).note("the two are equal")),
+            Err(_) if alike(&measurements[0], &measurements[1]) => {
+                Ok(Finding::measured(false, method).note("the two are equal"))
+            }
             Err(_) => blurred(LoadPath::Local),
         }
     });

@@ -9,7 +9,7 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
+use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
     CONFLICTS, Elements, FETCH_GRANULARITY, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAPPING_GRANULARITY, MISS_PENALTY,
@@ -69,8 +69,8 @@ fn small(path: LoadPath) -> Chase {
 
 /// Whether loads by `path` are answered before the L2: by the distribution of their latencies against `.cg`.
 fn cached_before_l2(notebook: &Notebook, path: LoadPath) -> Result<Option<HitMiss>, Gap> {
-    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
-    Ok(HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]).ok())
+    let measurements = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]).ok())
 }
 
 fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding<bool>, Gap> {
@@ -233,14 +233,17 @@ fn is_absent(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
 /// Whether loads by `path` certainly take what the L2 takes. Only of plain loads is that known to be the same whichever way
 /// they go; where noise blurs the groups nothing is said.
 fn is_l2(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
-    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
-    Ok(path == LoadPath::GlobalCa && alike(&sheets[0], &sheets[1]))
+    let measurements = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    Ok(path == LoadPath::GlobalCa && alike(&measurements[0], &measurements[1]))
 }
 
 /// Whether two groups of latencies are tight and in the same place: one level.
-fn alike(one: &Sheet<Chase>, other: &Sheet<Chase>) -> bool {
-    let quantile = |sheet: &Sheet<Chase>, q| robust::quantile_u32(sheet.latencies(), q).unwrap_or_default();
-    let tight = |sheet: &Sheet<Chase>| quantile(sheet, 0.9) - quantile(sheet, 0.1) <= TIGHT * quantile(sheet, 0.5);
+fn alike(one: &Measurement<Chase>, other: &Measurement<Chase>) -> bool {
+    let quantile =
+        |measurement: &Measurement<Chase>, q| robust::quantile_u32(measurement.latencies(), q).unwrap_or_default();
+    let tight = |measurement: &Measurement<Chase>| {
+        quantile(measurement, 0.9) - quantile(measurement, 0.1) <= TIGHT * quantile(measurement, 0.5)
+    };
     let apart = (quantile(one, 0.5) - quantile(other, 0.5)).abs();
     tight(one) && tight(other) && apart <= TIGHT * quantile(other, 0.5)
 }

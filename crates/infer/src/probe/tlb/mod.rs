@@ -67,9 +67,9 @@ fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u6
         let middles: Vec<u64> = open.iter().map(|&i| brackets[i].0.midpoint(brackets[i].1)).collect();
         let chases: Vec<Chase> =
             open.iter().zip(&middles).map(|(&i, &pages)| walk(notebook, distances[i], pages, false)).collect();
-        let sheets = notebook.read(&chases)?;
-        for ((&i, &at), sheet) in open.iter().zip(&middles).zip(&sheets) {
-            if rise.overflows(sheet) { brackets[i].1 = at } else { brackets[i].0 = at }
+        let measurements = notebook.read(&chases)?;
+        for ((&i, &at), measurement) in open.iter().zip(&middles).zip(&measurements) {
+            if rise.overflows(measurement) { brackets[i].1 = at } else { brackets[i].0 = at }
         }
     }
 }
@@ -131,13 +131,13 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .min(entries + MOST_STEPS)
             .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
         let chases: Vec<Chase> = (entries..=most).map(|n| walk(notebook, distance, n, false)).collect();
-        let sheets = notebook.read(&chases)?;
-        let curve: Vec<(u64, f64)> = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
-        let beyond = sheets.iter().zip(&curve).skip(1);
+        let measurements = notebook.read(&chases)?;
+        let curve: Vec<(u64, f64)> = measurements.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
+        let beyond = measurements.iter().zip(&curve).skip(1);
         let missing: Vec<Point> = beyond.filter(|(_, (_, share))| *share > SHARP).map(|(s, _)| point(s)).collect();
         let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
             .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
-        let footprints: Option<Vec<Footprint>> = sheets
+        let footprints: Option<Vec<Footprint>> = measurements
             .iter()
             .map(|s| Some(Footprint { lines: s.experiment.lap() as usize / 2, missed: rise.missed(s)? }))
             .collect();
@@ -146,7 +146,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
                 .map_err(|unclear| Unknown::because(structure::why_unclear(&unclear, footprints[0].lines))),
             None => Err(Unknown::because("one miss costs less than visits vary, so it is unknown which pages miss")),
         };
-        Ok(Level { base: sheets[0].samples().base, rise, distance, page, entries, curve, every_miss, sets })
+        Ok(Level { base: measurements[0].samples().base, rise, distance, page, entries, curve, every_miss, sets })
     })
 }
 

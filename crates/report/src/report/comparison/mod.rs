@@ -90,7 +90,7 @@ fn summary(comparison: &Comparison) -> String {
 fn side(letter: &str, side: &Side) -> String {
     let kind = match side.kind {
         Kind::Topology => "topology of ",
-        Kind::Characterization => "costs on ",
+        Kind::Characterization => "characterization of ",
         Kind::Mt4g => "MT4G's summary of ",
         Kind::Reference => "",
     };

@@ -4,13 +4,13 @@
 //! to *grow*, as everywhere in strata. Fails (and says so) if slow loads grow from the first footprint on, or never.
 
 use super::super::capacity::test;
-use super::super::{Notebook, Sheet, Unknown};
+use super::super::{Measurement, Notebook, Unknown};
 use super::{Hits, footprint, latency, series, stride, tick};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::robust;
 use strata_model::attribute::Curve;
 use strata_model::experiment::Imported;
-use strata_model::imported::{Level, Question, Series};
+use strata_model::import::{Level, Question, Series};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
 
@@ -28,9 +28,9 @@ struct Count {
 }
 
 impl Count {
-    fn of(sheet: &Sheet<Imported>, hits: &Hits) -> Self {
-        let loads = sheet.latencies();
-        Count { footprint: footprint(&sheet.experiment).0, slow: hits.count_slow(loads), loads: loads.len() }
+    fn of(measurement: &Measurement<Imported>, hits: &Hits) -> Self {
+        let loads = measurement.latencies();
+        Count { footprint: footprint(&measurement.experiment).0, slow: hits.count_slow(loads), loads: loads.len() }
     }
 }
 
@@ -53,10 +53,10 @@ pub(super) struct Capacity {
 
 /// The capacity; `step` is the granularity of fetching, if it is known.
 pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> Result<Capacity, Unknown> {
-    let sheets = series(notebook, level, Question::Size)?;
-    let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
-    let hits = Hits::of(first.latencies(), tick(&sheets))?;
-    let mut counts: Vec<Count> = sheets.iter().map(|sheet| Count::of(sheet, &hits)).collect();
+    let measurements = series(notebook, level, Question::Size)?;
+    let (first, last) = (&measurements[0], &measurements[measurements.len() - 1]);
+    let hits = Hits::of(first.latencies(), tick(&measurements))?;
+    let mut counts: Vec<Count> = measurements.iter().map(|measurement| Count::of(measurement, &hits)).collect();
     let remark = remark(notebook, level, &hits);
     if counts[0].slow > 0 {
         counts = smaller(notebook, level, step, &hits, counts[0].footprint).into_iter().chain(counts).collect();
@@ -91,7 +91,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
         hits,
         step: step.map_or(1, |step| step as u64),
         slowest: slowest(last, &hits),
-        change: test(&sheets).map(|(row, numbers)| (footprint(row), numbers)),
+        change: test(&measurements).map(|(row, numbers)| (footprint(row), numbers)),
         counts,
         remark,
     })
@@ -100,22 +100,22 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
 /// What smaller footprints show: rows of the line-size series at the granularity of fetching are such laps, too.
 fn smaller(notebook: &Notebook, level: Level, step: Option<f64>, hits: &Hits, below: u64) -> Vec<Count> {
     let rows = notebook.imported(Series { level, question: Question::LineSize });
-    let at_step = |sheet: &&Sheet<Imported>| {
-        let row = &sheet.experiment;
+    let at_step = |measurement: &&Measurement<Imported>| {
+        let row = &measurement.experiment;
         step == Some(stride(row).0 as f64) && footprint(row).0 < below
     };
-    let rows: Vec<&Sheet<Imported>> = rows.iter().filter(at_step).collect();
+    let rows: Vec<&Measurement<Imported>> = rows.iter().filter(at_step).collect();
     // Another kernel may have timed them.
-    let alike = rows.first().and_then(|sheet| robust::median_u32(sheet.latencies()));
+    let alike = rows.first().and_then(|measurement| robust::median_u32(measurement.latencies()));
     if alike.is_none_or(|median| (median - hits.median).abs() > hits.spread) {
         return Vec::new();
     }
-    rows.into_iter().map(|sheet| Count::of(sheet, hits)).collect()
+    rows.into_iter().map(|measurement| Count::of(measurement, hits)).collect()
 }
 
-fn slowest(sheet: &Sheet<Imported>, hits: &Hits) -> Option<(f64, f64)> {
-    let slow: Vec<u32> = sheet.latencies().iter().copied().filter(|&l| f64::from(l) > hits.slow).collect();
-    Some((robust::median_u32(&slow)?, slow.len() as f64 / sheet.latencies().len() as f64))
+fn slowest(measurement: &Measurement<Imported>, hits: &Hits) -> Option<(f64, f64)> {
+    let slow: Vec<u32> = measurement.latencies().iter().copied().filter(|&l| f64::from(l) > hits.slow).collect();
+    Some((robust::median_u32(&slow)?, slow.len() as f64 / measurement.latencies().len() as f64))
 }
 
 /// Why these loads cannot have been answered by this level, if they cannot: they are faster than the level before it, whose own

@@ -3,7 +3,7 @@
 use super::super::{Notebook, Unknown};
 use super::{STRAY, latency, series, stride};
 use crate::analysis::{cluster, robust};
-use strata_model::imported::{Level, Question};
+use strata_model::import::{Level, Question};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -13,24 +13,23 @@ const APART: f64 = 3.0;
 const ENOUGH: usize = 8;
 
 pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<Bytes>, Unknown> {
-    let sheets = series(notebook, level, Question::FetchGranularity)?;
+    let measurements = series(notebook, level, Question::FetchGranularity)?;
     let floor = before(notebook, level);
     // The first load of a cold chase also meets what every launch meets first.
-    let rows: Vec<(u64, Vec<u32>)> = sheets
+    let rows: Vec<(u64, Vec<u32>)> = measurements
         .iter()
-        .map(|sheet| {
-            let loads = sheet.latencies().iter().skip(1).copied();
-            (stride(&sheet.experiment).0, loads.filter(|&l| f64::from(l) > floor).collect())
+        .map(|measurement| {
+            let loads = measurement.latencies().iter().skip(1).copied();
+            (stride(&measurement.experiment).0, loads.filter(|&l| f64::from(l) > floor).collect())
         })
         .filter(|(_, loads): &(u64, Vec<u32>)| loads.len() >= ENOUGH)
         .collect();
     let Some(&(smallest, _)) = rows.first() else {
         return Err(Unknown::because("too few loads of the cold chases reached this level"));
     };
-    let Some(threshold) = threshold(&rows, sheets[0].latencies().len()) else {
+    let Some(threshold) = threshold(&rows, measurements[0].latencies().len()) else {
         return Err(Unknown::because(
-            "the loads of the cold chases do not form two groups, so hits and misses cannot be \
-                                     separated",
+            "the loads of the cold chases do not form two groups, so hits and misses cannot be separated",
         ));
     };
     let fast = |loads: &[u32]| loads.iter().filter(|&&l| f64::from(l) <= threshold).count();
