@@ -322,7 +322,7 @@ fn formats_for_other_programs_are_of_a_discovery() {
     let words = [("mt4g", "\"computeCapability\""), ("hwloc", "<!DOCTYPE topology"), ("machine", "strata/machine/1")];
     for (format, word) in words {
         assert!(strata(&["replay", replayed.to_str().unwrap(), "--format", format]).stdout.contains(word), "{format}");
-        let of_costs = ["text, json, markdown and html", "characterization"];
+        let of_costs = ["text, json, markdown or html", "characterization"];
         refused(&["replay", costs.to_str().unwrap(), "--format", format], &of_costs);
         refused(&["characterize", "--device", "sim:k20c", "--format", format], &of_costs);
     }
@@ -340,7 +340,7 @@ fn experiments_are_data() {
     assert_eq!(strata(&["measure", file.to_str().unwrap(), "--print"]).stdout, printed.stdout);
     refused(&["measure", replayed, "--number", "99999999"], &["99999999"]);
     fs::write(&file, "[{\"kernel\": \"lap\"}]").unwrap();
-    refused(&["measure", file.to_str().unwrap()], &["two.json", "path", "line 1"]);
+    refused(&["measure", file.to_str().unwrap()], &["two.json", "missing field `kind`", "line 1"]);
 }
 
 #[test]
