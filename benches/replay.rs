@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use divan::Bencher;
-use strata_infer::discover::{Question, discover};
+use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
 use strata_recording::Recording;
 
@@ -30,6 +30,6 @@ fn infer(bencher: Bencher) {
     let recording = Recording::read(&recording()).expect("a sound recording");
     let run = recording.run_info();
     let question =
-        Question { only: vec![], effort: Effort::from_name(&run.effort).expect("a known effort"), seed: run.seed };
+        Request { only: vec![], effort: Effort::from_name(&run.effort).expect("a known effort"), seed: run.seed };
     bencher.bench(|| discover(&mut &recording, &recording.header.device, &question, &mut |_| {}));
 }

@@ -74,7 +74,7 @@ fn replay(mut recording: Recording) {
     let (run, facts) = (recording.run_info(), recording.header.device.clone());
     if let Some(suite) = recording.asked.clone() {
         if suite.defect().is_none() {
-            let question = characterize::Question { suite, effort: Effort::Quick, seed: run.seed };
+            let question = characterize::Request { suite, effort: Effort::Quick, seed: run.seed };
             let found = characterize::characterize(&mut recording, &facts, &question, &mut |_| {});
             let asked = question.suite;
             let answer = found.into_characterization(facts, run, asked, Some("fuzz"));
@@ -82,11 +82,11 @@ fn replay(mut recording: Recording) {
         }
         return;
     }
-    let question = discover::Question { only: run.only.clone(), effort: Effort::Quick, seed: run.seed };
+    let question = discover::Request { only: run.only.clone(), effort: Effort::Quick, seed: run.seed };
     let mut found = if recording.is_imported() {
         let entries = recording.entries.iter();
         let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));
-        discover::imported(measured, &facts, &question)
+        discover::import(measured, &facts, &question)
     } else {
         discover::discover(&mut recording, &facts, &question, &mut |_| {})
     };
@@ -108,7 +108,7 @@ pub fn experiments(data: &[u8]) {
 /// Results as JSON and summaries of MT4G, and what is made of them.
 pub fn results(data: &[u8]) {
     if let Ok(document) = compare::parse("fuzz", data) {
-        let answer = compare::compare(&document.sheet("a"), &document.sheet("b"), &compare::Options::default());
+        let answer = compare::compare(&document.statement("a"), &document.statement("b"), &compare::Options::default());
         let _ = (report::comparison::text(&answer, &report::Terminal::PAPER), report::comparison::markdown(&answer));
     }
     if let Ok(topology) = serde_json::from_slice::<Topology>(data) {
@@ -117,8 +117,8 @@ pub fn results(data: &[u8]) {
         let _ = report::markdown(&topology, report::Pictures::Embedded);
     }
     if let Ok(characterization) = serde_json::from_slice::<Characterization>(data) {
-        let _ = report::costs::html(&characterization);
-        let _ = report::costs::text(&characterization, &report::Terminal::PAPER);
+        let _ = report::characterization::html(&characterization);
+        let _ = report::characterization::text(&characterization, &report::Terminal::PAPER);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `strata compare`: two results, or a result and what is published.
+//! `strata compare`: two results, or a result and published values.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use super::Fault;
 use super::output::{self, Destination};
 use crate::cli::{Compare, ComparisonFormat};
 
-/// Compares, reports and gives the status of `diff`: 0 the same, 1 different, 2 trouble, whatever the trouble is.
+/// Compares, reports and returns the exit status of `diff`: 0 the same, 1 different, 2 any trouble.
 pub fn run(arguments: &Compare) -> Result<ExitCode, Fault> {
     compared(arguments).map_err(Fault::trouble)
 }
@@ -19,7 +19,7 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
         output::stdout(&(references()? + advice))?;
         return Ok(ExitCode::SUCCESS);
     }
-    // What is published of the other side's GPU, unless a side is named.
+    // Without a name, a side is the published values of the other side's GPU.
     let side = |argument: &Option<String>| argument.as_deref().map_or(Side::PublishedOfOther, Side::named);
     let destination = Destination::at(arguments.output.as_deref())?;
     let options = CompareOptions { tolerance_percent: arguments.tolerance, only: arguments.only.clone() };

@@ -1,4 +1,4 @@
-//! What went wrong, and the exit status that says so.
+//! An error of a command, with its exit status.
 
 use std::io;
 use std::process::ExitCode;
@@ -23,19 +23,26 @@ impl Fault {
         Fault { status: 2, error: error.into() }
     }
 
-    /// The same with the status of trouble that `diff` has, 2, whatever it was.
+    /// The same error with status 2, as `diff` has it for any trouble.
     pub fn trouble(self) -> Self {
         Fault { status: 2, ..self }
     }
 
-    /// Whether the reader of standard output went away, which is no fault.
+    /// Whether the reader of standard output closed it, which is not an error.
     pub fn is_closed_stdout(&self) -> bool {
         self.error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// What to print.
+    /// The error and its causes, without those whose text the error already contains.
     pub fn message(&self) -> String {
-        format!("{:#}", self.error)
+        let mut message = String::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            if !message.contains(&cause) {
+                message.push_str(if message.is_empty() { "" } else { ": " });
+                message.push_str(&cause);
+            }
+        }
+        message
     }
 
     /// The status to end with.

@@ -1,4 +1,4 @@
-//! The folder of a Markdown report's pictures. As the report's file, it is made before anything is measured.
+//! The folder of a Markdown report's pictures. Like the report's file, it is made before the measurement.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -10,10 +10,10 @@ use gpu_strata::PictureFile;
 
 use super::Fault;
 
-/// What the folder's name has after that of the report.
+/// Suffix of the folder's name, after the name of the report.
 const ENDING: &str = "-figures";
 
-/// A folder that is to be filled later; one that was not there before is taken away again if nothing comes.
+/// A folder that is filled later. If it is new and stays empty, it is removed again.
 pub struct Folder {
     path: PathBuf,
     name: OsString,
@@ -21,12 +21,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes or finds `report-figures` beside `report.md`, and sees that files can be made there. There is none beside what is no
-    /// file, such as a pipe: its pictures can only go where it goes.
+    /// Makes or finds `report-figures` beside `report.md`, and checks that files can be made there. A report that is not a file,
+    /// such as a pipe, has no such folder: its pictures are embedded.
     ///
     /// # Errors
     ///
-    /// Bad usage, if there can be no such folder.
+    /// Bad usage, if the folder cannot be made or written.
     pub fn beside(report: &Path) -> Result<Option<Self>, Fault> {
         let (Some(stem), true) = (report.file_stem(), report.is_file()) else { return Ok(None) };
         let mut name = stem.to_owned();
@@ -42,18 +42,18 @@ impl Folder {
             Err(error) => return Err(error).with_context(refused).map_err(Fault::usage),
         };
         let folder = Folder { path: path.clone(), name, created };
-        // Whether files can be made is seen by making one: permissions alone do not tell.
+        // Permissions alone do not tell whether files can be made, so one is made.
         let trial = path.join(format!(".strata-{}", std::process::id()));
         File::create(&trial).and_then(|_| fs::remove_file(&trial)).with_context(refused).map_err(Fault::usage)?;
         Ok(Some(folder))
     }
 
-    /// Its name, by which the report refers to it.
+    /// Its name, which the report's links use.
     pub fn name(&self) -> &OsStr {
         &self.name
     }
 
-    /// Writes the pictures. What else is in the folder stays.
+    /// Writes the pictures. Other files in the folder stay.
     pub fn fill(mut self, pictures: &[PictureFile]) -> Result<(), Fault> {
         for picture in pictures {
             let path = self.path.join(&picture.name);
@@ -69,7 +69,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.created {
-            // It is empty, or somebody else has put something there and it stays.
+            // This only removes an empty folder: files of somebody else stay.
             let _ = fs::remove_dir(&self.path);
         }
     }

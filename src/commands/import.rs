@@ -19,8 +19,7 @@ pub fn run(arguments: &Import) -> Result<ExitCode, Fault> {
     imported.record(reserved.take())?;
     output::warn(&warnings);
     eprintln!(
-        "strata: {series} series of {files} files about {device} are in `{file}`; `strata replay {file}` reports what they \
-         show",
+        "strata: wrote {series} series from {files} files about {device} to `{file}`; run `strata replay {file}` for the report",
         file = arguments.output.display(),
     );
     Ok(ExitCode::SUCCESS)

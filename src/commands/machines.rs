@@ -1,4 +1,4 @@
-//! `strata machines`: the simulated machines that there are, and what one of them is.
+//! `strata machines`: a list of the simulated machines, and the description of one.
 
 use std::fmt::Write;
 use std::process::ExitCode;

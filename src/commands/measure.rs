@@ -38,7 +38,7 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) })
 }
 
-/// Largest list of experiments that is read, in bytes: some hundred thousand of them.
+/// Largest list of experiments that is read, in bytes: about a hundred thousand experiments.
 const LONGEST: u64 = 64 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, Fault> {
@@ -62,8 +62,8 @@ fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> 
         let list: Vec<Experiment> = serde_json::from_slice(&text)
             .with_context(|| {
                 format!(
-                    "`{}` is no JSON list of experiments; `strata measure --print FILE.strata` shows the form of those of a \
-                     recording",
+                    "`{}` is not a JSON list of experiments; `strata measure --print FILE.strata` prints those of a recording \
+                     as an example",
                     arguments.file.display()
                 )
             })

@@ -1,4 +1,4 @@
-//! What the commands that measure have in common: where the result goes, progress, Ctrl-C, what is said at the end.
+//! The common part of the commands that measure: output, progress, Ctrl-C and warnings.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub fn run(
     started: Instant,
     ask: impl FnOnce(&mut Device, Options<'_>) -> Result<Answer>,
 ) -> std::result::Result<ExitCode, Fault> {
-    // What cannot be written is noticed before anything is measured.
+    // A path that cannot be written is an error before the measurement.
     let destination = output::Destination::open(&arguments.output)?;
     let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
     let interrupted = Arc::new(AtomicBool::new(false));

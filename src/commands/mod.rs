@@ -1,4 +1,4 @@
-//! One function per command, and the exit status that each outcome has.
+//! One function per command, and the exit status of each outcome.
 
 mod characterize;
 mod compare;

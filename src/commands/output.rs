@@ -12,9 +12,8 @@ use super::figures::Folder;
 use super::{Fault, terminal};
 use crate::cli::{self, Format};
 
-/// A file that is to be written later. It is opened at once, so that a path that cannot be written is noticed before anything
-/// is measured; what is in it stays until there is something to put in its place, and a file that was not there before is
-/// taken away again if nothing comes.
+/// A file that is written later. It is opened at once, so that a path that cannot be written is an error before the
+/// measurement. Its old content stays until there is a result. A new file is removed again if there is no result.
 pub struct Reserved {
     path: PathBuf,
     created: bool,
@@ -34,7 +33,7 @@ impl Reserved {
         Ok(Reserved { path: path.to_owned(), created })
     }
 
-    /// The path, which from now on holds what its user puts there.
+    /// The path. From now on the file is not removed.
     pub fn take(mut self) -> PathBuf {
         self.created = false;
         std::mem::take(&mut self.path)
@@ -44,7 +43,7 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if self.created {
-            // It is empty and nobody asked for an empty file; if it cannot be removed, that is no worse.
+            // It is empty, and nobody asked for an empty file. A failure to remove it does no harm.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -53,7 +52,7 @@ impl Drop for Reserved {
 /// Where the report goes.
 pub struct Destination {
     file: Option<Reserved>,
-    /// Of a Markdown report that is a file.
+    /// The pictures' folder of a Markdown report that goes to a file.
     figures: Option<Folder>,
 }
 
@@ -73,12 +72,12 @@ impl Destination {
         Ok(Destination { file, figures: None })
     }
 
-    /// What a text is fitted to: the terminal, or paper where there is none.
+    /// The width and style of a text: those of the terminal, or of paper if there is no terminal.
     pub fn terminal(&self) -> Terminal {
         if self.file.is_some() { Terminal::PAPER } else { terminal::of_stdout() }
     }
 
-    /// Writes the report of an answer; the status says whether it is whole.
+    /// Writes the report of an answer; the exit status says whether the answer is complete.
     pub fn answer(self, answer: &Answer, format: Format) -> Result<ExitCode, Fault> {
         match format {
             Format::Markdown => self.illustrated(answer)?,
@@ -95,7 +94,7 @@ impl Destination {
         Ok(if answer.is_partial() { ExitCode::from(4) } else { ExitCode::SUCCESS })
     }
 
-    /// Writes a Markdown report, its pictures first: it never refers to what is not there.
+    /// Writes a Markdown report. The pictures come first, so that no link points to a missing file.
     fn illustrated(mut self, answer: &Answer) -> Result<(), Fault> {
         let folder = self.figures.take();
         let pictures = folder.as_ref().map_or(Pictures::Embedded, |folder| Pictures::Beside(folder.name()));
@@ -127,8 +126,7 @@ pub fn check_of_characterization(format: Format) -> Result<(), Fault> {
 
 fn no_characterization() -> Fault {
     Fault::usage(anyhow!(
-        "--format: mt4g, hwloc and machine describe what memory a GPU has, which a characterization does not ask; of a \
-         characterization there are text, json, markdown and html"
+        "--format: a characterization can be text, json, markdown or html; mt4g, hwloc and machine are formats of a discovery"
     ))
 }
 

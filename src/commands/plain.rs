@@ -1,4 +1,4 @@
-//! The commands that measure nothing: devices, export, schema, completions.
+//! Short commands that do not measure: devices, export, schema, completions.
 
 use std::process::ExitCode;
 

@@ -7,7 +7,7 @@ use gpu_strata::{Answer, Recording};
 use super::{Fault, output};
 use crate::cli::Replay;
 
-/// Reads the recording and infers everything anew.
+/// Reads the recording and infers all values again.
 pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
     let destination = output::Destination::open(&arguments.output)?;
     let answer = Recording::open(&arguments.file)?.replay_only(&arguments.only)?;

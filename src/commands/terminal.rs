@@ -1,4 +1,4 @@
-//! What standard output is: a terminal of some width, or a file or pipe, which is written as paper is.
+//! Whether standard output is a terminal, and how wide it is. Files and pipes get the width of paper.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use gpu_strata::Terminal;
 use terminal_size::{Width, terminal_size_of};
 
-/// What texts on standard output are written for.
+/// The width and style of texts on standard output.
 pub fn of_stdout() -> Terminal {
     let stdout = io::stdout();
     if !stdout.is_terminal() {
@@ -17,12 +17,12 @@ pub fn of_stdout() -> Terminal {
     of_terminal(columns, word("COLUMNS").as_deref(), word("NO_COLOR").as_deref(), word("TERM").as_deref())
 }
 
-/// What a terminal of this many columns is, if it says how many, after what its user set.
+/// The terminal, from its number of columns (if known) and the environment variables of its user.
 fn of_terminal(columns: Option<usize>, set: Option<&str>, no_color: Option<&str>, term: Option<&str>) -> Terminal {
-    // Zero or no number says nothing.
+    // Zero or a text that is not a number is ignored.
     let set = set.and_then(|text| text.trim().parse::<usize>().ok()).filter(|columns| *columns > 0);
     let columns = set.or(columns).unwrap_or(Terminal::PAPER.width());
-    // By its convention, NO_COLOR means what it says if it is not empty.
+    // By the convention of NO_COLOR, an empty value does not count.
     let styled = no_color.is_none_or(str::is_empty) && term != Some("dumb");
     Terminal::new(columns, styled)
 }

@@ -74,7 +74,11 @@ fn keplers_modes_are_those_of_figures_6_and_7() {
         let even = || (2..=64).step_by(2);
         let four = ways(machine, 4, Some(4), even());
         let eight = ways(machine, 4, Some(8), even());
-        assert_eq!(ways(machine, 4, None, even()), four, "{machine}: unasked, words of 4 B go to the banks in turn");
+        assert_eq!(
+            ways(machine, 4, None, even()),
+            four,
+            "{machine}: by default, consecutive words of 4 B are in consecutive banks"
+        );
         assert_eq!((&four[..3], &eight[..3]), (&[1.0, 2.0, 2.0][..], &[1.0, 2.0, 1.0][..]), "{machine}");
         for (stride, (&four, &eight)) in even().zip(four.iter().zip(&eight)) {
             assert_eq!(eight, gcd(stride / 2, 32) as f64, "{machine}, stride {stride}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use strata_bench::Bench;
 use strata_gpu::Gpu;
-use strata_infer::characterize::{Characterized, Question, characterize};
+use strata_infer::characterize::{Characterized, Request, characterize};
 use strata_infer::probe::Effort;
 use strata_model::attribute::Sizes;
 use strata_model::characterization::{Figure, Part, PartName, Suite};
@@ -29,7 +29,7 @@ fn characterized(machine: &Machine, parts: &[PartName], threads: &[u32]) -> Char
     let facts = gpu.facts().clone();
     let mut bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let suite = Suite { parts: parts.to_vec(), threads: threads.to_vec(), ..Suite::default() };
-    characterize(&mut bench, &facts, &Question { suite, effort: Effort::Quick, seed: 1 }, &mut |_| {})
+    characterize(&mut bench, &facts, &Request { suite, effort: Effort::Quick, seed: 1 }, &mut |_| {})
 }
 
 fn one(machine: &Machine, part: PartName) -> Part {

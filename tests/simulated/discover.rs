@@ -30,7 +30,7 @@ fn what_was_not_recorded_is_unknown_and_no_failure() {
     let topology = discovered(&[], |_| Some(Failure::NotRecorded)).topology;
     assert!(!topology.is_partial());
     let size = sim::finding(&topology, ElementName::L2, "size");
-    assert!(size.reason.as_deref().unwrap().contains("does not hold this experiment"), "{size:?}");
+    assert!(size.reason.as_deref().unwrap().contains("does not contain this experiment"), "{size:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use strata_bench::Bench;
 use strata_gpu::Gpu;
-use strata_infer::discover::{Question, discover};
+use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
 use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, Place, Prepare, Timing, Warp,
@@ -196,7 +196,7 @@ fn seen(mut gpu: Sim, seed: u64) -> Vec<(Experiment, Result<Samples, Failure>)> 
     let facts = gpu.facts().clone();
     let source = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source, refuse: |_: &Experiment| None, seen: Vec::new() };
-    let question = Question { only: Vec::new(), effort: Effort::Quick, seed };
+    let question = Request { only: Vec::new(), effort: Effort::Quick, seed };
     discover(&mut watched, &facts, &question, &mut |_| {});
     watched.seen
 }

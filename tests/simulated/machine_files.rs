@@ -75,7 +75,7 @@ fn paths_that_go_in_circles_or_nowhere() {
             1,
         );
     let message = Machine::parse("k.toml", &both).expect_err("texture and l1 each behind the other").to_string();
-    assert!(message.contains("circle") || message.contains("latenc"), "{message}");
+    assert!(message.contains("found a cycle") || message.contains("latenc"), "{message}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::sim;
 use std::path::Path;
 
 use serde_json::Value;
-use strata_infer::discover::{Question, discover};
+use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
 use strata_model::attribute::{Attribute, Elements, SIZE};
 use strata_model::topology::{ElementName, Finding, Provenance, Topology};
@@ -251,7 +251,7 @@ fn recorded() -> Topology {
     let file = "recordings/2026-11-21-h200.strata";
     let mut recording = Recording::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("it is committed");
     let (run, facts) = (recording.run_info(), recording.header.device.clone());
-    let question = Question { only: Vec::new(), effort: Effort::Standard, seed: run.seed };
+    let question = Request { only: Vec::new(), effort: Effort::Standard, seed: run.seed };
     let found = discover(&mut recording, &facts, &question, &mut |_| {});
     found.into_topology(facts, run, Some(file))
 }

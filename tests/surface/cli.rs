@@ -98,7 +98,7 @@ fn without_arguments_it_shows_the_help() {
 #[test]
 fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
-    refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
+    refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard or thorough"]);
     refused(&["discover", "--format", "yaml"], &["yaml", "text", "json", "markdown", "html"]);
     refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
     refused(&["discover", "--device", "sim:gtx9999"], &["sim:gtx9999", "no such machine", "a100", "FILE.toml"]);
@@ -295,8 +295,8 @@ fn a_recording_that_was_cut_replays_up_to_the_cut_and_says_so() {
     fs::write(&cut, &whole[..whole.len() * 2 / 3]).unwrap();
     let run = strata(&["replay", cut.to_str().unwrap()]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
-    assert!(run.stderr.contains("was cut at byte"), "{}", run.stderr);
-    assert!(run.stdout.contains("was cut at byte") && run.stdout.contains("L1 data"), "{}", run.stdout);
+    assert!(run.stderr.contains("ends early, at byte"), "{}", run.stderr);
+    assert!(run.stdout.contains("ends early, at byte") && run.stdout.contains("L1 data"), "{}", run.stdout);
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn a_simulated_run_says_so_and_replays() {
         strata(&["discover", "--device", "sim:gtx680", "--only", "shared,constant_l1", "--record", file, "--quiet"]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(run.stdout.starts_with("SIMULATED: no hardware was measured.\n"), "{}", run.stdout);
-    assert!(run.stdout.contains("compute capability 5.0 and later"), "{}", run.stdout);
+    assert!(run.stdout.contains("compute capability 5.0 or later"), "{}", run.stdout);
     let markdown = strata(&["replay", file, "--format", "markdown"]).stdout;
     assert!(markdown.starts_with("**SIMULATED: no hardware was measured.**\n\n# Memory hierarchy of "), "{markdown}");
     let html = strata(&["replay", file, "--format", "html"]).stdout;

@@ -116,7 +116,7 @@ fn a_known_cache_is_found_in_its_timings() {
         assert_eq!((&cycles["value"], &cycles["high"]), (&40.0.into(), &40.0.into()), "an upper bound");
         assert!(cycles.get("low").is_none(), "{cycles}");
         let note = cycles["note"].as_str().unwrap();
-        assert!(note.contains("took at least 30 cycles there"), "{note}");
+        assert!(note.contains("added at least 30 cycles there"), "{note}");
         assert_eq!(report["run"]["backend"], "mt4g");
         assert_eq!(report["device"]["name"], "Some GPU 12GB");
         assert!(report["device"]["multiprocessors"].is_null(), "nobody said how many");
@@ -142,7 +142,7 @@ fn newer_names_and_a_summary_are_read() {
     assert_eq!(report["run"]["started"], "2025-01-01T00:00:00Z");
     assert_eq!(value(&report, "l1", "size"), 8192);
     let warnings = report["run"]["warnings"].to_string();
-    assert!(warnings.contains("not known and not read: notes.txt"), "{warnings}");
+    assert!(warnings.contains("ignored files with unknown names: notes.txt"), "{warnings}");
 }
 
 #[test]
@@ -179,16 +179,16 @@ fn bad_input_is_refused_with_file_and_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     assert!(refusal(&path("absent")).contains("cannot read"));
-    assert!(refusal(folder.path()).contains("holds no timings of MT4G"));
+    assert!(refusal(folder.path()).contains("contains no timings of MT4G"));
     fs::create_dir(path("Some GPU")).unwrap();
     fs::write(path("Some GPU/Some GPU - L1 Size.txt"), "letters,and,more\n").unwrap();
     assert!(refusal(folder.path()).contains("give one of the folders in it: `"));
     let said = refusal(&path("Some GPU"));
-    assert!(said.contains("L1 Size.txt`, line 1: `letters` is no number of bytes"), "{said}");
+    assert!(said.contains("L1 Size.txt`, line 1: `letters` is not a number of bytes"), "{said}");
 
     fs::write(path("Some GPU/Some GPU - L1 Size.txt"), "1024,30\n").unwrap();
     fs::write(path("Some GPU/Some GPU__L1_Size.txt"), "1024,30\n").unwrap();
-    assert!(refusal(&path("Some GPU")).contains("both hold the size of the L1"));
+    assert!(refusal(&path("Some GPU")).contains("both contain the size of the L1"));
     fs::remove_file(path("Some GPU/Some GPU__L1_Size.txt")).unwrap();
     fs::write(path("Some GPU/Other - L1 Size.txt"), "1024,30\n").unwrap();
     assert!(refusal(&path("Some GPU")).contains("more than one GPU (Other, Some GPU)"));
@@ -213,7 +213,7 @@ fn imported_timings_cannot_be_run_again() {
     strata().args(["import", "mt4g"]).arg(folder.path()).arg("--output").arg(&file).assert().success();
     let output = strata().arg("measure").arg(&file).args(["--device", "sim:k20c"]).assert().failure();
     let said = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-    assert_eq!(said.matches("failed: another tool timed it").count(), 2, "{said}");
+    assert_eq!(said.matches("failed: these timings come from another tool").count(), 2, "{said}");
 }
 
 /// The raw timings of real GPUs, where they are.

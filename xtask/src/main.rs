@@ -15,6 +15,7 @@ mod flow;
 mod fuzz;
 mod licences;
 mod opcodes;
+mod public_api;
 mod repeatability;
 mod rules;
 mod sass;
@@ -66,7 +67,7 @@ enum Task {
         #[arg(value_name = "FILE.strata")]
         recording: Option<PathBuf>,
     },
-    /// Fuzz every parser of foreign bytes, or those named; inputs that break one are kept in fuzz/crashes
+    /// Fuzz every parser of untrusted input, or the named ones; crashing inputs are kept in fuzz/crashes
     Fuzz(fuzz::Request),
     /// Check the licences of all dependencies, and that THIRD-PARTY.md lists those of `strata`
     Licences {
@@ -74,15 +75,21 @@ enum Task {
         #[arg(long)]
         write: bool,
     },
-    /// Print a table of what several results of one device agree on
+    /// Compare the public interface of the library with the lists in docs/public-api
+    PublicApi {
+        /// Write the lists
+        #[arg(long)]
+        write: bool,
+    },
+    /// Print a table that shows how far several results of one device agree
     Repeatability {
         /// The results
         #[arg(value_name = "FILE.json", required = true)]
         files: Vec<PathBuf>,
     },
-    /// Open HTML reports in a headless Chromium and use them as a reader does.
+    /// Open HTML reports in a headless Chromium and use them like a reader.
     ///
-    /// The environment variable CHROMIUM names another browser. Where SCREENSHOTS names a folder, pictures of the pages go there.
+    /// Set CHROMIUM to use another browser. Set SCREENSHOTS to a folder to keep pictures of the pages.
     BrowserTest {
         /// The reports
         #[arg(value_name = "FILE.html", required = true)]
@@ -105,6 +112,7 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Fuzz(request) => fuzz::fuzz(root, &request),
         Task::Licences { write } => licences::licences(root, write),
+        Task::PublicApi { write } => public_api::public_api(root, write),
         Task::Repeatability { files } => {
             print!("{}", repeatability::table(&files)?);
             Ok(())

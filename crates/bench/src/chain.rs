@@ -1,4 +1,4 @@
-//! Where chains lie in device memory, and where a walk along one must end.
+//! The addresses of chains in device memory, and where a walk must end.
 
 use strata_gpu::{DevicePtr, Gpu, Result};
 use strata_kernels::sizes::UNROLL_SHIFT;
@@ -34,7 +34,7 @@ impl ChainKey {
 
 /// A chain to be laid out: its order, and what identifies it.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PlannedChain {
     pub key: ChainKey,
     pub offsets: Vec<u64>,
     pub span: Bytes,
@@ -63,22 +63,22 @@ pub(super) fn needs_memory(path: LoadPath) -> bool {
     !matches!(path, LoadPath::Constant | LoadPath::Shared | LoadPath::Local)
 }
 
-impl Plan {
+impl PlannedChain {
     /// The chain of an experiment, if it walks one.
     pub fn of(experiment: &Experiment) -> Option<Self> {
         let open = matches!(experiment, Experiment::Chase(chase) if is_open(chase));
         let allocation = experiment.place().map_or(0, |place| place.allocation);
-        Some(Plan::new(experiment.chain()?, allocation, open, false))
+        Some(PlannedChain::new(experiment.chain()?, allocation, open, false))
     }
 
     /// The partner's chain, if there is a partner: closed, at addresses of its own.
     pub fn of_partner(experiment: &Experiment) -> Option<Self> {
         let allocation = experiment.place().map_or(0, |place| place.allocation);
-        Some(Plan::new(experiment.partner()?.chain(), allocation, false, true))
+        Some(PlannedChain::new(experiment.partner()?.chain(), allocation, false, true))
     }
 
     fn new(chain: Chain<'_>, allocation: u32, open: bool, partner: bool) -> Self {
-        Plan {
+        PlannedChain {
             key: ChainKey {
                 allocation,
                 host: chain.path == LoadPath::Host,

@@ -1,4 +1,4 @@
-//! Several GPUs that are the same, such as simulated ones, at work side by side.
+//! Several identical GPUs, such as simulated ones, that work in parallel.
 //!
 //! Each has a thread and a [`Bench`] of its own, and keeps them for the whole run. Which launch goes to which is decided by
 //! what the launches cost, not by who is free: so the same batch gives the same samples each time, however many cores

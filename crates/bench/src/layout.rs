@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Bench;
-use super::chain::{self, Arena, Placed, Plan};
+use super::chain::{self, Arena, Placed, PlannedChain};
 use super::prepared::{Prepared, PreparedPartner, output_bytes};
 use strata_gpu::{DevicePtr, Launch, Result};
 use strata_kernels::Program;
@@ -17,7 +17,7 @@ const LINK_THREADS: u32 = 256;
 const PARTNER_CONSTANTS: Bytes = Bytes(256);
 
 /// Whether offsets, in units of four bytes, take more than 32 bits.
-fn is_long(plan: &Plan) -> bool {
+fn is_long(plan: &PlannedChain) -> bool {
     plan.span.0 / 4 > u64::from(u32::MAX)
 }
 
@@ -35,12 +35,13 @@ impl Bench<'_> {
             self.gpu.clear(out, all)?;
         }
 
-        let plans: Vec<Option<Plan>> = experiments.iter().map(|e| Plan::of(e)).collect();
-        let partner_plans: Vec<Option<Plan>> = experiments.iter().map(|e| Plan::of_partner(e)).collect();
+        let plans: Vec<Option<PlannedChain>> = experiments.iter().map(|e| PlannedChain::of(e)).collect();
+        let partner_plans: Vec<Option<PlannedChain>> =
+            experiments.iter().map(|e| PlannedChain::of_partner(e)).collect();
         let own = experiments.iter().zip(&plans).filter(|(e, _)| e.path().is_some_and(chain::needs_memory));
         let partners = experiments.iter().zip(&partner_plans);
         let partners = partners.filter(|(e, _)| e.partner().is_some_and(|p| chain::needs_memory(p.path)));
-        let wanted: Vec<&Plan> = own.chain(partners).filter_map(|(_, plan)| plan.as_ref()).collect();
+        let wanted: Vec<&PlannedChain> = own.chain(partners).filter_map(|(_, plan)| plan.as_ref()).collect();
         self.lay_out(&wanted)?;
         let offsets: Vec<Vec<u64>> = experiments
             .iter()
@@ -130,8 +131,8 @@ impl Bench<'_> {
 
     /// Writes the chains that this launch needs. Chains of the last launch are overwritten, unless all of these are there
     /// already.
-    fn lay_out(&mut self, plans: &[&Plan]) -> Result<()> {
-        let mut needed: Vec<&Plan> = Vec::new();
+    fn lay_out(&mut self, plans: &[&PlannedChain]) -> Result<()> {
+        let mut needed: Vec<&PlannedChain> = Vec::new();
         for plan in plans {
             match needed.iter_mut().find(|p| p.key == plan.key) {
                 Some(other) if other.offsets.len() < plan.offsets.len() => *other = plan,
@@ -139,10 +140,11 @@ impl Bench<'_> {
                 None => needed.push(plan),
             }
         }
-        let there =
-            |plan: &&Plan| self.laid_out.get(&plan.key).is_some_and(|placed| placed.ring >= plan.offsets.len() as u64);
+        let there = |plan: &&PlannedChain| {
+            self.laid_out.get(&plan.key).is_some_and(|placed| placed.ring >= plan.offsets.len() as u64)
+        };
         // A chain that has its arena to itself lies at the arena's start, so that footprints of several launches compare.
-        let displaced = |plan: &&Plan| {
+        let displaced = |plan: &&PlannedChain| {
             let arena = plan.key.arena();
             let alone = needed.iter().filter(|p| p.key.arena() == arena).count() == 1;
             let start = self.arenas.get(&arena).map(|a| a.at(0));

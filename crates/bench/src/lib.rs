@@ -1,8 +1,8 @@
-//! Runs experiments on a [`Gpu`]: lays chains out, launches, checks what came back.
+//! Runs experiments on a [`Gpu`]: builds the chains, launches the kernels and checks the results.
 //!
-//! Experiments on caches that an SM has to itself share a launch, one to an SM; what SMs share is measured alone. The
-//! device context lives as long as the bench: nothing is ever reset between experiments. Every kernel returns where its
-//! chain ended; a wrong end fails the experiment.
+//! Experiments on caches that are private to an SM share a launch, one per SM. Experiments on the L2 and DRAM run alone. The
+//! device context lives as long as the bench: nothing is ever reset between experiments. Every kernel returns where its chain
+//! ended; a wrong end fails the experiment.
 
 mod chain;
 mod fleet;
@@ -164,7 +164,7 @@ impl<'g> Bench<'g> {
         sms.retain(|&sm| sm < IMPOSSIBLE_SM);
         if sms.is_empty() {
             return Err(Error::Unsupported {
-                reason: "the first kernel ran and wrote nothing: this driver does not execute kernels".into(),
+                reason: "the first kernel wrote nothing: this driver does not execute kernels".into(),
             });
         }
         Ok(sms)

@@ -1,4 +1,4 @@
-//! One pattern: its memory, its launch, and the check of what came back.
+//! One pattern: its memory, its launch, and the check of its results.
 //!
 //! All kernels of patterns have the same parameters and the same output (`ptx/idiom/pattern.ptx` of the kernels), so what differs
 //! is what lies in memory before the launch, three parameters, and what the host knows must come out.
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::Bench;
 use super::prepared::Outcome;
-use plan::{Plan, bytes_to_count, plan, samples};
+use plan::{LaunchPlan, bytes_to_count, plan, samples};
 use strata_gpu::{DevicePtr, Function, Launch, Module, Result, Texture};
 use strata_kernels::sizes::{CONSTANT_BYTES, CONSTANT_SYMBOL};
 use strata_kernels::{PatternProgram, Program, dialect_for};
@@ -168,7 +168,7 @@ impl Bench<'_> {
             }
         };
         self.timings.transfer += transfer.elapsed();
-        let plan = Plan {
+        let plan = LaunchPlan {
             launch: Launch::new(1, 1),
             count: pattern.operations(),
             buffer: texture.0,
@@ -187,7 +187,7 @@ impl Bench<'_> {
         run: &PatternRun,
         pattern: Pattern,
         function: Function,
-        plan: &Plan,
+        plan: &LaunchPlan,
     ) -> Result<Outcome> {
         let pairs = matches!(pattern, Pattern::Pairs { .. });
         let blocks = plan.launch.blocks as usize;

@@ -1,4 +1,4 @@
-//! One experiment made ready: its job, and the check of what came back from it.
+//! One prepared experiment: its job, and the check of its results.
 
 use std::fmt::Display;
 
@@ -65,7 +65,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 fn wrong_checksum<T>(what: impl Display) -> Result<T, Failure> {
-    Err(Failure::failed(format!("wrong checksum: {what}, so these are not the loads that were asked for")))
+    Err(Failure::failed(format!("wrong checksum: {what}, so the kernel did not do the requested loads")))
 }
 
 impl Prepared<'_> {

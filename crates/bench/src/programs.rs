@@ -1,4 +1,4 @@
-//! The kernels that have been loaded so far: compiled when first needed, never again.
+//! The loaded kernels: each is compiled once, when it is first needed.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

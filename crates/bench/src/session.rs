@@ -1,4 +1,4 @@
-//! A run under way: the bench with a recording beside it, so that nothing measured is lost.
+//! A session: the bench with a recording beside it, so that no sample is lost.
 
 use std::collections::HashMap;
 use std::time::Instant;

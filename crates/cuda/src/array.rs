@@ -1,5 +1,5 @@
-//! CUDA arrays: memory in an order of the driver's own, in which neighbours in two dimensions lie near each other. A texture
-//! reads them.
+//! CUDA arrays: memory in a layout that only the driver knows, where neighbours in two dimensions are near each other. A
+//! texture reads them.
 
 use std::ffi::c_void;
 use std::ptr;

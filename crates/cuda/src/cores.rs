@@ -1,4 +1,4 @@
-//! FP32 cores of a multiprocessor, which no driver call tells.
+//! FP32 cores of a multiprocessor, which no driver call reports.
 
 /// Cores per multiprocessor by compute capability: the throughput of 32-bit floating-point additions in the table
 /// "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA C++ Programming Guide, in which `helper_cuda.h` of NVIDIA's

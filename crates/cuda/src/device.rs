@@ -1,4 +1,4 @@
-//! The devices that the driver sees, and what it says of them.
+//! The devices that the driver sees, and their facts.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;

@@ -1,4 +1,4 @@
-//! What the driver's results mean, and what to do about those that a user can do something about.
+//! The meaning of the driver's error codes, with advice for those that a user can fix.
 
 use super::calls::{Calls, Code};
 use strata_gpu::Error;

@@ -1,4 +1,4 @@
-//! From PTX text to a module, by the driver's own compiler. Linking keeps the machine code, which loading throws away.
+//! From PTX text to a module, by the driver's own compiler. Linking keeps the machine code, which loading discards.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};

@@ -63,7 +63,7 @@ pub(super) fn configure(
     }
     if launch.bank_width != given.bank_width {
         let configuration = attributes::shared_banks(launch.bank_width)
-            .ok_or_else(|| unsupported("a driver can be asked for banks of 4 or 8 B, no others".into()))?;
+            .ok_or_else(|| unsupported("shared-memory banks can only be 4 or 8 B wide".into()))?;
         // SAFETY: as above.
         unsafe { calls.func_set_shared_mem_config(function, configuration) }.map_err(|failed| {
             refusal(failed, || "this device does not let the width of shared memory's banks be chosen".into())

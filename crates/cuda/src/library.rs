@@ -35,9 +35,8 @@ impl Driver {
         // SAFETY: a library that has `cuDriverGetVersion` and answers with a version of CUDA is a CUDA driver.
         let calls = unsafe { Calls::find(&library) }.map_err(|symbol| {
             Error::Driver(format!(
-                "the driver library `{name}` (CUDA {}) lacks {symbol}, which strata needs: it is damaged, a stand-in, or of \
-                 an unsupported kind. Install the NVIDIA driver anew, or set {LIBRARY_VARIABLE} to another library. \
-                 {WITHOUT_GPU}",
+                "the driver library `{name}` (CUDA {}) lacks {symbol}, which strata needs: it is damaged, a stub, or \
+                 not supported. Reinstall the NVIDIA driver, or set {LIBRARY_VARIABLE} to another library. {WITHOUT_GPU}",
                 shown(version)
             ))
         })?;

@@ -1,4 +1,4 @@
-//! Allocations: which kind each address is of, so that it is freed and copied accordingly.
+//! Allocations: the kind of each address, which decides how it is freed and copied.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::c_void;

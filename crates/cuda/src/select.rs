@@ -1,4 +1,4 @@
-//! Which device is meant: `auto`, `cuda:N`, a UUID or its beginning, or a PCI address.
+//! Selects a device: `auto`, `cuda:N`, a UUID or its beginning, or a PCI address.
 
 use strata_gpu::{Error, Listed, Result};
 

@@ -6,7 +6,7 @@ use strata_model::characterization::{Characterization, Suite};
 use strata_model::evidence::Evidence;
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::{RunInfo, Topology};
-use strata_report::report::{self, costs};
+use strata_report::report;
 
 pub use strata_report::report::{Markdown, PictureFile, Pictures, Terminal};
 
@@ -122,7 +122,7 @@ impl Answer {
     pub fn text(&self, terminal: &Terminal) -> String {
         match self {
             Answer::Discovery(found) => report::text(&found.topology, terminal),
-            Answer::Characterized(found) => costs::text(&found.characterization, terminal),
+            Answer::Characterized(found) => report::characterization::text(&found.characterization, terminal),
         }
     }
 
@@ -143,7 +143,7 @@ impl Answer {
     pub fn markdown(&self, pictures: Pictures<'_>) -> Markdown {
         match self {
             Answer::Discovery(found) => report::markdown(&found.topology, pictures),
-            Answer::Characterized(found) => costs::markdown(&found.characterization, pictures),
+            Answer::Characterized(found) => report::characterization::markdown(&found.characterization, pictures),
         }
     }
 
@@ -155,7 +155,7 @@ impl Answer {
     pub fn html(&self) -> Result<String> {
         match self {
             Answer::Discovery(found) => report::html(&found.topology, &found.evidence),
-            Answer::Characterized(found) => costs::html(&found.characterization),
+            Answer::Characterized(found) => report::characterization::html(&found.characterization),
         }
         .map_err(Error::report("the page"))
     }

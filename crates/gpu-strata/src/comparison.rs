@@ -1,11 +1,11 @@
-//! Two results, or a result and what is published of its GPU, compared place by place.
+//! Compares two results, or a result and the published values of its GPU.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use strata_model::units::Bytes;
-use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Sheet, published};
+use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Statement, published};
 use strata_report::reference;
 use strata_report::report;
 
@@ -69,9 +69,9 @@ enum Loaded {
 }
 
 impl Loaded {
-    fn sheet(&self, other: &Loaded) -> Result<Sheet> {
+    fn statement(&self, other: &Loaded) -> Result<Statement> {
         match (self, other) {
-            (Loaded::Document(document, name), _) => Ok(document.sheet(name)),
+            (Loaded::Document(document, name), _) => Ok(document.statement(name)),
             (Loaded::Published(name), Loaded::Document(other, _)) => Ok(published(Asked::Named(name), other.kind())?),
             (Loaded::Published(name), _) => Ok(published(Asked::Named(name), Kind::Reference)?),
             (Loaded::PublishedOfOther, Loaded::Document(other, _)) => {
@@ -79,8 +79,8 @@ impl Loaded {
                 Ok(published(Asked::Device(device, capability), other.kind())?)
             }
             (Loaded::PublishedOfOther, _) => Err(Error::Input(
-                "`reference` alone means the GPU of the other side, which is no result; give a result, or reference:NAME \
-                 (`strata compare --list-references` lists them)"
+                "`reference` needs a result on the other side; give a result, or reference:NAME (`strata compare \
+                 --list-references` lists the names)"
                     .into(),
             )),
         }
@@ -106,16 +106,15 @@ pub struct Comparison {
 /// # Errors
 ///
 /// [`Error::Unreadable`], [`Error::Recording`] or [`Error::Document`] for a file that is no result,
-/// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two say nothing of the same thing.
+/// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two have no attribute in common.
 pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison> {
     let (a, b) = (a.load()?, b.load()?);
-    let (a, b) = (a.sheet(&b)?, b.sheet(&a)?);
+    let (a, b) = (a.statement(&b)?, b.statement(&a)?);
     let document = compare::compare(&a, &b, options);
     if !document.compared() {
         let only = if document.only.is_empty() { String::new() } else { format!(" in {}", document.only.join(", ")) };
         return Err(Error::Input(format!(
-            "`{}` and `{}` say nothing of the same thing{only}, so that nothing can be compared; give two results of one kind, \
-             or other names to --only",
+            "`{}` and `{}` have no attribute in common{only}; give two results of the same kind, or other names to --only",
             a.side.name, b.side.name
         )));
     }
@@ -195,7 +194,7 @@ fn text(path: &Path) -> Result<Vec<u8>> {
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
     if bytes.len() as u64 > LONGEST {
         return Err(Error::Input(format!(
-            "`{}` is longer than {}, which no result is: the longest has half a MiB; give a result as JSON, or a recording",
+            "`{}` is longer than {}, so it is not a result (the longest has half a MiB); give a result as JSON, or a recording",
             path.display(),
             Bytes(LONGEST)
         )));

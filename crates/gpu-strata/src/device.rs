@@ -101,8 +101,8 @@ impl Device {
         let (major, minor) = kernels::PTX.oldest_target();
         ((capability.0, capability.1) < (major, minor)).then(|| {
             format!(
-                "the kernels' text is for compute capability {major}.{minor} and later; the simulator runs it on this machine of \
-                 {}.{} all the same",
+                "the kernels need compute capability {major}.{minor} or later on real GPUs; the simulator runs them on this \
+                 machine of {}.{} anyway",
                 capability.0, capability.1
             )
         })
@@ -161,7 +161,7 @@ pub fn check_device_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::Input(format!(
-        "no device `{name}`; there are auto, cuda:N, a UUID (GPU-…) and a PCI address (0000:1b:00.0), as `strata devices` \
-         lists them, and sim:NAME or sim:FILE.toml for a simulated one, as `strata machines` lists them"
+        "unknown device `{name}`: use auto, cuda:N, a UUID (GPU-…) or a PCI address (0000:1b:00.0), which `strata \
+         devices` lists, or sim:NAME or sim:FILE.toml for a simulated machine (`strata machines` lists them)"
     )))
 }

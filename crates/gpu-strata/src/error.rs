@@ -1,4 +1,4 @@
-//! What can go wrong, and the class that an exit status is made of.
+//! The errors of the library, and their class, which decides the exit status.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! `strata` as a library: it finds out, by measuring, what memory a GPU has and how it behaves. Every number comes with an
-//! interval and a source.
+//! `strata` as a library: it measures the memory hierarchy of a GPU. Every number has an interval and a source.
 //!
 //! # Discover
 //!

@@ -1,10 +1,10 @@
-//! The simulated machines: which there are, and what one of them is.
+//! The simulated machines: their names and descriptions.
 
 use std::fmt::Write;
 
 use strata_model::units::Bytes;
 use strata_sim::machine;
-use strata_sim::machine::spec::{Cache, Path, Scope, Sources, Spec};
+use strata_sim::machine::spec::{Cache, Index, Path, Replacement, Scope, Sources, Spec, Write as OnStore};
 use textwrap::Options;
 use textwrap::WordSplitter::NoHyphenation;
 
@@ -102,7 +102,7 @@ fn explained(machine: &machine::Machine, width: usize) -> String {
     page.heading("Device", &device.sources);
     page.line(
         &format!(
-            "{} SMs, {} of memory on {} bits at {} MHz; the driver states an L2 of {}",
+            "{} SMs, {} of memory on {} bits at {} MHz; the driver reports an L2 of {}",
             device.multiprocessors.get(),
             Bytes(device.memory.0),
             device.memory_bus_bits.get(),
@@ -152,8 +152,14 @@ fn explain_cache<'m>(page: &mut Page<'m>, cache: &'m Cache) {
     };
     page.line(
         &format!(
-            "{sets}; index {:?}; replacement {:?}; a store goes {:?}",
-            cache.index, cache.replacement, cache.write
+            "{sets}, chosen by {}; replacement: {}; a store {}",
+            index_words(&cache.index),
+            replacement_words(&cache.replacement),
+            match cache.write {
+                OnStore::Through => "writes through",
+                OnStore::Allocate => "allocates the line",
+                OnStore::Evict => "evicts the line",
+            }
         ),
         &["sets", "ways", "set_ways", "index", "replacement", "write"],
     );
@@ -174,7 +180,7 @@ fn explain_cache<'m>(page: &mut Page<'m>, cache: &'m Cache) {
     if let Some(parts) = &cache.partitions {
         page.line(
             &format!(
-                "{} partitions, {} copies of each other's lines; far hits take {} cycles more, far memory {}",
+                "{} partitions, {} copies of each other's lines; a far hit takes {} more cycles, far memory {}",
                 parts.count.get(),
                 if parts.copies { "with" } else { "without" },
                 parts.far_hit.get(),
@@ -185,28 +191,56 @@ fn explain_cache<'m>(page: &mut Page<'m>, cache: &'m Cache) {
     }
 }
 
+fn index_words(index: &Index) -> String {
+    let list = |all: Vec<String>| all.join(", ");
+    match index {
+        Index::Modulo => "line number modulo sets".into(),
+        Index::Bits(bits) => format!("address bits {}", list(bits.iter().map(|bit| bit.get().to_string()).collect())),
+        Index::Parity(masks) => {
+            format!("parity of the address under {}", list(masks.iter().map(|mask| format!("{mask:#x}")).collect()))
+        }
+        Index::Dealt => "dealing the lines to the sets in turn".into(),
+        Index::Hash(_) => "a hash of the line number".into(),
+    }
+}
+
+fn replacement_words(replacement: &Replacement) -> String {
+    match replacement {
+        Replacement::Lru => "LRU".into(),
+        Replacement::Fifo => "FIFO".into(),
+        Replacement::Plru => "tree PLRU".into(),
+        Replacement::Random => "random".into(),
+        Replacement::Unhit => "random among the lines without a hit".into(),
+        Replacement::Weighted(odds) => format!("random with the weights {odds:?} by way"),
+    }
+}
+
 fn explain_rest<'m>(page: &mut Page<'m>, spec: &'m Spec) {
     for tlb in &spec.tlb {
         page.heading(&format!("Translation {}", tlb.name), &tlb.sources);
         let ways = tlb.sets().unwrap_or_default();
         page.line(
             &format!(
-                "{} entries of {} in {} sets, {:?}; a miss adds {} cycles",
+                "{} entries of {} in {} sets; replacement: {}; a miss adds {} cycles",
                 ways.iter().sum::<u32>(),
                 Bytes(tlb.page.0),
                 ways.len(),
-                tlb.replacement,
+                replacement_words(&tlb.replacement),
                 tlb.penalty.get()
             ),
             &["page", "sets", "ways", "set_ways", "replacement", "penalty", "scope"],
         );
     }
     let modes: Vec<String> = spec.shared.modes.iter().map(|mode| format!("{} B", mode.get())).collect();
-    let modes = if modes.is_empty() { String::new() } else { format!(" (words of {} in turn)", modes.join(" or ")) };
+    let modes = if modes.is_empty() {
+        String::new()
+    } else {
+        format!(" (consecutive words of {} are in consecutive banks)", modes.join(" or "))
+    };
     page.heading("Shared memory", &spec.shared.sources);
     page.line(
         &format!(
-            "{} of an SM, {} of a block; {} cycles, {} banks of {} B{}, {} cycles for each further row",
+            "{} per SM, {} per block; {} cycles, {} banks of {} B{}, {} cycles for each further row of a bank",
             Bytes(spec.shared.per_multiprocessor.0),
             Bytes(spec.shared.per_block_optin.unwrap_or(spec.shared.per_block).0),
             spec.shared.cycles.get(),

@@ -50,7 +50,7 @@ impl Recording {
 
     /// Where and why it ends before its run did, if it does.
     pub fn cut(&self) -> Option<String> {
-        self.content.cut.as_ref().map(|cut| format!("the recording was cut at byte {}: {}", cut.offset, cut.reason))
+        self.content.cut.as_ref().map(|cut| format!("the recording ends early, at byte {}: {}", cut.offset, cut.reason))
     }
 
     /// The experiments by their numbers, with what came back.
@@ -85,11 +85,11 @@ impl Recording {
         let run = recording.run_info();
         let facts = recording.header.device.clone();
         let only = if only.is_empty() { run.only.clone() } else { only };
-        let question = discover::Question { only, effort: effort(&run), seed: run.seed };
+        let question = discover::Request { only, effort: effort(&run), seed: run.seed };
         let found = if recording.is_imported() {
             let entries = recording.entries.iter().filter(|entry| entry.is_current());
             let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));
-            discover::imported(measured, &facts, &question)
+            discover::import(measured, &facts, &question)
         } else {
             discover::discover(&mut recording, &facts, &question, &mut |_| {})
         };
@@ -109,7 +109,7 @@ impl Recording {
         }
         let run = recording.run_info();
         let facts = recording.header.device.clone();
-        let question = characterize::Question { suite, effort: effort(&run), seed: run.seed };
+        let question = characterize::Request { suite, effort: effort(&run), seed: run.seed };
         let found = characterize::characterize(&mut recording, &facts, &question, &mut |_| {});
         Ok(Characterized::new(facts, run, question.suite, found, Some(&name), None).into())
     }

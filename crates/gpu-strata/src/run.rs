@@ -1,4 +1,4 @@
-//! A run on a device: what the caller chooses, how it is recorded, and what is said of it in the result.
+//! A run on a device: its options, its recording, and its description in the result.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 pub struct Options<'a> {
     /// How much to measure.
     pub effort: Effort,
-    /// Seed of every random choice.
+    /// Seed for all random choices.
     pub seed: u64,
     /// The file in which everything that is measured is kept; one that is there is replaced.
     pub record: Option<PathBuf>,
@@ -135,7 +135,7 @@ impl Device {
     ///
     /// As [`Device::discover`].
     pub fn discover_only(&mut self, only: &[ElementName], options: Options<'_>) -> Result<Discovery> {
-        let question = elements::Question { only: only.to_vec(), effort: options.effort, seed: options.seed };
+        let question = elements::Request { only: only.to_vec(), effort: options.effort, seed: options.seed };
         let (facts, run, timings, found) = self.run(&Asked::Elements(only), options, |source, facts, progress| {
             let found = elements::discover(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }
@@ -152,7 +152,7 @@ impl Device {
         if let Some(defect) = suite.defect() {
             return Err(Error::Input(defect));
         }
-        let question = parts::Question { suite: suite.clone(), effort: options.effort, seed: options.seed };
+        let question = parts::Request { suite: suite.clone(), effort: options.effort, seed: options.seed };
         let (facts, run, timings, found) = self.run(&Asked::Parts(suite), options, |source, facts, progress| {
             let found = parts::characterize(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }
@@ -270,10 +270,10 @@ fn scope(telemetry: &Telemetry) -> String {
 fn warnings_of(telemetry: &Telemetry) -> Vec<String> {
     let mut warnings = Vec::new();
     if let OtherProcesses::Visible(n @ 1..) = telemetry.processes {
-        warnings.push(format!("{n} other processes are on this GPU; what SMs share may be slower or look smaller"));
+        warnings.push(format!("{n} other processes use this GPU; the L2 and DRAM may be slower or look smaller"));
     }
     if telemetry.mig == Mig::On {
-        warnings.push("MIG is on: sizes of what SMs share are those of this instance".into());
+        warnings.push("MIG is on: the sizes of L2 and DRAM are those of this instance".into());
     }
     if let Some(note) = &telemetry.note {
         warnings.push(note.clone());
@@ -289,5 +289,5 @@ fn throttled(telemetry: &Telemetry) -> Option<String> {
         // An idle GPU lowers its clock, which says nothing of the run.
         .filter(|r| !r.to_ascii_lowercase().contains("idle"))
         .collect();
-    (!reasons.is_empty()).then(|| format!("the clock was held down: {}", reasons.join(", ")))
+    (!reasons.is_empty()).then(|| format!("the GPU reduced its clock: {}", reasons.join(", ")))
 }

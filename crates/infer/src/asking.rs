@@ -1,4 +1,4 @@
-//! The loop that asks: what can be said of the samples so far, measuring what is lacking, until nothing is.
+//! The main loop: infer from the samples so far, measure the missing experiments, repeat until none is missing.
 //!
 //! Each question is a function over the [`Notebook`]. What it lacks is measured, all of it in one batch, and it is asked again.
 //! The same loop serves a GPU and a recording, and whatever is asked about.

@@ -13,16 +13,16 @@ use strata_model::topology::{self, Element, ElementName, RunInfo, Topology};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Request {
     /// Elements; all when empty.
     pub only: Vec<ElementName>,
     /// How much to measure.
     pub effort: Effort,
-    /// Seed of every random choice.
+    /// Seed for all random choices.
     pub seed: u64,
 }
 
-impl Question {
+impl Request {
     fn wants(&self, element: ElementName) -> bool {
         self.only.is_empty() || self.only.contains(&element)
     }
@@ -60,7 +60,7 @@ impl Discovery {
 pub fn discover(
     source: &mut dyn Source,
     facts: &DeviceFacts,
-    question: &Question,
+    question: &Request,
     progress: &mut dyn FnMut(Progress),
 ) -> Discovery {
     let wanted: Vec<ElementName> =
@@ -81,16 +81,16 @@ pub fn discover(
 }
 
 /// What timings of another tool show, which are all there is: nothing can be asked.
-pub fn imported(
+pub fn import(
     measured: impl IntoIterator<Item = (u32, Experiment, Result<Samples, Failure>)>,
     facts: &DeviceFacts,
-    question: &Question,
+    question: &Request,
 ) -> Discovery {
     let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
     for (number, experiment, outcome) in measured {
         notebook.add(number, experiment, outcome);
     }
-    let elements = probe::imported::elements(&notebook).into_iter().filter(|(name, _)| question.wants(*name)).collect();
+    let elements = probe::import::elements(&notebook).into_iter().filter(|(name, _)| question.wants(*name)).collect();
     let experiments = notebook.len();
     let evidence = notebook.into_evidence();
     Discovery { elements, clock: ClockSeen::default(), experiments, evidence, stages: Vec::new() }

@@ -1,4 +1,4 @@
-//! What a program is on a device: its text in an instruction set, and what a compiler may make of it.
+//! A program for a device: its text in an instruction set, and the machine code that is allowed.
 //!
 //! An instruction set is a folder of templates and one implementation of [`Dialect`]. Nothing above knows which one is in use.
 

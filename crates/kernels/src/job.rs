@@ -1,4 +1,4 @@
-//! What a kernel is told, and what it reports: sixteen 64-bit fields for each SM.
+//! The parameters and results of a kernel: sixteen 64-bit fields for each SM.
 //!
 //! One job lies ready for each SM that has something to do. The first block that arrives there takes it by swapping
 //! `armed` to 0; every other block leaves at once. So a launch can give every SM an experiment of its own, or a single SM

@@ -4,7 +4,7 @@
 //! all. Reading order: this file, then `ptx/reads.ptx`.
 
 use strata_model::experiment::{LoadPath, PatternRun};
-use strata_model::pattern::{Counters, From, Layout, Operand, Pattern, Scope, block_bound};
+use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, Pattern, Scope, block_bound};
 
 /// The text that a pattern needs: what it does not share with others of its kind is in the text, everything else a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ pub enum PatternProgram {
     /// Counting bytes.
     Histogram(Counters),
     /// Loads with so many operations each.
-    Intensity(From, u32),
+    Intensity(LoadedFrom, u32),
 }
 
 impl PatternProgram {
@@ -73,7 +73,7 @@ impl PatternProgram {
         all.extend([Operand::Immediate, Operand::Parameter].map(PatternProgram::Operands));
         all.extend([Layout::Array, Layout::Linear].map(PatternProgram::Square));
         all.extend([Counters::Global, Counters::Shared].map(PatternProgram::Histogram));
-        for from in [From::Shared, From::Global] {
+        for from in [LoadedFrom::Shared, LoadedFrom::Global] {
             all.extend([1, 64].map(|operations| PatternProgram::Intensity(from, operations)));
         }
         all
@@ -85,8 +85,8 @@ impl PatternProgram {
         let numbers: Vec<u32> = numbers.split('_').map(str::parse).collect::<Result<_, _>>().ok()?;
         let program = match (stem, numbers.as_slice()) {
             ("sums_", &[variables, padding, bound]) => PatternProgram::Sums { variables, padding, bound },
-            ("intensity_shared_", &[operations]) => PatternProgram::Intensity(From::Shared, operations),
-            ("intensity_global_", &[operations]) => PatternProgram::Intensity(From::Global, operations),
+            ("intensity_shared_", &[operations]) => PatternProgram::Intensity(LoadedFrom::Shared, operations),
+            ("intensity_global_", &[operations]) => PatternProgram::Intensity(LoadedFrom::Global, operations),
             _ => return None,
         };
         (program.name() == name).then_some(program)
@@ -109,8 +109,8 @@ impl PatternProgram {
             PatternProgram::Square(Layout::Linear) => "square_linear".into(),
             PatternProgram::Histogram(Counters::Global) => "histogram_global".into(),
             PatternProgram::Histogram(Counters::Shared) => "histogram_shared".into(),
-            PatternProgram::Intensity(From::Shared, operations) => format!("intensity_shared_{operations}"),
-            PatternProgram::Intensity(From::Global, operations) => format!("intensity_global_{operations}"),
+            PatternProgram::Intensity(LoadedFrom::Shared, operations) => format!("intensity_shared_{operations}"),
+            PatternProgram::Intensity(LoadedFrom::Global, operations) => format!("intensity_global_{operations}"),
         }
     }
 

@@ -19,7 +19,7 @@ pub const SCHEMA: &str = "strata/characterization/1";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartName {
-    /// What a jump within a line costs, by path (Fuchs et al., section 3.4.1).
+    /// How far apart two loads may be until the second one misses, by path (Fuchs et al., section 3.4.1).
     Locality,
     /// What barriers cost (section 3.4.2).
     Synchronization,

@@ -1,4 +1,4 @@
-//! What the findings of a run rest on: its experiments with their samples, by the numbers that findings cite.
+//! The evidence of a run: its experiments with their samples, by the numbers that findings cite.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

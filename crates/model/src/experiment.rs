@@ -90,9 +90,9 @@ impl Experiment {
             Experiment::Disturb(disturb) => disturb.defect(),
             Experiment::Warp(warp) => warp.defect(),
             Experiment::Pattern(run) => run.defect(),
-            Experiment::Imported(_) => Some(
-                "another tool timed it, by a kernel that is not here: it can be analysed and not be run again".into(),
-            ),
+            Experiment::Imported(_) => {
+                Some("these timings come from another tool: they can be analysed, but not run again".into())
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a device and its driver say of themselves, without measuring (Größler, section 4.1).
+//! Facts that the driver reports about a device, without a measurement (Größler, section 4.1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

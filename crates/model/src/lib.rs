@@ -1,5 +1,5 @@
-//! The vocabulary of strata: what to do ([`experiment`], [`pattern`]), what came back ([`samples`]), who answers ([`source`]), and
-//! the documents made of the answers ([`topology`], [`characterization`]) and what their values mean ([`attribute`]).
+//! The data types of strata: what to do ([`experiment`], [`pattern`]), the results ([`samples`]), who provides them
+//! ([`source`]), the documents made of them ([`topology`], [`characterization`]) and what their values mean ([`attribute`]).
 //!
 //! Everything here is plain data. Nothing knows how a device is driven, how a value is inferred, or how it is shown.
 
@@ -9,7 +9,7 @@ pub mod effort;
 pub mod evidence;
 pub mod experiment;
 pub mod facts;
-pub mod imported;
+pub mod import;
 pub mod order;
 pub mod pattern;
 pub mod samples;

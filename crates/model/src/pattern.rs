@@ -1,4 +1,4 @@
-//! What threads do to memory: the patterns whose cost `strata characterize` measures.
+//! The access patterns whose cost `strata characterize` measures.
 //!
 //! A pattern is data, like the chases of [`crate::experiment`]: it says what every thread does, not how it is launched or what
 //! is inferred from it. `limits` says which ones there may be.
@@ -73,7 +73,7 @@ pub enum Counters {
 /// Which memory is loaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum From {
+pub enum LoadedFrom {
     /// Shared memory.
     Shared,
     /// Global memory, each element once.
@@ -184,7 +184,7 @@ pub enum Pattern {
         /// Multiplications with addition to each load.
         operations: u32,
         /// Where the words are.
-        from: From,
+        from: LoadedFrom,
         /// Loads of each thread.
         loads: u32,
         /// Threads of a block.
@@ -275,7 +275,7 @@ impl Pattern {
             Pattern::Operands { .. } => Bytes(0),
             Pattern::Square { side, .. } => Bytes((u64::from(side) * u64::from(side)).saturating_mul(ELEMENT.0)),
             Pattern::Histogram { bytes, blocks, .. } => Bytes(u64::from(bytes) * u64::from(blocks)),
-            Pattern::Intensity { from: From::Shared, .. } => Bytes(0),
+            Pattern::Intensity { from: LoadedFrom::Shared, .. } => Bytes(0),
             Pattern::Intensity { loads, threads, blocks, .. } => {
                 Bytes((ELEMENT.0 * u64::from(loads)).saturating_mul(u64::from(threads) * u64::from(blocks)))
             }

@@ -1,4 +1,4 @@
-//! What came back from an experiment, before anything is inferred from it.
+//! The raw results of an experiment, before any inference.
 
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,7 @@ pub enum Failure {
         reason: String,
     },
     /// The recording that answers has no such experiment.
-    #[error("the recording does not hold this experiment")]
+    #[error("the recording does not contain this experiment")]
     NotRecorded,
     /// The user stopped the run before it was done.
     #[error("interrupted before it was measured")]

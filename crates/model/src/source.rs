@@ -1,4 +1,5 @@
-//! The upper seam: where samples come from. The bench measures them, a recording remembers them; nothing above asks which.
+//! The upper seam: where samples come from. The bench measures them, a recording replays them; the layers above do not know
+//! which.
 
 use crate::experiment::Experiment;
 use crate::samples::{Failure, Samples};

@@ -1,4 +1,4 @@
-//! What can be wrong with a recording.
+//! The errors of reading and writing recordings.
 
 use std::io;
 use std::path::PathBuf;

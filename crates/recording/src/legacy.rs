@@ -8,7 +8,7 @@ use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, LoadPath, Order, Partner, PatternRun, Place,
     Prepare, Timing, WARP, Walk, Warp,
 };
-use strata_model::imported::Series;
+use strata_model::import::Series;
 use strata_model::pattern::Pattern;
 use strata_model::units::Bytes;
 
@@ -169,7 +169,7 @@ impl Legacy {
     }
 
     fn pattern(self) -> Result<Experiment, String> {
-        let AnyOrder::Pattern(pattern) = self.order else { return Err("threads at work need a pattern".into()) };
+        let AnyOrder::Pattern(pattern) = self.order else { return Err("a pattern kernel needs a pattern".into()) };
         let Legacy { path, rounds, prepare, carveout: carveout_percent, seed, repeat, .. } = self;
         Ok(PatternRun { pattern, path, rounds, prepare, carveout_percent, seed, repeat }.into())
     }

@@ -1,4 +1,4 @@
-//! The recording: every experiment with its samples, kept as it was taken, so that a run can be analysed again.
+//! The recording: every experiment with its raw samples, so that a run can be analysed again.
 //!
 //! [`Writer`] appends to a file while the device is measured, [`Recording`] reads it back and answers experiments by
 //! their content, as the device did. Nothing here knows how a device is driven or what is inferred from a sample.

@@ -1,4 +1,4 @@
-//! Reading a recording that may be cut, damaged, of another version or no recording at all, in bounded memory.
+//! Reads a recording in bounded memory. The file may be cut, damaged, of another version, or not a recording.
 
 use std::fs::File;
 use std::io::{BufReader, Read};

@@ -86,7 +86,7 @@ impl Recording {
         });
         if let Some(cut) = &self.cut {
             run.warnings.push(format!(
-                "the recording was cut at byte {}: {}; what would have been measured later is unknown",
+                "the recording ends early, at byte {}: {}; later measurements are missing",
                 cut.offset, cut.reason
             ));
         }
@@ -97,8 +97,8 @@ impl Recording {
         match self.outdated() {
             0 => {}
             count => run.warnings.push(format!(
-                "{count} of {} recorded experiments are not used, because this program's kernels measure something \
-                 else; record again, or use strata {}",
+                "{count} of {} recorded experiments are not used: the kernels of this version measure something else; \
+                 record again, or use strata {}",
                 self.entries.len(),
                 run.tool_version
             )),

@@ -1,5 +1,4 @@
-//! What a block looks like on disk, apart from what it looks like in memory; the encoding is described in the parent
-//! module.
+//! The layout of a block on disk, which is independent of its layout in memory; the encoding is described in the parent module.
 
 use std::borrow::Cow;
 use std::fmt;

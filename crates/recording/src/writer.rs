@@ -1,4 +1,4 @@
-//! Writing a recording while the device is measured: each block with one write, so that a killed run loses one at most.
+//! Writes a recording during the measurement: one write per block, so that a killed run loses at most one block.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! What people and other programs read of a result: [`report`] has the formats, [`compare`] holds one result against another or
-//! against published values ([`mod@reference`]), [`export`] writes samples as CSV, [`import`] reads timings of other tools.
+//! Output and input of results: [`report`] has the formats, [`compare`] compares a result with another one or with published
+//! values ([`mod@reference`]), [`export`] writes samples as CSV, [`import`] reads timings of other tools.
 
 pub mod compare;
 pub mod export;

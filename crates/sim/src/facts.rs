@@ -1,4 +1,4 @@
-//! What the driver would say of a machine.
+//! The facts that a driver would report about a machine.
 
 use super::machine::Machine;
 use strata_gpu::DeviceFacts;

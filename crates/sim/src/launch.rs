@@ -1,4 +1,4 @@
-//! A launch on a simulated GPU: what its blocks need, and how many an SM holds.
+//! A launch on a simulated GPU: the resources of its blocks, and how many blocks fit on an SM.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! A simulated GPU: it interprets the very PTX text that the driver gets, over a modelled memory hierarchy.
+//! A simulated GPU: it interprets the same PTX text that the driver gets, over a modelled memory hierarchy.
 //!
 //! Reading order: [`machine`] (what a machine file says), `model` (caches, translation, memory, clock, noise), `ptx` (text to
 //! instructions), `exec` (instructions to cycles), `launch` and `modules` (what a driver does besides), this file (the [`Gpu`]
-//! made of them). Since PTX is what is run, a compiler's faults cannot show here.
+//! made of them). It runs PTX directly, so it cannot show a compiler's faults.
 
 mod exec;
 mod facts;

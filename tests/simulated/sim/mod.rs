@@ -12,7 +12,7 @@ use std::sync::Arc;
 use strata_bench::Bench;
 use strata_gpu::Gpu;
 use strata_infer::asking::Stage;
-use strata_infer::discover::{Question, discover};
+use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
 use strata_model::attribute::Attribute;
 use strata_model::experiment::Experiment;
@@ -66,7 +66,7 @@ pub fn refusing(
     let facts = gpu.facts().clone();
     let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
-    let question = Question { only: only.to_vec(), effort, seed };
+    let question = Request { only: only.to_vec(), effort, seed };
     let found = discover(&mut watched, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };
     let stages = found.stages.clone();

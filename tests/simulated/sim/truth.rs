@@ -190,7 +190,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
             if element == L1 {
                 truth.row(element, "cached", Expect::Is(json!(false)));
             }
-            truth.row(element, "size", Expect::Unknown("not cached before the L2"));
+            truth.row(element, "size", Expect::Unknown("the SM does not cache"));
             continue;
         };
         if element == L1 {

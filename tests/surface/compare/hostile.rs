@@ -33,7 +33,7 @@ fn what_is_no_result_is_refused_with_file_and_line() {
         ("deeper", b"{\"schema\":".repeat(1_000_000), &[":1:"]),
         ("bytes", vec![0xff; 100], &[":1:", "neither a recording nor text"]),
         ("version", whole.replacen("topology/1", "topology/2", 1).into_bytes(), &["topology/2", "strata/topology/1"]),
-        ("other", b"{\"a\": 1}".to_vec(), &["names no schema"]),
+        ("other", b"{\"a\": 1}".to_vec(), &["has no schema"]),
         (
             "type",
             whole.replacen("\"device\": {", "\"device\": 7, \"x\": {", 1).into_bytes(),

@@ -3,7 +3,7 @@
 use crate::published;
 use serde_json::json;
 use strata_model::topology::{SCHEMA, Topology};
-use strata_report::compare::{self, Asked, Comparison, Kind, Options, Sheet, published};
+use strata_report::compare::{self, Asked, Comparison, Kind, Options, Statement, published};
 use strata_report::report::{self, Terminal, comparison};
 
 use super::*;
@@ -30,17 +30,17 @@ fn small(name: &str, latency: f64, replacement: &str) -> Topology {
     .unwrap()
 }
 
-fn sheet(name: &str, latency: f64, replacement: &str) -> Sheet {
-    Sheet::of_topology(&small(name, latency, replacement), "run|1.json")
+fn statement(name: &str, latency: f64, replacement: &str) -> Statement {
+    Statement::of_topology(&small(name, latency, replacement), "run|1.json")
 }
 
 fn pair() -> Comparison {
-    compare::compare(&sheet("GPU *x*", 32.0, "lru"), &sheet("<GPU>", 34.0, "fifo"), &Options::default())
+    compare::compare(&statement("GPU *x*", 32.0, "lru"), &statement("<GPU>", 34.0, "fifo"), &Options::default())
 }
 
 fn beside_reference() -> Comparison {
     let reference = published(Asked::Device("NVIDIA H200", Some((9, 0))), Kind::Topology).unwrap();
-    compare::compare(&sheet("NVIDIA H200", 32.0, "lru"), &reference, &Options::default())
+    compare::compare(&statement("NVIDIA H200", 32.0, "lru"), &reference, &Options::default())
 }
 
 #[test]
@@ -76,5 +76,5 @@ fn every_format_goes_to_a_file_and_json_is_read_back() {
     }
     let read: Comparison = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert!(read.same && !read.context.is_empty());
-    assert!(stderr(&compare(&[path.to_str().unwrap(), H200]).code(2)).contains("is a comparison"));
+    assert!(stderr(&compare(&[path.to_str().unwrap(), H200]).code(2)).contains("is already a comparison"));
 }

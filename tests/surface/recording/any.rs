@@ -61,7 +61,7 @@ fn patterns() -> impl Strategy<Value = Pattern> {
         }),
         numbers().prop_map(|(operations, loads, threads, blocks, shared)| Pattern::Intensity {
             operations,
-            from: if shared { From::Shared } else { From::Global },
+            from: if shared { LoadedFrom::Shared } else { LoadedFrom::Global },
             loads,
             threads,
             blocks

@@ -31,7 +31,7 @@ fn a_cut_at_any_byte_keeps_all_complete_blocks() {
         assert_eq!(cut.offset, begins[complete]);
         let run = recording.run_info();
         assert_eq!(run.duration_s, recording.entries.last().map_or(0.5, |entry| entry.at_s));
-        assert!(run.warnings[0].contains(&format!("cut at byte {}", cut.offset)), "{:?}", run.warnings);
+        assert!(run.warnings[0].contains(&format!("ends early, at byte {}", cut.offset)), "{:?}", run.warnings);
     }
 }
 

@@ -142,7 +142,7 @@ fn patterns() -> [Pattern; 18] {
         square(Walk2d::Random, Layout::Array),
         histogram(Counters::Global),
         histogram(Counters::Shared),
-        intensity(From::Shared),
-        intensity(From::Global),
+        intensity(LoadedFrom::Shared),
+        intensity(LoadedFrom::Global),
     ]
 }

@@ -228,7 +228,7 @@ fn what_no_kernel_could_run_is_left_out_and_said() {
         (Old { partner: Some(partner), ..chase.clone() }, "only a disturbance has a partner"),
         (Old { kernel: Kernel::PerTwoLoads, ..chase.clone() }, "pairs of loads are timed straight on"),
         (Old { kernel: Kernel::Warp, ..chase.clone() }, "an element for each lane"),
-        (Old { kernel: Kernel::Pattern, ..chase.clone() }, "need a pattern"),
+        (Old { kernel: Kernel::Pattern, ..chase.clone() }, "needs a pattern"),
         (Old { kernel: Kernel::Imported, ..chase.clone() }, "need a series"),
         (Old { order: lanes(WARP, None), ..chase.clone() }, "no chain"),
         (Old { order: series, ..chase.clone() }, "no chain"),

@@ -18,8 +18,8 @@ use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, LoadPath, Order, Partner, PatternRun, Place,
     Prepare, Timing, WARP, Walk, Warp,
 };
-use strata_model::imported::{Level, Question, Series};
-use strata_model::pattern::{Counters, From, Layout, Operand, Pattern, Scope, Walk2d};
+use strata_model::import::{Level, Question, Series};
+use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, Pattern, Scope, Walk2d};
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{ElementName, RunInfo};

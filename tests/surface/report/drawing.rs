@@ -326,6 +326,6 @@ fn shared_memory_is_drawn_with_the_l1_where_one_takes_from_the_other() {
     };
     let with = |least| of(BTreeMap::from([(ElementName::L1, l1(least)), (ElementName::Shared, Element::default())]));
     let divided = outline(&drawn(&with(16384)).unwrap());
-    assert!(divided.contains("[divided] one memory: the L1 gives way to 16 KiB"), "{divided}");
+    assert!(divided.contains("[divided] one memory: the L1 shrinks to 16 KiB"), "{divided}");
     assert!(!outline(&drawn(&with(49152)).unwrap()).contains("one memory"));
 }

@@ -1,6 +1,6 @@
 //! Reports with pictures: complete, self-contained, and safe whatever a recording holds.
 
-mod costs;
+mod characterization;
 mod drawing;
 mod machines;
 mod snapshots;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use strata_model::characterization::{self, Characterization};
-use strata_report::report::{self, Pictures, Terminal, costs};
+use strata_report::report::{self, Pictures, Terminal};
 
 use super::drawing::{all, drawn, outline, read};
 use super::*;
@@ -64,7 +64,7 @@ fn no_line_of_a_text_is_longer_than_the_terminal() {
     for width in WIDTHS {
         let terminal = Terminal::new(width, false);
         let texts = topologies.iter().map(|(_, topology)| report::text(topology, &terminal));
-        for text in texts.chain(costs.iter().map(|answer| costs::text(answer, &terminal))) {
+        for text in texts.chain(costs.iter().map(|answer| report::characterization::text(answer, &terminal))) {
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width} columns: {line}");
             }
@@ -106,7 +106,7 @@ fn every_picture_is_a_file_of_its_own_and_xml() {
     let costs: Vec<Characterization> = recorded_of(characterization::SCHEMA);
     let topologies = all();
     let reports = topologies.iter().map(|(_, topology)| report::markdown(topology, beside()));
-    for report in reports.chain(costs.iter().map(|answer| costs::markdown(answer, beside()))) {
+    for report in reports.chain(costs.iter().map(|answer| report::characterization::markdown(answer, beside()))) {
         let mut files = BTreeMap::new();
         for picture in &report.pictures {
             read(&picture.svg);

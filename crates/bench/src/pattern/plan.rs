@@ -1,4 +1,4 @@
-//! What a pattern's kernel is told, and what the host knows must come out of it.
+//! The parameters of a pattern kernel, and the results that the host expects.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,7 +7,7 @@ use super::INPUT_AT;
 use crate::prepared::Outcome;
 use strata_gpu::{DevicePtr, Launch, Texture};
 use strata_model::experiment::LoadPath;
-use strata_model::pattern::{From, Pattern, STATEMENTS_A_PASS, Scope};
+use strata_model::pattern::{LoadedFrom, Pattern, STATEMENTS_A_PASS, Scope};
 use strata_model::samples::{Failure, Lap, Samples};
 use strata_model::units::Bytes;
 
@@ -16,7 +16,7 @@ use strata_model::units::Bytes;
 const SHARED_RING: Bytes = Bytes::kib(32);
 
 /// What a launch is told and what must come out of it.
-pub(super) struct Plan {
+pub(super) struct LaunchPlan {
     pub launch: Launch,
     /// Passes of the loop, or loads: what the kernel counts down.
     pub count: u32,
@@ -27,14 +27,14 @@ pub(super) struct Plan {
 }
 
 /// What to launch for a pattern whose memory begins at `base`.
-pub(super) fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: Option<Texture>) -> Plan {
+pub(super) fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: Option<Texture>) -> LaunchPlan {
     let (threads, blocks) = (pattern.threads(), pattern.blocks());
     let input = texture.map_or(base.0 + INPUT_AT, |texture| texture.0);
     let shared = match pattern {
         Pattern::Pairs { .. } if path == LoadPath::Shared => SHARED_RING + Bytes(4 * u64::from(pattern.operations())),
         Pattern::Pairs { .. } => Bytes(4 * u64::from(pattern.operations())),
         // Each thread reads four words from its own on.
-        Pattern::Intensity { from: From::Shared, .. } => Bytes(4 * (u64::from(threads) + 8)),
+        Pattern::Intensity { from: LoadedFrom::Shared, .. } => Bytes(4 * (u64::from(threads) + 8)),
         _ => Bytes(0),
     };
     let each = u64::from(threads);
@@ -68,11 +68,11 @@ pub(super) fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: O
             ([u64::from(factor), u64::from(term), 0], Some((0..each).map(result).sum()))
         }
         Pattern::Histogram { .. } => ([base.0, 0, 0], None),
-        Pattern::Intensity { from: From::Global, loads, .. } => {
+        Pattern::Intensity { from: LoadedFrom::Global, loads, .. } => {
             let way = 4 * each * u64::from(blocks) * u64::from(loads);
             ([0, 0, 0], Some(each * way))
         }
-        Pattern::Intensity { from: From::Shared, .. } | Pattern::Square { .. } => ([0, 0, 0], Some(0)),
+        Pattern::Intensity { from: LoadedFrom::Shared, .. } | Pattern::Square { .. } => ([0, 0, 0], Some(0)),
     };
     let count = match pattern {
         Pattern::Sums { statements, .. } => statements / STATEMENTS_A_PASS,
@@ -90,7 +90,7 @@ pub(super) fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: O
         Pattern::Barriers { scope: Scope::Grid, .. } => launch.cooperative(),
         _ => launch,
     };
-    Plan { launch, count, buffer, parameters, check }
+    LaunchPlan { launch, count, buffer, parameters, check }
 }
 
 /// The input of a histogram: bytes drawn at random, of which `skew` per cent are made one and the same, to a 256th.
@@ -110,7 +110,7 @@ pub(super) fn bytes_to_count(pattern: Pattern, seed: u64) -> Vec<u8> {
 }
 
 /// Checks what every block reports and makes samples of the times.
-pub(super) fn samples(pattern: Pattern, plan: &Plan, times: &[u8], behind: &[u8]) -> Outcome {
+pub(super) fn samples(pattern: Pattern, plan: &LaunchPlan, times: &[u8], behind: &[u8]) -> Outcome {
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     let blocks = plan.launch.blocks as usize;
     let behind: Vec<u64> = behind.chunks_exact(8).map(word).collect();

@@ -1,4 +1,4 @@
-//! Which words of shared memory are in one bank, and what a warp's access must take by that.
+//! Which words of shared memory are in the same bank, and the cost of an access that follows from it.
 
 /// Lanes of a warp.
 const LANES: usize = 32;

@@ -1,4 +1,4 @@
-//! Percentile bootstrap intervals (Efron 1979): how much a statistic would move had other values been drawn.
+//! Percentile bootstrap intervals (Efron 1979): how much a statistic would vary with other samples.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! Sorts latencies into levels without a number of cycles fixed beforehand: each memory level's form a group of their own.
+//! Groups latencies into levels without a fixed threshold: the latencies of each memory level form a cluster.
 //!
 //! From the bottom up. Bins (distinct values) are joined in the order of the gaps between them; a gap stays when so many
 //! samples are missing from it that chance is out of the question, given how dense the groups on its sides are. So the
@@ -25,7 +25,7 @@ const TOOTH_GAP: f64 = 0.125;
 
 /// One level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct Group {
     /// Lowest latency that belongs to it, in the samples' unit.
     pub low: u32,
     /// Highest latency that belongs to it.
@@ -38,14 +38,14 @@ pub struct Level {
 
 /// What [`clusters`] found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Levels {
+pub struct Groups {
     /// Ascending and disjoint; at least one unless there were no samples.
-    pub levels: Vec<Level>,
+    pub levels: Vec<Group>,
     /// Samples outside all levels: spikes, and groups below [`LEVEL_SHARE`].
     pub outliers: usize,
 }
 
-impl Levels {
+impl Groups {
     /// Thresholds between neighbouring levels, in the middle of the gap: a latency above the `i`-th belongs to level `i + 1`
     /// or a later one. One fewer than levels.
     pub fn split(&self) -> Vec<u32> {
@@ -62,15 +62,15 @@ impl Levels {
 type Range = (usize, usize);
 
 /// The levels in these latencies, ascending; at least one unless there are none. [`clusters`] without the outliers.
-pub fn levels(latencies: &[u32]) -> Vec<Level> {
+pub fn levels(latencies: &[u32]) -> Vec<Group> {
     clusters(latencies).levels
 }
 
 /// The levels in these latencies (any order, any unit of which 1 is the clock's step) and the outliers. O(n log n).
-pub fn clusters(latencies: &[u32]) -> Levels {
+pub fn clusters(latencies: &[u32]) -> Groups {
     let histogram = Histogram::of(latencies);
     if latencies.is_empty() {
-        return Levels::default();
+        return Groups::default();
     }
     let total = histogram.total();
     let enough = |count: usize| count >= LEVEL_SAMPLES && count as f64 >= LEVEL_SHARE * total as f64;
@@ -78,18 +78,18 @@ pub fn clusters(latencies: &[u32]) -> Levels {
     let mut islands = join(&histogram, bins, |left, right| left || right);
     islands.retain(|&(from, to)| enough(histogram.count(from, to)));
     let groups = join_comb(&histogram, join(&histogram, islands, |left, right| left && right));
-    let mut levels: Vec<Level> =
+    let mut levels: Vec<Group> =
         reattach(&histogram, groups).into_iter().map(|range| level(&histogram, range)).collect();
     if levels.is_empty() {
         // So few or so scattered that no group is large enough: nothing speaks for more than one level.
         levels.push(level(&histogram, (0, histogram.values.len())));
     }
     let outliers = total - levels.iter().map(|l| l.count).sum::<usize>();
-    Levels { levels, outliers }
+    Groups { levels, outliers }
 }
 
-fn level(h: &Histogram, (from, to): Range) -> Level {
-    Level { low: h.values[from], high: h.values[to - 1], centre: h.median(from, to), count: h.count(from, to) }
+fn level(h: &Histogram, (from, to): Range) -> Group {
+    Group { low: h.values[from], high: h.values[to - 1], centre: h.median(from, to), count: h.count(from, to) }
 }
 
 /// Cycles over which a range of bins extends.

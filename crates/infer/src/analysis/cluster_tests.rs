@@ -17,9 +17,9 @@ fn centres(latencies: &[u32]) -> Vec<f64> {
 #[test]
 fn equal_values_are_one_level() {
     let found = clusters(&[40; 7]);
-    assert_eq!(found.levels, [Level { low: 40, high: 40, centre: 40.0, count: 7 }]);
+    assert_eq!(found.levels, [Group { low: 40, high: 40, centre: 40.0, count: 7 }]);
     assert_eq!((found.outliers, found.split()), (0, vec![]));
-    assert_eq!(clusters(&[]), Levels::default());
+    assert_eq!(clusters(&[]), Groups::default());
     assert_eq!(clusters(&[]).level_of(40), 0);
 }
 

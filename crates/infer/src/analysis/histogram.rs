@@ -1,4 +1,4 @@
-//! How often each latency occurs: what the clusterings work on, since millions of loads take few distinct values.
+//! A histogram of latencies, the input of the clusterings: millions of loads have few distinct latencies.
 
 /// Distinct values and their counts, with running sums, so that any range of bins is counted in constant time.
 pub(super) struct Histogram {

@@ -1,5 +1,5 @@
-//! Sets of a cache from what overflows: as a footprint grows line by line, the first line too many of a set makes that
-//! set's lines miss, and no others.
+//! Sets of a cache from what overflows: while a footprint grows line by line, the first extra line of a set makes the lines of
+//! that set miss, and no others.
 //!
 //! Mei et al. (section 4) read sets and ways off the staircase of miss counts. Which lines miss says more: the lines that
 //! begin to miss together are one set, whatever the index function, and the set's ways are one less than their number.

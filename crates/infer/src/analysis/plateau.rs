@@ -1,5 +1,5 @@
-//! Plateaus of a curve that rises in steps: the mean cost of a load over footprints, where each level of a hierarchy of
-//! caches adds what missing it costs.
+//! Plateaus of a curve that rises in steps: the mean latency of a load over the footprint, where each cache level adds the cost
+//! of its misses.
 //!
 //! A point belongs to the next step if it lies above the plateau before it by more than chance explains, given the errors
 //! of both, and by more than a share of the step before; the plateau begins where the curve has stopped rising.

@@ -1,4 +1,4 @@
-//! Makes one number of each latency vector, by geometry (Größler 2022, section 3.3.2).
+//! Reduces each latency vector to one number (Größler 2022, section 3.3.2).
 //!
 //! The thesis takes the distance to, and the angle with, a reference vector such as (1, …, 1). Against that one a latency's
 //! own size would outweigh any change of it. Here the reference is h (1, …, 1) with h the level of a hit, so that a

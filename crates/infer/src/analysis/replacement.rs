@@ -1,5 +1,5 @@
-//! Which replacement policy explains what a set did: candidates are run over the very visits that were measured and rejected
-//! at the first difference.
+//! Which replacement policy explains the hits and misses of a set: each candidate is simulated over the measured visits and
+//! rejected at the first difference.
 
 /// A policy whose victims are no matter of chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

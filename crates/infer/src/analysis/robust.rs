@@ -1,4 +1,4 @@
-//! Centres and spreads that a few wild values do not move.
+//! Robust statistics: centre and spread that a few outliers do not change.
 //!
 //! Values carry the caller's unit and results keep it. Contract: no value is NaN or infinite. Functions of an empty slice
 //! give `None`, apart from the means, which give 0.

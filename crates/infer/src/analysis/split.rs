@@ -1,4 +1,4 @@
-//! The best split of latencies into two groups, and how good it is: hits and misses.
+//! The best split of latencies into hits and misses, and its quality.
 
 use super::cluster::clusters;
 use super::histogram::{Histogram, ends_at_gap};

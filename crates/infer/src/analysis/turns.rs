@@ -1,4 +1,4 @@
-//! Lines that give way in turn: what can be said of a cache beyond its capacity where no fixed sets show.
+//! Describes which lines miss from lap to lap beyond the capacity, where no fixed sets can be identified.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -59,13 +59,13 @@ impl fmt::Display for Turns {
         } else {
             write!(f, "{least} to {most}")?
         }
-        write!(f, " miss in a lap, {} different ones over {} laps", self.together, self.laps)?;
+        write!(f, " lines miss per lap, {} different lines over {} laps", self.together, self.laps)?;
         if self.block > 1 {
-            write!(f, ", {} neighbours as one", self.block)?;
+            write!(f, "; groups of {} neighbouring lines miss together", self.block)?;
         }
         match self.period {
-            Some(1) => write!(f, ", the same ones in every lap"),
-            Some(_) => write!(f, ", in turns that repeat"),
+            Some(1) => write!(f, "; every lap misses the same lines"),
+            Some(_) => write!(f, "; the laps repeat"),
             None => Ok(()),
         }
     }
@@ -100,7 +100,7 @@ mod tests {
             .collect();
         let turns = Turns::of(&laps, 10, 0).unwrap();
         assert_eq!((turns.block, turns.period, turns.a_lap, turns.together), (1, None, (1, 2), 6));
-        assert_eq!(turns.to_string(), "1 to 2 miss in a lap, 6 different ones over 4 laps");
+        assert_eq!(turns.to_string(), "1 to 2 lines miss per lap, 6 different lines over 4 laps");
         assert_eq!(Turns::of(&vec![BTreeSet::new(); 3], 10, 0), None);
     }
 }

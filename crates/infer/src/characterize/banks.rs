@@ -26,7 +26,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let lines = lines(points, &curve.experiments);
     if let (Some(banks), Some(Cycles(each))) = (count.value, conflict.value) {
         answer.means(format!(
-            "There are {banks} banks: each further lane that wants another row of the same bank takes {} cycles more.",
+            "There are {banks} banks. Each further row that a warp needs from the same bank costs {} cycles.",
             said(each)
         ));
     }
@@ -38,7 +38,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             format!("; rows padded by {words} word{} avoid it", if words == 1 { "" } else { "s" })
         });
         answer.means(format!(
-            "A column of a square of 32 x 32 words takes {} cycles a load instead of {}{remedy}.",
+            "A column of a square of 32 x 32 words takes {} cycles per load instead of {}{remedy}.",
             said(word.value),
             said(free.value)
         ));
@@ -51,7 +51,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         "strides",
         "A warp's loads of shared memory by stride",
         axis("stride", "elements", false),
-        axis("cycles a load", "cycles", false),
+        axis("cycles per load", "cycles", false),
         lines,
     ));
     Ok(answer)

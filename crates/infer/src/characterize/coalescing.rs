@@ -1,4 +1,4 @@
-//! What lost coalescing costs (Fuchs et al., section 3.4.3).
+//! The cost of uncoalesced accesses (Fuchs et al., section 3.4.3).
 //!
 //! Threads that begin some distance apart read 1024 words one after the other: the paper's kernel, from memory in the first round
 //! and from what the caches kept in the later ones. The window is looked at apart: one warp reads the same words again and
@@ -6,8 +6,8 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure, percent_more,
-    rounded, said,
+    PlannedLine, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure,
+    percent_more, rounded, said,
 };
 use crate::analysis::robust;
 use crate::probe::{Gap, Notebook};
@@ -18,7 +18,7 @@ use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
 
 /// What is asked.
-pub(super) const QUESTION: &str = "What does it cost that the threads of a warp read far from each other?";
+pub(super) const QUESTION: &str = "What does it cost when the threads of a warp read addresses that are far apart?";
 
 /// Reads of each thread: the paper's.
 const READS: u32 = 1024;
@@ -83,20 +83,24 @@ fn pieces(distance: u64, of: u64) -> u64 {
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let distances: Vec<u32> = suite.distances.iter().map(|&d| d as u32).collect();
     let threads = |threads: u32| {
-        Plan::new(counted(threads, "thread"), distances.iter().copied(), move |d: u32| reads(threads, u64::from(d)))
+        PlannedLine::new(counted(threads, "thread"), distances.iter().copied(), move |d: u32| {
+            reads(threads, u64::from(d))
+        })
     };
-    let plans: Vec<Plan> = suite.threads.iter().map(|&t| threads(t)).collect();
+    let plans: Vec<PlannedLine> = suite.threads.iter().map(|&t| threads(t)).collect();
     let paths = [LoadPath::GlobalCa, LoadPath::GlobalCg];
     let windows = paths.map(|path| {
-        Plan::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
+        PlannedLine::new(path.instruction(), distances.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
     });
     // A word further, where that is an odd number of words: in as many lines, but no two lanes in the same bank.
     let odd: Vec<u32> = distances.iter().filter(|d| (*d / 4).is_multiple_of(2)).map(|d| d + 4).collect();
-    let padded = paths
-        .map(|path| Plan::new(path.instruction(), odd.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0)));
-    let starts = paths.map(|path| Plan::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
+    let padded = paths.map(|path| {
+        PlannedLine::new(path.instruction(), odd.iter().copied(), move |d: u32| again(path, u64::from(d), 4, 0))
+    });
+    let starts =
+        paths.map(|path| PlannedLine::new(path.instruction(), STARTS, move |s: u32| again(path, 4, 4, u64::from(s))));
     let widths = WIDTHS.map(|width| {
-        Plan::new(format!("{width} B"), STRIDES, move |stride: u32| {
+        PlannedLine::new(format!("{width} B"), STRIDES, move |stride: u32| {
             again(LoadPath::GlobalCa, u64::from(stride) * width, width, 0)
         })
     });
@@ -127,25 +131,25 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         misaligned(&mut answer, line);
     }
     let x = || axis("distance from thread to thread", "B", true);
-    let y = || axis("cycles a read", "cycles", false);
-    answer.figure(figure("cold", "1024 reads a thread, from memory", x(), y(), cold));
-    answer.figure(figure("warm", "The same again, from what the caches kept", x(), y(), warm));
-    answer.figure(figure("window", "A warp reads the same words again and again", x(), y(), windows));
-    answer.figure(figure("window_padded", "The same a word further apart: no two words in a bank", x(), y(), padded));
+    let y = || axis("cycles per read", "cycles", false);
+    answer.figure(figure("cold", "1024 reads per thread, from memory", x(), y(), cold));
+    answer.figure(figure("warm", "The same, from the caches", x(), y(), warm));
+    answer.figure(figure("window", "A warp reads the same words repeatedly", x(), y(), windows));
+    answer.figure(figure(
+        "window_padded",
+        "The same at distances one word longer: no two words in the same bank",
+        x(),
+        y(),
+        padded,
+    ));
     answer.figure(figure(
         "moved",
-        "Pieces that a warp's request falls into",
+        "Number of blocks that a request of a warp touches",
         x(),
-        axis("pieces a request", "", true),
+        axis("blocks per request", "", true),
         lines,
     ));
-    answer.figure(figure(
-        "starts",
-        "32 neighbouring words from a start that is no boundary",
-        axis("start", "B", false),
-        y(),
-        starts,
-    ));
+    answer.figure(figure("starts", "32 neighbouring words, by their start", axis("start", "B", false), y(), starts));
     answer.figure(figure(
         "widths",
         "A warp's accesses of 4, 8 and 16 B by ld.global.ca",
@@ -252,20 +256,17 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
     let name = format!("{level}_window");
     let Some(found) = fit(line) else {
         let reason = if line.points.len() < FEWEST {
-            format!("{} distances do not tell sizes of pieces apart: {FEWEST} do", line.points.len())
+            format!("{} distances are too few to find the block size: it needs {FEWEST}", line.points.len())
         } else {
-            format!("no one size of pieces explains how a warp's reads by {} depend on the distance", line.label)
+            format!("no single block size explains how the reads of a warp by {} depend on the distance", line.label)
         };
         answer.finding(&name, Finding::unknown(reason));
         return;
     };
     let experiments: Vec<u32> = line.points.iter().flat_map(|p| p.experiments.iter().copied()).collect();
-    let method = format!(
-        "size of pieces, among powers of two, whose number best explains reads by {} at all distances",
-        line.label
-    );
+    let method = format!("block size (a power of two) that best explains the reads by {} at all distances", line.label);
     let finding = Finding::measured(Bytes(found.bytes), method).any().note(format!(
-        "{} cycles for one piece and {} for each further one, off by at most {}",
+        "{} cycles for one block and {} for each further one, with an error of at most {}",
         said(found.base),
         said(found.each),
         said(found.off)
@@ -273,12 +274,11 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
     answer.finding(&name, finding.range(found.bytes as f64, found.bytes as f64).from_experiments(experiments));
     if level == "ca" {
         answer.means(format!(
-            "By {}, words of a warp within {} B are read at once: {} cycles, and {} more for each further {} B that its words are in.",
+            "By {}, a warp reads all its words within {bytes} B at once: {} cycles. Each further {bytes} B block costs {} more.",
             line.label,
-            found.bytes,
             said(found.base),
             said(found.each),
-            found.bytes
+            bytes = found.bytes
         ));
     }
     let implied = line.map(|point| {
@@ -295,7 +295,7 @@ fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
     let (Some(both), Some(alone)) = (fit(plain), fit(lines)) else {
         answer.finding(
             name,
-            Finding::unknown("either with or without conflicts of banks, no size of pieces explains the latencies"),
+            Finding::unknown("no block size explains the latencies with bank conflicts, or those without"),
         );
         return;
     };
@@ -303,20 +303,25 @@ fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
     // The nearest distance that was measured both ways.
     let from = plain.points.iter().find(|p| p.x >= at);
     let Some((with, without)) = from.and_then(|with| Some((with, lines.at(with.x + 4.0)?))) else { return };
-    let method = "slope by distances that are powers of two, against that by distances a word longer, which have no two lanes in a bank";
-    let told =
-        format!("{} cycles {} B apart, {} cycles {} B apart", said(with.value), with.x, said(without.value), without.x);
+    let method = "slope over distances that are powers of two, compared with distances one word longer, where no two lanes use the same bank";
+    let told = format!(
+        "{} cycles at a distance of {} B, {} cycles at {} B",
+        said(with.value),
+        with.x,
+        said(without.value),
+        without.x
+    );
     let experiments = with.experiments.iter().chain(&without.experiments).copied();
     if both.each < TWICE * alone.each {
-        let reason = format!("words in one bank cost no more than words in banks of their own: {told}");
+        let reason = format!("words in the same bank cost no more than words in different banks: {told}");
         answer.finding(name, Finding::unknown(reason).from_experiments(experiments));
         return;
     }
     let cost = Finding::measured(Cycles(both.each), method).note(&told).from_experiments(experiments);
     answer.finding(name, cost.any());
     answer.means(format!(
-        "More than that, the banks of the cache matter: each further word of a bank takes {} cycles ({told}). Distances that are \
-         odd numbers of words avoid it.",
+        "Bank conflicts of the cache cost more: {} cycles for each further word in the same bank ({told}). Distances of \
+         an odd number of words avoid them.",
         said(both.each)
     ));
 }
@@ -330,16 +335,16 @@ fn misaligned(answer: &mut Answer, line: &Line) {
     let more = difference(worst, aligned, 1.0);
     answer.finding(
         "misaligned_start",
-        finding(&more, "cycles", "what 32 neighbouring words take longer from the worst start than from a boundary")
-            .note(format!("from {} B behind a boundary", worst.x)),
+        finding(&more, "cycles", "extra cycles of 32 neighbouring words with the worst misalignment")
+            .note(format!("starting {} B after a boundary", worst.x)),
     );
     answer.means(if more.value < CYCLE {
-        format!("32 neighbouring words take as long wherever they begin: {} cycles.", said(aligned.value))
+        format!("32 neighbouring words take {} cycles, whether they are aligned or not.", said(aligned.value))
     } else {
         format!(
-            "32 neighbouring words that begin off a boundary take up to {} cycles more than the {} that they take on it.",
-            said(more.value),
-            said(aligned.value)
+            "32 neighbouring words take {} cycles if they are aligned, and up to {} more if they are not.",
+            said(aligned.value),
+            said(more.value)
         )
     });
 }

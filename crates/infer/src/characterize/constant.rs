@@ -1,7 +1,8 @@
-//! One address for the warp against several, and operands from constant memory (CS 179, lecture 4: constant memory).
+//! One address for the whole warp compared with several, and operands from constant memory (CS 179, lecture 4: constant
+//! memory).
 
 use super::Answer;
-use super::points::{Plan, ROUNDS, axis, difference, figure, finding, later_rounds, measure, names, said};
+use super::points::{PlannedLine, ROUNDS, axis, difference, figure, finding, later_rounds, measure, names, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
 use strata_model::experiment::{LoadPath, PatternRun};
@@ -9,7 +10,7 @@ use strata_model::pattern::{Operand, Pattern};
 use strata_model::units::Bytes;
 
 /// What is asked.
-pub(super) const QUESTION: &str = "What does it cost that lanes of a warp want different constants?";
+pub(super) const QUESTION: &str = "What does it cost when the lanes of a warp load different constants?";
 
 /// Loads of each lane, and operations.
 const LOADS: u32 = 1024;
@@ -31,21 +32,23 @@ fn operands(operand: Operand) -> PatternRun {
 
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
-    let mut plans: Vec<Plan> = STRIDES
+    let mut plans: Vec<PlannedLine> = STRIDES
         .iter()
         .map(|&stride| {
-            Plan::new(format!("indexed, words {stride} B apart"), DISTINCT, move |n: u32| loads(n, stride, false))
+            PlannedLine::new(format!("indexed, words {stride} B apart"), DISTINCT, move |n: u32| {
+                loads(n, stride, false)
+            })
         })
         .collect();
-    plans.push(Plan::new("uniform", [1], |n: u32| loads(n, 4, true)));
-    let operations = Plan {
+    plans.push(PlannedLine::new("uniform", [1], |n: u32| loads(n, 4, true)));
+    let operations = PlannedLine {
         label: "multiplication and addition".into(),
         places: vec![(0.0, operands(Operand::Immediate)), (1.0, operands(Operand::Parameter))],
     };
     let (words, operations) = (measure(notebook, &plans, later_rounds), measure(notebook, &[operations], later_rounds));
     let (mut words, operations) = (words?, operations?);
     if let Some(uniform) = words.last_mut() {
-        uniform.reason.get_or_insert("an address that is one for all lanes names one word".into());
+        uniform.reason.get_or_insert("one address for all lanes means one word".into());
     }
     let mut answer = Answer::default();
     for (stride, line) in STRIDES.iter().zip(&words) {
@@ -53,12 +56,12 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         let each = difference(all, one, 31.0);
         answer.finding(
             &format!("further_word_{stride}_b_apart"),
-            finding(&each, "cycles", "what each further word that the lanes want takes, between 1 and 32 of them"),
+            finding(&each, "cycles", "cost of each further word that the lanes load, from 1 to 32 words"),
         );
         if *stride == STRIDES[0] && each.value >= NOTHING {
             answer.means(format!(
-                "Lanes that want different constants wait for one another: {} cycles a load for one word, {} for 32, {} for each \
-                 further one.",
+                "Loads of different constants are serialized: {} cycles per load for one word, {} for 32 words, {} for \
+                 each further word.",
                 said(one.value),
                 said(all.value),
                 said(each.value)
@@ -73,7 +76,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             finding(
                 indexed,
                 "cycles",
-                "a load by an index in a vector register, one word for all lanes, the addition to its address included",
+                "a load with an index in a vector register, one word for all lanes, including the address addition",
             ),
         );
         answer.finding(
@@ -81,11 +84,11 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             finding(
                 uniform,
                 "cycles",
-                "a load by an address that the compiler can see to be one for all lanes, the addition included",
+                "a load with an address that the compiler can prove equal for all lanes, including the address addition",
             ),
         );
         answer.means(format!(
-            "An index that the compiler can see to be the same for all lanes takes {} cycles a load, one that it cannot {}.",
+            "If the compiler can prove that all lanes use the same index, a load takes {} cycles; otherwise {}.",
             said(uniform.value),
             said(indexed.value)
         ));
@@ -94,21 +97,21 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         && let (Some(immediate), Some(parameter)) = (line.at(0.0), line.at(1.0))
     {
         let more = difference(parameter, immediate, 1.0);
-        answer.finding("parameter_operand", finding(&more, "cycles", "what an operation takes longer with parameters of the kernel as operands than with numbers in the text, wherever the compiler puts either"));
+        answer.finding("parameter_operand", finding(&more, "cycles", "extra time of an operation with kernel parameters as operands compared with immediates, wherever the compiler puts either"));
         let dearer = if more.value < NOTHING { "no more".into() } else { format!("{} cycles more", said(more.value)) };
         answer.means(format!(
-            "Parameters of the kernel cost as operands {dearer} than numbers in the text ({} and {} cycles an operation).",
+            "Kernel parameters as operands cost {dearer} than immediates ({} and {} cycles per operation).",
             said(parameter.value),
             said(immediate.value)
         ));
     }
-    let y = || axis("cycles a load", "cycles", false);
+    let y = || axis("cycles per load", "cycles", false);
     answer.figure(figure("words", "A warp's loads of constant memory", axis("different words", "", true), y(), words));
     answer.figure(figure(
         "operands",
         "Arithmetic with operands of constant memory",
         names("operand", &["immediate", "parameter"]),
-        axis("cycles an operation", "cycles", false),
+        axis("cycles per operation", "cycles", false),
         operations,
     ));
     Ok(answer)

@@ -1,14 +1,14 @@
-//! How often each byte occurs (CS 179, lecture 4: a shared memory application): who should count.
+//! A histogram of bytes (CS 179, lecture 4: a shared memory application): global or shared atomics.
 
 use super::Answer;
-use super::points::{Plan, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
+use super::points::{PlannedLine, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
 use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{Counters, Pattern};
 
 /// What is asked.
-pub(super) const QUESTION: &str = "Counting bytes: is it worth counting in shared memory and merging?";
+pub(super) const QUESTION: &str = "Is a histogram faster if each block counts in shared memory and merges the result?";
 
 /// Input of each block, in bytes: its counters' zeroing and merging are a small part of the work, as in any real input.
 const BYTES: u32 = 64 << 10;
@@ -23,7 +23,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let (blocks, threads) = (facts.multiprocessors.max(1), THREADS.min(facts.max_threads_per_block));
     let seed = notebook.seed(52);
     let plan = |label: &str, counters| {
-        Plan::new(label, SKEWS, move |skew: u32| {
+        PlannedLine::new(label, SKEWS, move |skew: u32| {
             let pattern = Pattern::Histogram { counters, skew, bytes: BYTES, threads, blocks };
             PatternRun { seed, ..PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS) }
         })
@@ -44,11 +44,11 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             let Some(more) = times(slow, fast) else { continue };
             answer.finding(
                 &format!("global_against_shared_{skew}"),
-                finding(&more, "", format!("how many times longer global atomics take than shared ones with a merge, {skew} % of the input one byte")),
+                finding(&more, "", format!("time of global atomics divided by that of shared atomics with a merge, {skew} % of the input the same byte")),
             );
             answer.means(format!(
-                "With {skew} % of the input one and the same byte, global atomics take {} times as long as shared ones ({:.3} and {:.3} \
-                 cycles a byte on each of {blocks} SMs).",
+                "If {skew} % of the input is the same byte, global atomics take {} times as long as shared atomics \
+                 ({:.3} and {:.3} cycles per byte on each of {blocks} SMs).",
                 said(slow.value / fast.value),
                 slow.value,
                 fast.value
@@ -59,7 +59,11 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             let Some(more) = percent_more(skewed, even) else { continue };
             answer.finding(
                 &format!("{name}_skew"),
-                finding(&more, "%", format!("time by {} on one byte against bytes drawn evenly", line.label)),
+                finding(
+                    &more,
+                    "%",
+                    format!("extra time of {} on one byte compared with uniformly random bytes", line.label),
+                ),
             );
         }
     }
@@ -67,7 +71,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         "bytes",
         "Counting bytes on all SMs",
         axis("share of one byte", "%", false),
-        axis("cycles a byte of an SM", "cycles", false),
+        axis("cycles per byte of an SM", "cycles", false),
         lines,
     ));
     Ok(answer)

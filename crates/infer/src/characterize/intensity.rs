@@ -1,16 +1,15 @@
-//! Arithmetic to a load (CS 179, lecture 4: computational intensity): how much of it until the arithmetic units are the limit.
+//! Operations per load (CS 179, lecture 4: computational intensity): how many until the arithmetic units are the limit.
 
 use super::Answer;
-use super::points::{Plan, axis, every_round, figure, finding, measure, rounded, said};
+use super::points::{PlannedLine, axis, every_round, figure, finding, measure, rounded, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare};
-use strata_model::pattern::{From, LOADS_A_PASS, Pattern};
+use strata_model::pattern::{LOADS_A_PASS, LoadedFrom, Pattern};
 use strata_model::topology::Finding;
 
 /// What is asked.
-pub(super) const QUESTION: &str =
-    "How many operations must a kernel do with each word that it loads to be limited by arithmetic?";
+pub(super) const QUESTION: &str = "How many operations per loaded word make a kernel limited by arithmetic?";
 
 /// Multiplications with addition to a load.
 const OPERATIONS: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -36,15 +35,15 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let needed = (BEYOND_L2 * facts.l2_size).div_ceil(at_once).next_multiple_of(u64::from(LOADS_A_PASS));
     let global_loads = GLOBAL_LOADS.max(u32::try_from(needed).unwrap_or(u32::MAX));
     let plan = |label: &str, from, loads, blocks| {
-        Plan::new(label, OPERATIONS, move |operations: u32| {
+        PlannedLine::new(label, OPERATIONS, move |operations: u32| {
             let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
             // Once before: lines that were written would have to go back to memory while others are loaded.
             PatternRun { prepare: Prepare::Fill { passes: 1 }, ..PatternRun::new(pattern, LoadPath::GlobalCa, 1) }
         })
     };
     let plans = [
-        plan("shared memory", From::Shared, SHARED_LOADS, 1),
-        plan("global memory", From::Global, global_loads, blocks),
+        plan("shared memory", LoadedFrom::Shared, SHARED_LOADS, 1),
+        plan("global memory", LoadedFrom::Global, global_loads, blocks),
     ];
     let lines = measure(notebook, &plans, every_round)?;
     // Cycles a load of a thread, to cycles of the SM for 32 of them: its threads work side by side.
@@ -67,8 +66,8 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     if let Some(peak) = &peak {
         answer.finding(
             "most_operations",
-            finding(peak, "", "multiplications with addition that an SM does in a cycle, the most of all programs")
-                .note(format!("with {} to a load", peak.x)),
+            finding(peak, "", "highest number of multiply-adds per cycle and SM, over all programs")
+                .note(format!("with {} per load", peak.x)),
         );
         for (name, loads, times, rate) in
             [("shared", "shared memory", &per_warp[0], &rates[0]), ("global", "global memory", &per_warp[1], &rates[1])]
@@ -77,19 +76,13 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             balance(&mut answer, name, rate, loads, peak);
         }
     }
-    let x = || axis("operations to a load", "", true);
-    answer.figure(figure(
-        "rate",
-        "Multiplications with addition of an SM",
-        x(),
-        axis("operations a cycle", "", false),
-        rates,
-    ));
+    let x = || axis("operations per load", "", true);
+    answer.figure(figure("rate", "Multiply-adds of an SM", x(), axis("operations per cycle", "", false), rates));
     answer.figure(figure(
         "time",
         "The same as time",
         x(),
-        axis("cycles a warp's load, of the SM", "cycles", false),
+        axis("cycles of the SM per warp load", "cycles", false),
         per_warp,
     ));
     Ok(answer)
@@ -114,8 +107,12 @@ fn equal(answer: &mut Answer, name: &str, times: &Line, loads: &str, peak: &Poin
     };
     answer.finding(
         &format!("equal_{name}"),
-        finding(&value, "", format!("operations that take as long as a load from {loads} with one operation"))
-            .note(format!("a warp's load takes {} cycles of the SM", said(one.value))),
+        finding(
+            &value,
+            "",
+            format!("number of operations that take as long as a load from {loads} with one operation"),
+        )
+        .note(format!("a load of a warp takes {} cycles of the SM", said(one.value))),
     );
 }
 
@@ -126,7 +123,7 @@ fn balance(answer: &mut Answer, name: &str, rates: &Line, loads: &str, peak: &Po
         answer.finding(
             &key,
             Finding::unknown(format!(
-                "with up to {} operations to a load from {loads} an SM does not reach 90 % of its most",
+                "with up to {} operations per load from {loads}, an SM does not reach 90 % of its peak",
                 OPERATIONS[OPERATIONS.len() - 1]
             )),
         );
@@ -140,19 +137,19 @@ fn balance(answer: &mut Answer, name: &str, rates: &Line, loads: &str, peak: &Po
         &key,
         Finding::measured(
             found.x as u64,
-            format!("fewest operations to a word from {loads} with which an SM reaches 90 % of its most"),
+            format!("smallest number of operations per word from {loads} with which an SM reaches 90 % of its peak"),
         )
         .range(below + 1.0, found.x)
-        .note(format!("one operation to a load gives {} a cycle", said(one)))
+        .note(format!("one operation per load gives {} per cycle", said(one)))
         .from_experiments(experiments)
         .any(),
     );
     let equal = answer.number(&format!("equal_{name}")).unwrap_or(0.0);
     answer.means(format!(
-        "A word from {loads} takes an SM as long as {} multiplications with addition; {:.0} to each word are needed for 90 % of the {} a \
-         cycle that it can do.",
+        "An SM needs as much time for a word from {loads} as for {} multiply-adds. It reaches 90 % of its peak of {} per \
+         cycle with {:.0} multiply-adds per word.",
         said(equal),
-        found.x,
-        said(peak.value)
+        said(peak.value),
+        found.x
     ));
 }

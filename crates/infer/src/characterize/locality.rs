@@ -1,4 +1,4 @@
-//! What a jump within a line costs (Fuchs et al., section 3.4.1, formulas 1 and 2).
+//! How far apart two loads may be until the second one misses (Fuchs et al., section 3.4.1, formulas 1 and 2).
 //!
 //! Pairs of loads of a byte, on memory never read before: the first of a pair misses everything, the second is `jump` bytes
 //! further and hits wherever the first has brought the line. So the second's latency has a step at every size of line or
@@ -6,10 +6,10 @@
 //! so that the second's stand alone.
 
 use super::Answer;
-use super::points::{Plan, axis, figure, measure, rounded, said};
+use super::points::{PlannedLine, axis, figure, measure, rounded, said};
 use crate::analysis::ks::ks_test;
 use crate::analysis::robust;
-use crate::probe::{Effort, Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch_of};
+use crate::probe::{Effort, Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch_of};
 use strata_model::attribute::Sizes;
 use strata_model::characterization::{Line, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare};
@@ -18,7 +18,7 @@ use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
 /// What is asked.
-pub(super) const QUESTION: &str = "How far from a byte that was loaded is the next one cheap, by path?";
+pub(super) const QUESTION: &str = "How many bytes does one load fetch, on each path?";
 
 /// Pairs: the paper's.
 const PAIRS: u32 = 512;
@@ -45,18 +45,18 @@ fn experiment(path: LoadPath, small: u64) -> PatternRun {
 }
 
 /// Latencies of the second loads of the pairs. The first pair meets what nothing else does: translations.
-fn second_loads(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    sheet.latencies().iter().skip(3).step_by(2).map(|&l| f64::from(l)).collect()
+fn second_loads(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    measurement.latencies().iter().skip(3).step_by(2).map(|&l| f64::from(l)).collect()
 }
 
 /// Their median: a launch is one value, whose spread over launches is the point's interval.
-fn median_of_second(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    robust::median(&second_loads(sheet)).into_iter().collect()
+fn median_of_second(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    robust::median(&second_loads(measurement)).into_iter().collect()
 }
 
 /// Half the mean time of a pair: the paper's latency, the loads after large jumps included.
-fn mean_of_all(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    let all: Vec<f64> = sheet.latencies().iter().skip(2).map(|&l| f64::from(l)).collect();
+fn mean_of_all(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    let all: Vec<f64> = measurement.latencies().iter().skip(2).map(|&l| f64::from(l)).collect();
     vec![robust::mean(&all)]
 }
 
@@ -64,7 +64,7 @@ fn mean_of_all(sheet: &Sheet<PatternRun>) -> Vec<f64> {
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let jumps: Vec<u32> = suite.jumps.iter().map(|&j| j as u32).collect();
     let plans = PATHS.map(|(_, path)| {
-        Plan::new(path.instruction(), jumps.iter().copied(), move |j: u32| experiment(path, u64::from(j)))
+        PlannedLine::new(path.instruction(), jumps.iter().copied(), move |j: u32| experiment(path, u64::from(j)))
     });
     let second = measure(notebook, &plans, median_of_second)?;
     let all = measure(notebook, &plans, mean_of_all)?;
@@ -91,15 +91,15 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     }
     if !cheap.is_empty() {
         answer.means(format!(
-            "A byte that was not read before brings its neighbours along, up to the next boundary of {}.",
+            "The first load of a byte also fetches its neighbours, up to the next boundary of {}.",
             cheap.join(", ")
         ));
     }
     if notebook.effort() == Effort::Quick {
-        answer.means("One launch each: whether a step is one of this launch alone is not known at this effort.".into());
+        answer.means("At this effort there is one launch per jump, so a step may occur in this launch only.".into());
     }
-    let x = || axis("small jump", "B", true);
-    let y = || axis("cycles a load, clock reads included", "cycles", false);
+    let x = || axis("distance", "B", true);
+    let y = || axis("cycles per load, including the clock reads", "cycles", false);
     answer.figure(figure("second", "The second load of each pair", x(), y(), second));
     answer.figure(figure("mean", "All loads of the pairs, averaged", x(), y(), all));
     Ok(answer)
@@ -171,8 +171,8 @@ fn steps(notebook: &Notebook, path: LoadPath, jumps: &[u32], line: &Line) -> Res
 impl Steps {
     fn finding(&self, path: LoadPath, line: &Line, fetched: Option<Bytes>) -> Finding {
         let sizes = Sizes(self.steps.iter().map(|step| Bytes(step.at.into())).collect());
-        let method = "jumps from which on the second load's latencies are others (Kolmogorov and Smirnov, against all jumps since the \
-                      last such)";
+        let method = "distances at which the second load's latency changes (Kolmogorov-Smirnov test against all \
+                      distances since the last change)";
         let (least, most) = (line.points.first(), line.points.last());
         let mut finding = match (sizes.0.is_empty(), least, most) {
             (true, Some(least), Some(most)) => Finding::measured(sizes, method).note(format!(
@@ -187,10 +187,10 @@ impl Steps {
                     .iter()
                     .map(|step| {
                         format!(
-                            "{} cycles before {}, {} from there on",
+                            "{} cycles below {size}, {} from {size} on",
                             said(step.before),
-                            step.size(),
-                            said(step.after)
+                            said(step.after),
+                            size = step.size()
                         )
                     })
                     .collect();
@@ -198,8 +198,8 @@ impl Steps {
             }
         };
         if path == LoadPath::Shared {
-            finding =
-                finding.note("shared memory is a ring of 32 KiB that the walk goes round 64 times: it holds no 2 MiB");
+            finding = finding
+                .note("the walk goes 64 times around 32 KiB of shared memory, because shared memory has no 2 MiB");
         }
         if path == LoadPath::Constant {
             finding = finding.note("from one fresh module of 64 KiB to the next");
@@ -210,8 +210,11 @@ impl Steps {
             let agrees = (u64::from(first.above) + 1..=u64::from(first.at)).contains(&fetched);
             // Jumps that begin above the fetch cannot show it.
             if agrees || self.least.is_some_and(|least| u64::from(least) < fetched) {
-                let relation = if agrees { ", too" } else { ", which is not what the jumps show" };
-                finding = finding.note(format!("a cold walk of a chain gives a fetch of {fetched} B{relation}"));
+                finding = finding.note(if agrees {
+                    format!("the cold walk of a chain also finds a fetch granularity of {fetched} B")
+                } else {
+                    format!("the cold walk of a chain finds a fetch granularity of {fetched} B, which differs")
+                });
             }
         }
         finding.from_experiments(self.experiments.iter().copied()).any()

@@ -1,4 +1,4 @@
-//! What access patterns cost: the parts of `strata characterize`, and the order in which they are asked.
+//! What access patterns cost: the parts of `strata characterize`, in the order in which they are measured.
 //!
 //! A part is a function over the [`Notebook`], as a probe is: it names the experiments that it needs and makes of their samples
 //! figures, findings and sentences. `points` turns samples into points; a part's file says what its figures mean.
@@ -26,12 +26,12 @@ use strata_model::topology::{Finding, RunInfo};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Request {
     /// Parts and their parameters.
     pub suite: Suite,
     /// How much to measure.
     pub effort: Effort,
-    /// Seed of every random choice.
+    /// Seed for all random choices.
     pub seed: u64,
 }
 
@@ -72,7 +72,7 @@ impl Characterized {
 pub fn characterize(
     source: &mut dyn Source,
     facts: &DeviceFacts,
-    question: &Question,
+    question: &Request,
     progress: &mut dyn FnMut(Progress),
 ) -> Characterized {
     let suite = &question.suite;

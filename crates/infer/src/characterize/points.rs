@@ -1,7 +1,7 @@
 //! From samples to points of a figure, and from points to numbers.
 
 use crate::analysis::robust;
-use crate::probe::{Effort, Gap, Notebook, Sheet};
+use crate::probe::{Effort, Gap, Measurement, Notebook};
 use strata_model::characterization::{Axis, Figure, Line, Point};
 use strata_model::experiment::PatternRun;
 use strata_model::samples::Failure;
@@ -21,26 +21,26 @@ pub(super) fn launches(effort: Effort) -> u32 {
 pub(super) const ROUNDS: u32 = 3;
 
 /// A line that is to be measured: its name, and what is launched at each place of the x axis, ascending.
-pub(super) struct Plan {
+pub(super) struct PlannedLine {
     /// Its name.
     pub label: String,
     /// The places and what is launched there, [`launches`] times.
     pub places: Vec<(f64, PatternRun)>,
 }
 
-impl Plan {
+impl PlannedLine {
     /// A line with an experiment for each x.
     pub fn new<X: Copy + Into<f64>>(
         label: impl Into<String>,
         xs: impl IntoIterator<Item = X>,
         experiment: impl Fn(X) -> PatternRun,
     ) -> Self {
-        Plan { label: label.into(), places: xs.into_iter().map(|x| (x.into(), experiment(x))).collect() }
+        PlannedLine { label: label.into(), places: xs.into_iter().map(|x| (x.into(), experiment(x))).collect() }
     }
 }
 
 /// What a launch's samples give a point.
-pub(super) type Values = fn(&Sheet<PatternRun>) -> Vec<f64>;
+pub(super) type Values = fn(&Measurement<PatternRun>) -> Vec<f64>;
 
 /// Measures lines, all in one batch; `values` takes from a launch's samples what counts.
 ///
@@ -49,7 +49,7 @@ pub(super) type Values = fn(&Sheet<PatternRun>) -> Vec<f64>;
 /// # Errors
 ///
 /// [`Gap::Missing`] while samples are lacking; the first failure, if no place of any line could be measured.
-pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Result<Vec<Line>, Gap> {
+pub(super) fn measure(notebook: &Notebook, plans: &[PlannedLine], values: Values) -> Result<Vec<Line>, Gap> {
     let repeats = launches(notebook.effort());
     let wanted: Vec<PatternRun> = plans
         .iter()
@@ -63,10 +63,11 @@ pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Re
         let mut line = Line { label: plan.label.clone(), points: Vec::new(), reason: None, failed: false };
         for (x, _) in &plan.places {
             // All answers of the place are taken, also where the first is a failure.
-            let answers: Vec<Result<Sheet<PatternRun>, Failure>> = answers.by_ref().take(repeats as usize).collect();
-            let sheets: Result<Vec<Sheet<PatternRun>>, Failure> = answers.into_iter().collect();
-            match sheets {
-                Ok(sheets) => line.points.extend(point(notebook, *x, &sheets, values)),
+            let answers: Vec<Result<Measurement<PatternRun>, Failure>> =
+                answers.by_ref().take(repeats as usize).collect();
+            let measurements: Result<Vec<Measurement<PatternRun>>, Failure> = answers.into_iter().collect();
+            match measurements {
+                Ok(measurements) => line.points.extend(point(notebook, *x, &measurements, values)),
                 Err(failure) => {
                     line.failed |= matches!(failure, Failure::Failed { .. });
                     line.reason.get_or_insert(failure.to_string());
@@ -83,11 +84,12 @@ pub(super) fn measure(notebook: &Notebook, plans: &[Plan], values: Values) -> Re
 }
 
 /// The median of all launches' values with their range; nothing, if there is no value.
-fn point(notebook: &Notebook, x: f64, sheets: &[Sheet<PatternRun>], values: Values) -> Option<Point> {
-    let mut all: Vec<f64> = sheets.iter().flat_map(values).filter(|v| v.is_finite()).collect();
+fn point(notebook: &Notebook, x: f64, measurements: &[Measurement<PatternRun>], values: Values) -> Option<Point> {
+    let mut all: Vec<f64> = measurements.iter().flat_map(values).filter(|v| v.is_finite()).collect();
     all.sort_unstable_by(f64::total_cmp);
     let (low, high) = (*all.first()?, *all.last()?);
-    let experiments = sheets.iter().filter_map(|sheet| notebook.number_of(sheet.experiment)).collect();
+    let experiments =
+        measurements.iter().filter_map(|measurement| notebook.number_of(measurement.experiment)).collect();
     Some(Point { x, value: rounded(robust::median(&all)?), low: rounded(low), high: rounded(high), experiments })
 }
 
@@ -97,18 +99,18 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 /// Cycles an operation in every round of a launch.
-pub(super) fn every_round(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    sheet.samples().laps.iter().map(|lap| lap.cycles as f64 / f64::from(lap.loads.max(1))).collect()
+pub(super) fn every_round(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    measurement.samples().laps.iter().map(|lap| lap.cycles as f64 / f64::from(lap.loads.max(1))).collect()
 }
 
 /// Cycles an operation in the first round of a launch, which finds the SM's caches empty.
-pub(super) fn first_round(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    every_round(sheet).into_iter().take(1).collect()
+pub(super) fn first_round(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    every_round(measurement).into_iter().take(1).collect()
 }
 
 /// Cycles an operation in the rounds after the first.
-pub(super) fn later_rounds(sheet: &Sheet<PatternRun>) -> Vec<f64> {
-    every_round(sheet).into_iter().skip(1).collect()
+pub(super) fn later_rounds(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    every_round(measurement).into_iter().skip(1).collect()
 }
 
 /// An axis of numbers.

@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, figure, finding, first_round, later_rounds, longer, measure, percent_more, said,
+    PlannedLine, ROUNDS, axis, figure, finding, first_round, later_rounds, longer, measure, percent_more, said,
 };
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Suite};
@@ -26,8 +26,8 @@ fn reads(path: LoadPath, threads: u32) -> PatternRun {
 
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
-    let plans =
-        PATHS.map(|path| Plan::new(path.instruction(), suite.threads.iter().copied(), move |t: u32| reads(path, t)));
+    let plans = PATHS
+        .map(|path| PlannedLine::new(path.instruction(), suite.threads.iter().copied(), move |t: u32| reads(path, t)));
     let (cold, warm) = (measure(notebook, &plans, first_round), measure(notebook, &plans, later_rounds));
     let (cold, warm) = (cold?, warm?);
     let mut answer = Answer::default();
@@ -35,9 +35,9 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         compare(&mut answer, name, lines, from);
     }
     let x = || axis("threads", "", true);
-    let y = || axis("cycles a read", "cycles", false);
+    let y = || axis("cycles per read", "cycles", false);
     answer.figure(figure("cold", "Neighbouring words, from memory", x(), y(), cold));
-    answer.figure(figure("warm", "The same again, from what the caches kept", x(), y(), warm));
+    answer.figure(figure("warm", "The same, from the caches", x(), y(), warm));
     Ok(answer)
 }
 
@@ -52,12 +52,16 @@ fn compare(answer: &mut Answer, name: &str, lines: &[Line], from: &str) {
     let Some(more) = ca.at(point.x).and_then(|base| percent_more(point, base)) else { return };
     answer.finding(
         &format!("{name}_difference"),
-        finding(&more, "%", format!("time by ld.global.nc against ld.global.ca, words {from}, {} threads", point.x)),
+        finding(
+            &more,
+            "%",
+            format!("extra time by ld.global.nc compared with ld.global.ca, words {from}, {} threads", point.x),
+        ),
     );
     let base = ca.at(point.x).map_or(0.0, |p| p.value);
-    let times = format!("{} and {} cycles a read with {} threads", said(point.value), said(base), point.x);
+    let times = format!("{} and {} cycles per read with {} threads", said(point.value), said(base), point.x);
     answer.means(match longer(more.value) {
-        None => format!("Words {from} take as long by ld.global.nc as by ld.global.ca: {times}."),
+        None => format!("Words {from} take the same time by ld.global.nc and by ld.global.ca: {times}."),
         Some(much) => format!("Words {from} take {much} by ld.global.nc than by ld.global.ca: {times}."),
     });
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::Answer;
 use super::points::{
-    Plan, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, rounded, said,
+    PlannedLine, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, rounded, said,
 };
 use crate::probe::{Effort, Gap, Notebook, Settle, Unknown, ask_each};
 use strata_model::characterization::{Line, Point, Suite};
@@ -20,7 +20,7 @@ use strata_model::topology::Finding;
 
 /// What is asked.
 pub(super) const QUESTION: &str =
-    "From how many variables on does the compiler spill registers, and what does that cost?";
+    "With how many variables does the compiler start to spill registers, and what does that cost?";
 
 /// Statements: the paper's.
 const STATEMENTS: u32 = 4096;
@@ -49,9 +49,9 @@ fn variables(effort: Effort) -> Vec<u32> {
 
 /// What the compiler made of the program for blocks of so many threads.
 fn program(notebook: &Notebook, threads: u32, variables: u32) -> Result<ProgramFacts, Gap> {
-    let sheets = notebook.read(&[experiment(threads, variables, 0)])?;
-    let unsaid = || Unknown::Failed("the samples do not say what the compiler made".into());
-    Ok(sheets[0].samples().program.ok_or_else(unsaid)?)
+    let measurements = notebook.read(&[experiment(threads, variables, 0)])?;
+    let unsaid = || Unknown::Failed("the samples have no facts about the compiled program".into());
+    Ok(measurements[0].samples().program.ok_or_else(unsaid)?)
 }
 
 /// Fewest variables with which the compiler spills, by bisection; none if the most are too few.
@@ -82,11 +82,13 @@ fn first_spilled(notebook: &Notebook, threads: u32) -> Result<Option<(u32, Progr
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let variables = variables(notebook.effort());
-    let plans: Vec<Plan> = suite
+    let plans: Vec<PlannedLine> = suite
         .threads
         .iter()
         .map(|&threads| {
-            Plan::new(counted(threads, "thread"), variables.iter().copied(), move |x: u32| experiment(threads, x, 0))
+            PlannedLine::new(counted(threads, "thread"), variables.iter().copied(), move |x: u32| {
+                experiment(threads, x, 0)
+            })
         })
         .collect();
     let lines = measure(notebook, &plans, later_rounds)?;
@@ -107,7 +109,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
             "latency",
             "4096 statements",
             axis("variables of 64 bits", "", true),
-            axis("cycles a statement", "cycles", false),
+            axis("cycles per statement", "cycles", false),
             lines,
         ),
     );
@@ -168,7 +170,7 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
         (
             "accesses",
             "Loads and stores of local memory in the compiled loop",
-            axis("accesses a statement", "", false),
+            axis("accesses per statement", "", false),
             accesses,
         ),
     ] {
@@ -201,10 +203,10 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
                     &name,
                     Finding::measured(
                         u64::from(x),
-                        "fewest variables of 64 bits with which the compiled program has local memory, by bisection",
+                        "smallest number of 64-bit variables for which the compiled program uses local memory (bisection)",
                     )
                     .range(f64::from(x), f64::from(x))
-                    .note(format!("{} registers and {} B of local memory a thread", facts.registers, facts.local_bytes))
+                    .note(format!("{} registers and {} B of local memory per thread", facts.registers, facts.local_bytes))
                     .from_experiments(number)
                     .any(),
                 );
@@ -216,7 +218,7 @@ fn beginning(notebook: &Notebook, answer: &mut Answer) -> Result<Option<u32>, Ga
         }
     }
     if !told.is_empty() {
-        answer.means(format!("Registers hold {}; with one more the compiler spills.", told.join(" and ")));
+        answer.means(format!("Up to {} fit in registers; with one more the compiler spills.", told.join(" and ")));
     }
     Ok(first)
 }
@@ -247,20 +249,23 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
     let Some(code) = program(notebook, 1, most)?.code else {
         answer.finding(
             "control",
-            Finding::unknown("the machine code of this device cannot be read, so no control can be made as long"),
+            Finding::unknown(
+                "the machine code of this device cannot be read, so no control of the same length can be made",
+            ),
         );
         return Ok(());
     };
     let threads: Vec<u32> = suite.threads.iter().copied().filter(|&t| t <= FEW_THREADS).collect();
     if threads.is_empty() {
-        let reason =
-            format!("the control is compiled for blocks of up to {FEW_THREADS} threads, and none was asked for");
+        let reason = format!(
+            "the control is for blocks of up to {FEW_THREADS} threads, and no such number of threads was given"
+        );
         answer.finding("control", Finding::unknown(reason));
         return Ok(());
     }
     let Some(plain) = program(notebook, 1, CONTROL)?.code else { return Ok(()) };
     let padding = code.bytes.saturating_sub(plain.bytes) / 16;
-    let plan = Plan::new("control, no spilling", threads, |t: u32| experiment(t, CONTROL, padding));
+    let plan = PlannedLine::new("control, no spilling", threads, |t: u32| experiment(t, CONTROL, padding));
     let control = measure(notebook, &[plan], later_rounds)?.remove(0);
     let long = notebook.read(&[experiment(suite.threads.first().copied().unwrap_or(1), CONTROL, padding)])?;
     let long = long[0].samples().program.and_then(|p| p.code).map_or(0, |c| c.bytes);
@@ -294,7 +299,7 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
                     &each,
                     "cycles",
                     format!(
-                        "what each access to local memory adds against the control, {}",
+                        "cost of each access to local memory compared with the control, {}",
                         counted(with.x as u32, "thread")
                     ),
                 ),
@@ -303,9 +308,9 @@ fn control(notebook: &Notebook, suite: &Suite, lines: &[Line], most: u32, answer
     }
     answer.figure(figure(
         "control",
-        "Spilling against a program as long that does not",
+        "Spilling, and a control program of the same length that does not spill",
         axis("threads", "", true),
-        axis("cycles a statement", "cycles", false),
+        axis("cycles per statement", "cycles", false),
         vec![spilling, control],
     ));
     Ok(())
@@ -318,13 +323,13 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
         move |threads: u32| PatternRun { carveout_percent: Some(percent), ..experiment(threads, most, 0) }
     };
     let plans = [
-        Plan::new("least shared memory", threads.iter().copied(), with(0)),
-        Plan::new("most shared memory", threads.iter().copied(), with(100)),
+        PlannedLine::new("least shared memory", threads.iter().copied(), with(0)),
+        PlannedLine::new("most shared memory", threads.iter().copied(), with(100)),
     ];
     let lines = measure(notebook, &plans, later_rounds)?;
     let [large, small] = lines.as_slice() else { return Ok(()) };
     if large.points.is_empty() || small.points.is_empty() {
-        let reason = "it takes a block of 32 threads or more to spill what an L1 does not hold";
+        let reason = "only blocks of 32 threads or more spill more than an L1 holds";
         answer.finding("spilled_to", Finding::unknown(reason));
         return Ok(());
     }
@@ -339,7 +344,7 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
     }
     let local = program(notebook, 1, most)?.local_bytes;
     let name = "spilled_to";
-    let method = "the same program with the least and with the most of the SM's memory asked for as shared memory";
+    let method = "the same program with the smallest and with the largest shared-memory carveout";
     let experiments = lines.iter().flat_map(|l| &l.points).flat_map(|p| p.experiments.iter().copied());
     match slower.first() {
         Some((point, other)) => {
@@ -348,7 +353,7 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
                 name,
                 Finding::measured("l1".to_owned(), method)
                     .note(format!(
-                        "with {} threads, which spill {:.0} KiB: {} cycles a statement against {}",
+                        "with {} threads, which spill {:.0} KiB: {} and {} cycles per statement",
                         point.x,
                         bytes / 1024.0,
                         said(point.value),
@@ -358,8 +363,8 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
                     .any(),
             );
             answer.means(format!(
-                "Spilled bytes are cached in the L1: with {} threads that spill {:.0} KiB, an L1 that shared memory leaves little \
-                 of takes {} cycles a statement instead of {}.",
+                "The L1 caches spilled bytes: with {} threads that spill {:.0} KiB, a statement takes {} cycles with \
+                 the smallest L1 instead of {} with the largest.",
                 point.x,
                 bytes / 1024.0,
                 said(other.value),
@@ -369,17 +374,17 @@ fn cached(notebook: &Notebook, suite: &Suite, most: u32, answer: &mut Answer) ->
         None => answer.finding(
             name,
             Finding::unknown(
-                "it makes no difference what shared memory is asked for: spilled bytes are not cached in what it shares a memory \
-                 with, or the driver does not take the request",
+                "the shared-memory carveout makes no difference: either the L1 does not cache spilled bytes, or the \
+                 driver ignores the hint",
             )
             .from_experiments(experiments),
         ),
     }
     answer.figure(figure(
         "carveout",
-        format!("{most} variables beside little and much shared memory"),
+        format!("{most} variables with little and with much shared memory"),
         axis("threads", "", true),
-        axis("cycles a statement", "cycles", false),
+        axis("cycles per statement", "cycles", false),
         lines,
     ));
     Ok(())

@@ -5,7 +5,7 @@
 
 use super::Answer;
 use super::points::{
-    Plan, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
+    PlannedLine, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
 };
 use crate::probe::{Gap, Notebook, Settle};
 use strata_model::characterization::{Line, Point, Suite};
@@ -40,13 +40,13 @@ fn grids(sms: u32) -> Vec<u32> {
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let of = |scope, threads| {
-        Plan::new(counted(threads, "thread"), barriers(), move |n: u32| experiment(threads, 1, n, scope))
+        PlannedLine::new(counted(threads, "thread"), barriers(), move |n: u32| experiment(threads, 1, n, scope))
     };
     let plans = |scope| suite.threads.iter().map(|&threads| of(scope, threads)).collect::<Vec<_>>();
-    let grid_plans: Vec<Plan> = grids(notebook.facts().multiprocessors)
+    let grid_plans: Vec<PlannedLine> = grids(notebook.facts().multiprocessors)
         .into_iter()
         .map(|blocks| {
-            Plan::new(counted(blocks, "block"), barriers(), move |n: u32| {
+            PlannedLine::new(counted(blocks, "block"), barriers(), move |n: u32| {
                 experiment(GRID_THREADS, blocks, n, Scope::Grid)
             })
         })
@@ -58,7 +58,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let (nobody, block, warp) = (nobody?, block?, warp?);
     let mut answer = Answer::default();
     let x = || axis("barriers", "", true);
-    let y = || axis("cycles a write", "cycles", false);
+    let y = || axis("cycles per write", "cycles", false);
 
     let by_barriers: Vec<Line> =
         block.iter().map(|line| line.map(|point| percent_more(point, line.at(1.0)?))).collect();
@@ -74,14 +74,18 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     if let Some((line, most)) = steepest {
         answer.finding(
             "slowdown_by_barriers",
-            finding(most, "%", "time with a barrier after each of 1024 writes against one barrier after all")
-                .note(format!("with {}, which is the most", line.label)),
+            finding(
+                most,
+                "%",
+                "extra time with a barrier after each of 1024 writes, compared with one barrier after all",
+            )
+            .note(format!("with {}, which is the most", line.label)),
         );
     }
     if let Some(most) = by_threads.iter().flat_map(|line| &line.points).max_by(|a, b| a.value.total_cmp(&b.value)) {
         answer.finding(
             "slowdown_by_threads",
-            finding(most, "%", "time against that of the fewest threads, with as many barriers")
+            finding(most, "%", "extra time compared with the fewest threads, for the same number of barriers")
                 .note(format!("with {} barriers, which is the most", most.x)),
         );
     }
@@ -96,7 +100,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
                 finding(
                     cycles,
                     "cycles",
-                    "what each further barrier adds to a thread's time, between 1 and 1024 of them, the loop around it taken off",
+                    "cost of one more barrier, from 1 to 1024 barriers, without the loop around it",
                 ),
             );
         }
@@ -110,14 +114,14 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     answer.figure(figure("block", "Writes with barriers of the block", x(), y(), block));
     answer.figure(figure(
         "slowdown_by_barriers",
-        "The same against one barrier",
+        "The same, compared with one barrier",
         x(),
         axis("more time", "%", false),
         by_barriers,
     ));
     answer.figure(figure(
         "slowdown_by_threads",
-        "The same against the fewest threads",
+        "The same, compared with the fewest threads",
         x(),
         axis("more time", "%", false),
         by_threads,
@@ -134,7 +138,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
                     finding(
                         &each,
                         "cycles",
-                        "what each further barrier of the grid adds, with a block of a warp on every SM, the loop around it taken off",
+                        "cost of one more barrier of the grid, with one block of one warp on every SM, without the loop around it",
                     ),
                 );
                 costs.push(format!("{} for one of the grid with {}", said(each.value), all.label));
@@ -144,11 +148,11 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         Err(unknown) => answer.finding("grid_barrier", unknown.finding()),
     }
     if !costs.is_empty() {
-        answer.means(format!("Cycles of a thread that writes: {}.", costs.join("; ")));
+        answer.means(format!("Cost of a barrier in cycles: {}.", costs.join("; ")));
     }
     if let Some(much) = answer.number("slowdown_by_barriers").and_then(longer) {
         answer.means(format!(
-            "Writing with a barrier after each of the 1024 writes takes {much} than with one after the last."
+            "With a barrier after each of the 1024 writes, writing takes {much} than with one barrier at the end."
         ));
     }
     Ok(answer)

@@ -1,15 +1,14 @@
-//! What the locality of a CUDA array is worth against linear memory (CS 179, lecture 4: texture memory).
+//! How much faster a CUDA array is than linear memory, by access order (CS 179, lecture 4: texture memory).
 
 use super::Answer;
-use super::points::{Plan, axis, every_round, figure, finding, measure, names, percent_more, said};
+use super::points::{PlannedLine, axis, every_round, figure, finding, measure, names, percent_more, said};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare};
 use strata_model::pattern::{Layout, Pattern, Walk2d};
 
 /// What is asked.
-pub(super) const QUESTION: &str =
-    "Is a CUDA array faster than linear memory, by the order in which a square is walked?";
+pub(super) const QUESTION: &str = "Is a CUDA array faster than linear memory, for each order of walking a square?";
 
 /// Side of the square: 1024 x 1024 words are 4 MiB.
 const SIDE: u32 = 1024;
@@ -34,7 +33,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         for (what, layout) in layouts {
             let places =
                 WALKS.iter().enumerate().map(|(i, &(_, walk))| (i as f64, experiment(walk, layout, prepare, seed)));
-            plans.push(Plan { label: format!("{what}, {from}"), places: places.collect() });
+            plans.push(PlannedLine { label: format!("{what}, {from}"), places: places.collect() });
         }
     }
     let lines = measure(notebook, &plans, every_round)?;
@@ -50,9 +49,9 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
                 finding(
                     &more,
                     "%",
-                    format!("time by tex.2d of a CUDA array against tex.1d of linear memory, {walk}, from {from}"),
+                    format!("extra time by tex.2d of a CUDA array compared with tex.1d of linear memory, {walk}, from {from}"),
                 )
-                .note(format!("{} and {} cycles a load", said(of.value), said(base.value))),
+                .note(format!("{} and {} cycles per load", said(of.value), said(base.value))),
             );
         }
     }
@@ -66,7 +65,10 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
             })
             .collect();
         if !told.is_empty() {
-            answer.means(format!("Cycles a load from memory, CUDA array and linear memory: {}.", told.join("; ")));
+            answer.means(format!(
+                "Cycles per load from memory, in a CUDA array and in linear memory: {}.",
+                told.join("; ")
+            ));
         }
         if let (Some((columns, _)), Some((rows, linear_rows))) = (both(array, linear, 1.0), both(array, linear, 0.0)) {
             let ratio = columns.value / rows.value;
@@ -83,7 +85,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         "walks",
         format!("A chase of {LOADS} loads over {SIDE} x {SIDE} words"),
         names("order of the walk, tiles of 8 x 8", &walks),
-        axis("cycles a load", "cycles", false),
+        axis("cycles per load", "cycles", false),
         lines,
     ));
     Ok(answer)

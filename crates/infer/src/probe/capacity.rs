@@ -1,4 +1,4 @@
-//! Usable capacity of a cache that an SM has to itself: the largest footprint before misses begin to grow with it.
+//! Usable capacity of a cache that is private to an SM: the largest footprint before misses begin to grow with it.
 //!
 //! The thesis' pipeline (Größler, chapter 3) finds and tests the change: doubling, then sections of the bracket in place
 //! of bisection (a batch of footprints costs no more than one, each on an SM of its own), the latency vectors reduced to
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::edge::{self, counts};
 use super::levels::HitMiss;
 use super::spikes::{self, Spikes};
-use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_all, line};
+use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_all, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
 use strata_model::attribute::Curve;
@@ -130,9 +130,9 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
                 Chase { timing: Timing::resident((chase.lap() as u32).min(DOUBLING_LOADS)), ..chase }
             })
             .collect();
-        let sheets = notebook.read(&doubling)?;
-        let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
-        let larger: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
+        let measurements = notebook.read(&doubling)?;
+        let (first, last) = (&measurements[0], &measurements[measurements.len() - 1]);
+        let larger: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
         let levels = HitMiss::learn(first.latencies(), &larger).map_err(|unknown| {
             // No misses is a lower bound, misses that cannot be told from hits are none.
             let all_hit = larger.iter().all(|latencies| HitMiss::alike(first.latencies(), latencies));
@@ -142,20 +142,22 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
                 unknown
             }
         })?;
-        let changed: Vec<(u64, bool)> =
-            sheets.iter().map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED)).collect();
+        let changed: Vec<(u64, bool)> = measurements
+            .iter()
+            .map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED))
+            .collect();
         let Some(at) = changed.iter().position(|&(_, c)| c) else {
-            let reason = "misses stay rare up to there".to_owned();
+            let reason = "misses stay rare up to this footprint".to_owned();
             return Err(Unknown::Beyond { bound: last.experiment.footprint, reason }.into());
         };
         if at == 0 {
             return Gap::unknown(format!(
-                "less than {}: the smallest footprint misses already",
+                "less than {}: even the smallest footprint misses",
                 first.experiment.footprint
             ));
         }
         // The last footprint before the change may have its first misses already.
-        let spikes = Spikes::among(&counts(&sheets[..(at - 1).max(1)], &levels));
+        let spikes = Spikes::among(&counts(&measurements[..(at - 1).max(1)], &levels));
         let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
         // A quarter of an octave more on the lower side, so that the test's first distribution is filled.
         let wide = Bracket { low: bracket.low - bracket.low / 4, high: bracket.high };
@@ -190,14 +192,14 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
 }
 
 /// The thesis' chapter 3.3: reduce, estimate, test. Gives the last experiment before the change and the test's two numbers.
-pub(super) fn test<E>(sweep: &[Sheet<E>]) -> Result<(&E, (f64, f64)), Unknown> {
-    let vectors: Vec<&[u32]> = sweep.iter().map(Sheet::latencies).collect();
+pub(super) fn test<E>(sweep: &[Measurement<E>]) -> Result<(&E, (f64, f64)), Unknown> {
+    let vectors: Vec<&[u32]> = sweep.iter().map(Measurement::latencies).collect();
     let distances: Vec<f64> = reduction::reduce(&vectors).iter().map(|r| r.distance).collect();
     let Some(change) = change_point::change_point(&distances) else {
-        return Err(Unknown::because("the latency vectors of all footprints are alike"));
+        return Err(Unknown::because("the latencies of all footprints are equal"));
     };
-    let pooled = |sheets: &[Sheet<E>]| -> Vec<f64> {
-        sheets.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
+    let pooled = |measurements: &[Measurement<E>]| -> Vec<f64> {
+        measurements.iter().flat_map(|s| s.latencies().iter().map(|&l| f64::from(l))).collect()
     };
     let test = ks::ks_test(&pooled(&sweep[..change.index]), &pooled(&sweep[change.index..]), ALPHA);
     if !test.distinct {
@@ -272,7 +274,7 @@ impl Capacity {
         let low = self.lowest.0 as f64;
         let high = self.highest.0 as f64;
         let over = match self.by_allocation.len() {
-            1 => "one place in memory".to_owned(),
+            1 => "one allocation".to_owned(),
             count => format!("median and range of {count} allocations ({})", self.allocations()),
         };
         Finding::measured(
@@ -299,10 +301,12 @@ impl Capacity {
     /// As the finding `thrash_size`.
     pub fn thrash_size(&self) -> Finding<Bytes> {
         match (self.thrash, self.staircase.last()) {
-            (Some(size), _) => Finding::measured(size, "first footprint of which at least 99 % misses"),
-            (None, Some(&(size, share))) => {
-                Finding::unknown(format!("beyond {}: there {:.0} % of a lap misses", Bytes(size), share * 100.0))
-            }
+            (Some(size), _) => Finding::measured(size, "smallest footprint of which at least 99 % of the loads miss"),
+            (None, Some(&(size, share))) => Finding::unknown(format!(
+                "more than {}: there {:.0} % of the loads of a lap miss",
+                Bytes(size),
+                share * 100.0
+            )),
             (None, None) => Finding::unknown("no footprint beyond the capacity was measured"),
         }
     }
@@ -311,7 +315,7 @@ impl Capacity {
     pub fn staircase(&self) -> Finding<Curve> {
         Finding::measured(
             Curve::rounded(&self.staircase),
-            "footprint in bytes, share of a lap that misses; one allocation",
+            "pairs of footprint (bytes) and miss rate of a lap; one allocation",
         )
     }
 
@@ -321,7 +325,7 @@ impl Capacity {
         let least = self.conflicts.iter().copied().fold(f64::MAX, f64::min).min(most);
         Finding::measured(
             robust::median(&self.conflicts).unwrap_or(0.0),
-            "misses a lap below the usable capacity that do not grow with the footprint",
+            "misses per lap below the usable capacity that do not grow with the footprint",
         )
         .unit("loads")
         .range(least, most)
@@ -330,7 +334,7 @@ impl Capacity {
     /// As the finding `miss_penalty`.
     pub fn miss_penalty(&self) -> Finding<Cycles> {
         let penalty = self.levels.miss - self.levels.hit;
-        let method = "median of the misses less median of the hits, per load, to the spread of the hits";
+        let method = "median of the misses minus median of the hits; the interval is the spread of the hits";
         Finding::measured(Cycles(penalty), method).range(penalty - self.levels.spread, penalty + self.levels.spread)
     }
 }

@@ -1,4 +1,4 @@
-//! The SM clock: `%clock64` over `%globaltimer`, for as long as it takes to settle.
+//! The SM clock: `%clock64` over `%globaltimer`, repeated until it settles.
 //!
 //! Assumes that the global timer is right. It ticks coarsely (up to a microsecond), so both ends of a span are taken at a
 //! tick and the span is long. Fails to notice a clock that changes within a span and back.
@@ -45,8 +45,8 @@ fn span(repeat: u32) -> experiment::Clock {
 pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
     let mut rates: Vec<f64> = Vec::new();
     for repeat in 0..MAX_SPANS {
-        let sheets = notebook.read(&[span(repeat)])?;
-        rates.push(rate(&sheets[0].samples().clocks)?);
+        let measurements = notebook.read(&[span(repeat)])?;
+        rates.push(rate(&measurements[0].samples().clocks)?);
         if let Some(last) = rates.len().checked_sub(AGREEING).map(|first| &rates[first..])
             && spread(last) <= TOLERANCE
         {
@@ -58,8 +58,8 @@ pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
 
 /// The clock at the end of the run.
 pub fn after(notebook: &Notebook) -> Result<Clock, Gap> {
-    let sheets = notebook.read(&[span(AFTER)])?;
-    Ok(summary(&[rate(&sheets[0].samples().clocks)?], 0, true))
+    let measurements = notebook.read(&[span(AFTER)])?;
+    Ok(summary(&[rate(&measurements[0].samples().clocks)?], 0, true))
 }
 
 /// What is to be said of a clock that did not settle or did not hold.
@@ -67,7 +67,7 @@ pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
     let mut warnings = Vec::new();
     if !before.settled {
         warnings.push(format!(
-            "the SM clock had not settled after {} ms ({:.0} to {:.0} MHz); times in ns are uncertain by as much",
+            "the SM clock did not settle within {} ms ({:.0} to {:.0} MHz); times in ns have the same uncertainty",
             MAX_SPANS * SPAN_US / 1000,
             before.low * 1e3,
             before.high * 1e3
@@ -76,7 +76,7 @@ pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
     let moved = (after.rate.0 - before.rate.0) / before.rate.0;
     if moved.abs() > DRIFT {
         warnings.push(format!(
-            "the SM clock moved from {:.0} to {:.0} MHz during the run; times in ns hold for the first",
+            "the SM clock changed from {:.0} to {:.0} MHz during the run; times in ns use the first value",
             before.rate.0 * 1e3,
             after.rate.0 * 1e3
         ));

@@ -1,4 +1,4 @@
-//! Which load paths share one physical cache, and how many of it an SM has: decided by disturbance.
+//! Which load paths share a physical cache, and how many instances of it an SM has, found by disturbance.
 //!
 //! One thread warms a small chain, another walks twice the capacity that it sees on its own path, and
 //! the first times its chain again (Größler, sections 4.5 and 4.6). In one physical cache the first chain is gone; in two
@@ -9,7 +9,7 @@
 //! Assumes that a warp stays with its instance while the block lives. Fails if a path bypasses its cache under load.
 
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Sheet, ask_all};
+use super::{Gap, Measurement, Notebook, ask_all};
 use strata_model::experiment::{Disturb, LoadPath, Partner};
 use strata_model::units::Bytes;
 
@@ -58,8 +58,8 @@ fn partner_limit(first: &Seen, second: &Seen) -> Bytes {
     }
 }
 
-fn share_gone(seen: &Seen, sheet: &Sheet<Disturb>) -> f64 {
-    seen.levels.miss_share(sheet.latencies())
+fn share_gone(seen: &Seen, measurement: &Measurement<Disturb>) -> f64 {
+    seen.levels.miss_share(measurement.latencies())
 }
 
 /// Whether the second path's loads displace the first's: the share of the first chain that is gone.
@@ -81,7 +81,7 @@ pub fn one_cache(notebook: &Notebook, first: &Seen, second: &Seen) -> Result<boo
         Ok(false)
     } else {
         Gap::unknown(format!(
-            "loads by {} displace {:.0} % of what {} had cached: neither all nor nothing",
+            "loads by {} displace {:.0} % of what {} had cached, which is neither all nor nothing",
             second.path,
             gone * 100.0,
             first.path
@@ -99,7 +99,7 @@ fn displaces_itself(notebook: &Notebook, seen: &Seen) -> Result<(), Gap> {
         return Ok(());
     }
     Gap::unknown(format!(
-        "loads by {} do not even displace what it had cached itself: it may hold more than {}",
+        "control failed: loads by {} do not displace their own cached data, so the cache may hold more than {}",
         seen.path, seen.usable
     ))
 }
@@ -123,8 +123,8 @@ pub struct Instances {
 pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     let block = notebook.facts().max_threads_per_block.max(2);
     let chases: Vec<Disturb> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
-    let sheets = notebook.read(&chases)?;
-    let gone: Vec<f64> = sheets.iter().map(|s| share_gone(seen, s)).collect();
+    let measurements = notebook.read(&chases)?;
+    let gone: Vec<f64> = measurements.iter().map(|s| share_gone(seen, s)).collect();
     let displacing = gone.iter().filter(|&&g| g > DISPLACED).count() as u32;
     let unclear = gone.iter().filter(|&&g| (UNTOUCHED..=DISPLACED).contains(&g)).count();
     if unclear > 0 {
@@ -135,13 +135,14 @@ pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     }
     if displacing == 0 {
         return Gap::unknown(format!(
-            "no thread displaces what thread 0 had cached, not even one of its warp: it may hold more than {}",
+            "control failed: no thread displaces what thread 0 had cached, not even a thread of its warp, so the cache \
+             may hold more than {}",
             seen.usable
         ));
     }
     let sharing = displacing + 1;
     if !block.is_multiple_of(sharing) {
-        return Gap::unknown(format!("{sharing} of {block} threads share a cache, which is no whole fraction"));
+        return Gap::unknown(format!("{sharing} of {block} threads share a cache, which does not divide the block"));
     }
     Ok(Instances { count: block / sharing, sharing, block })
 }

@@ -49,9 +49,9 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
         let mut values = Vec::new();
         let mut left_out = 0usize;
         let mut all = 0usize;
-        for sheet in notebook.read(&chases)? {
+        for measurement in notebook.read(&chases)? {
             let mut kept: Vec<f64> = Vec::new();
-            for (i, &latency) in sheet.latencies().iter().enumerate() {
+            for (i, &latency) in measurement.latencies().iter().enumerate() {
                 all += 1;
                 if i.is_multiple_of(LINES_A_PAGE as usize) || latency <= levels.threshold {
                     left_out += 1;

@@ -1,4 +1,4 @@
-//! The edge of a cache in one allocation: the footprint at which misses begin to grow, to a sector.
+//! The capacity of a cache in one allocation: the footprint at which misses begin to grow, exact to one sector.
 //!
 //! Footprints compare only where they lie at the same addresses: with a hashed index each place in memory fills the sets in
 //! another way, and with it the usable capacity changes. A bench may move an allocation between two launches, so the place
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use super::capacity::{Rough, SECTIONS, Search};
 use super::levels::HitMiss;
 use super::spikes::{self, Count, Knee};
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Measurement, Notebook};
 use crate::analysis::search::{self, Bracket};
 use strata_model::experiment::Chase;
 use strata_model::units::Bytes;
@@ -43,12 +43,12 @@ pub(super) struct Edge {
 
 /// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
 /// stays away once in three may be a line that gives way at random.
-pub(super) fn counts(sheets: &[Sheet<Chase>], levels: &HitMiss) -> Vec<Count> {
+pub(super) fn counts(measurements: &[Measurement<Chase>], levels: &HitMiss) -> Vec<Count> {
     let mut slow: BTreeMap<u64, (usize, Vec<usize>)> = BTreeMap::new();
-    for sheet in sheets {
-        let entry = slow.entry(sheet.experiment.footprint.0).or_default();
-        entry.0 = sheet.latencies().len();
-        entry.1.push(levels.misses(sheet.latencies()));
+    for measurement in measurements {
+        let entry = slow.entry(measurement.experiment.footprint.0).or_default();
+        entry.0 = measurement.latencies().len();
+        entry.1.push(levels.misses(measurement.latencies()));
     }
     slow.into_iter()
         .map(|(footprint, (loads, mut slow))| {
@@ -59,13 +59,16 @@ pub(super) fn counts(sheets: &[Sheet<Chase>], levels: &HitMiss) -> Vec<Count> {
 }
 
 /// The largest footprint up to `from` at which no repetition shows more than `base` misses.
-fn surely_flat(sheets: &[Sheet<Chase>], levels: &HitMiss, base: f64, from: u64) -> u64 {
-    let grown = |sheet: &&Sheet<Chase>| levels.misses(sheet.latencies()) as f64 > base;
-    let repeated = |sheet: &&Sheet<Chase>| {
-        sheets.iter().any(|s| s.experiment.repeat > 0 && s.experiment.footprint == sheet.experiment.footprint)
+fn surely_flat(measurements: &[Measurement<Chase>], levels: &HitMiss, base: f64, from: u64) -> u64 {
+    let grown = |measurement: &&Measurement<Chase>| levels.misses(measurement.latencies()) as f64 > base;
+    let repeated = |measurement: &&Measurement<Chase>| {
+        measurements
+            .iter()
+            .any(|s| s.experiment.repeat > 0 && s.experiment.footprint == measurement.experiment.footprint)
     };
-    let doubted: Vec<u64> = sheets.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
-    let mut flat: Vec<u64> = sheets.iter().map(|s| s.experiment.footprint.0).filter(|&f| f <= from).collect();
+    let doubted: Vec<u64> =
+        measurements.iter().filter(repeated).filter(grown).map(|s| s.experiment.footprint.0).collect();
+    let mut flat: Vec<u64> = measurements.iter().map(|s| s.experiment.footprint.0).filter(|&f| f <= from).collect();
     flat.sort_unstable();
     flat.into_iter().rev().find(|f| !doubted.contains(f)).unwrap_or(from)
 }
@@ -77,20 +80,20 @@ fn repetitions(of: &Chase) -> impl Iterator<Item = Chase> + use<> {
 }
 
 /// Whether the misses of a footprint differ from repetition to repetition.
-fn varies(sheets: &[Sheet<Chase>], levels: &HitMiss, footprint: u64) -> bool {
+fn varies(measurements: &[Measurement<Chase>], levels: &HitMiss, footprint: u64) -> bool {
     let mut misses =
-        sheets.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
+        measurements.iter().filter(|s| s.experiment.footprint.0 == footprint).map(|s| levels.misses(s.latencies()));
     let first = misses.next();
     misses.any(|m| Some(m) != first)
 }
 
 /// Sheets by the address at which their chain lay, the place of the last one first.
-fn by_place(sheets: &[Sheet<Chase>]) -> Vec<Vec<Sheet<Chase>>> {
-    let mut places: Vec<Vec<Sheet<Chase>>> = Vec::new();
-    for sheet in sheets.iter().rev() {
-        match places.iter_mut().find(|place| place[0].samples().base == sheet.samples().base) {
-            Some(place) => place.push(sheet.clone()),
-            None => places.push(vec![sheet.clone()]),
+fn by_place(measurements: &[Measurement<Chase>]) -> Vec<Vec<Measurement<Chase>>> {
+    let mut places: Vec<Vec<Measurement<Chase>>> = Vec::new();
+    for measurement in measurements.iter().rev() {
+        match places.iter_mut().find(|place| place[0].samples().base == measurement.samples().base) {
+            Some(place) => place.push(measurement.clone()),
+            None => places.push(vec![measurement.clone()]),
         }
     }
     places
@@ -98,13 +101,13 @@ fn by_place(sheets: &[Sheet<Chase>]) -> Vec<Vec<Sheet<Chase>>> {
 
 /// What one place says if no more is measured: up to the lower end no repetition misses more than before the knee, from the
 /// upper end on every repetition does. `None` if misses do not grow, or do at the smallest footprint already.
-fn interval(sheets: &[Sheet<Chase>], rough: &Rough, from: u64) -> Option<Edge> {
-    let growth = spikes::knee(&counts(sheets, &rough.levels), rough.spikes)?.growth;
-    let mut grown: Vec<(u64, bool)> = sheets
+fn interval(measurements: &[Measurement<Chase>], rough: &Rough, from: u64) -> Option<Edge> {
+    let growth = spikes::knee(&counts(measurements, &rough.levels), rough.spikes)?.growth;
+    let mut grown: Vec<(u64, bool)> = measurements
         .iter()
-        .map(|sheet| {
-            let loads = sheet.latencies();
-            let (footprint, slow) = (sheet.experiment.footprint.0, rough.levels.misses(loads) as f64);
+        .map(|measurement| {
+            let loads = measurement.latencies();
+            let (footprint, slow) = (measurement.experiment.footprint.0, rough.levels.misses(loads) as f64);
             (footprint, rough.spikes.excess(&Count { footprint, loads: loads.len(), slow }) > growth.base)
         })
         .collect();
@@ -162,7 +165,7 @@ pub(super) fn edge(
         }
         places = by_place(&notebook.read(&sweep)?);
         let here = &places[0];
-        if !here.iter().any(|sheet| sheet.experiment.footprint.0 == from) {
+        if !here.iter().any(|measurement| measurement.experiment.footprint.0 == from) {
             // The allocation has moved: what is known of the bracket is of another place.
             if moves == MOST_MOVES {
                 break;
@@ -211,7 +214,9 @@ pub(super) fn edge(
     }
     match covering(places.iter().filter_map(|place| interval(place, rough, from))) {
         Some(edge) => Ok(edge),
-        None => Gap::unknown("the search did not converge: misses come and go as the footprint grows"),
+        None => {
+            Gap::unknown("the search did not converge: the number of misses rises and falls while the footprint grows")
+        }
     }
 }
 
@@ -232,10 +237,10 @@ fn finest(
     let sizes = (growth.last_flat..=growth.first_grown).step_by(search.sector.0 as usize);
     let mut chases: Vec<Chase> = sizes.map(|s| search.chase(Bytes(s), search.sector, like.place.allocation)).collect();
     let excess = |chases: &[Chase]| -> Result<Vec<(u64, f64)>, Gap> {
-        let mut sheets = notebook.read(chases)?;
+        let mut measurements = notebook.read(chases)?;
         // What lies elsewhere says nothing of this place.
-        sheets.retain(|sheet| sheet.samples().base == base);
-        let counts = counts(&sheets, &rough.levels);
+        measurements.retain(|measurement| measurement.samples().base == base);
+        let counts = counts(&measurements, &rough.levels);
         Ok(counts.iter().map(|c| (c.footprint, rough.spikes.excess(c))).collect())
     };
     let mut points = excess(&chases)?;

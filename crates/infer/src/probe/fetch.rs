@@ -1,4 +1,4 @@
-//! Fetch granularity: how much one miss brings in.
+//! Fetch granularity: the number of bytes that one miss fetches.
 //!
 //! A cold chain is walked element by element. The first load in each sector misses and the others hit, so the distance
 //! from one miss to the next is the sector (Größler, section 4.3, with a cold chain in place of an overfull one: there a
@@ -61,8 +61,8 @@ pub fn granularity(
 ) -> Result<Fetch, Gap> {
     let mut distances: BTreeMap<u64, usize> = BTreeMap::new();
     let (mut slow, mut loads) = (0, 0);
-    for sheet in notebook.read(&walks(path, step, flushed))? {
-        let latencies = &sheet.latencies()[..sheet.latencies().len().min((within / step) as usize)];
+    for measurement in notebook.read(&walks(path, step, flushed))? {
+        let latencies = &measurement.latencies()[..measurement.latencies().len().min((within / step) as usize)];
         let missing = latencies.iter().enumerate().filter(|&(_, &l)| l > threshold).map(|(i, _)| i as u64);
         let places: Vec<u64> = missing.map(|i| i * step.0).collect();
         slow += places.len();
@@ -72,7 +72,7 @@ pub fn granularity(
         }
     }
     if step == path.element() && slow as f64 > ALL_SLOW * loads as f64 {
-        return Gap::unknown("every element of a cold walk takes longer than a hit, even those that came with others");
+        return Gap::unknown("every load of a cold walk misses: no miss fetched a neighbouring element");
     }
     let total: usize = distances.values().sum();
     let Some((&distance, &count)) = distances.iter().max_by_key(|&(_, &count)| count) else {

@@ -1,4 +1,4 @@
-//! Why a probe has no answer: samples are missing, so that it asks again, or the answer is unknown, with a reason.
+//! Why a probe has no answer yet: samples are missing, so it asks for them, or the answer is unknown, with a reason.
 //!
 //! A function that reads the notebook returns a [`Gap`], which is one or the other; `?` passes both on. A function that only
 //! infers returns an [`Unknown`]: it cannot ask. Code that goes on without an answer calls [`Settle::settled`] first, which
@@ -38,7 +38,9 @@ impl Unknown {
     pub fn reason(&self) -> String {
         match self {
             Unknown::Because(reason) | Unknown::Failed(reason) => reason.clone(),
-            Unknown::Beyond { bound, reason } => format!("the size is needed, which is more than {bound}: {reason}"),
+            Unknown::Beyond { bound, reason } => {
+                format!("the size is needed, but it is only known to be more than {bound}: {reason}")
+            }
         }
     }
 
@@ -215,7 +217,10 @@ mod tests {
         assert_eq!(size.reason.as_deref(), Some("more than 64 KiB: nothing misses"));
         let ways: Finding<u64> = Gap::from(beyond).finding();
         assert_eq!((ways.low, ways.unit), (None, None));
-        assert_eq!(ways.reason.as_deref(), Some("the size is needed, which is more than 64 KiB: nothing misses"));
+        assert_eq!(
+            ways.reason.as_deref(),
+            Some("the size is needed, but it is only known to be more than 64 KiB: nothing misses")
+        );
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The L2: usable capacity as one SM sees it, fetch granularity, line.
 //!
-//! Filled by a full block of the SM that then measures, so that a footprint of 100 MiB takes a millisecond; then a chain
-//! that visits a sample of the footprint's lines, page by page, is timed load by load. Nothing else runs meanwhile.
-//! The footprint at which DRAM misses begin is the size; the rise from near to far hits, where an L2 has partitions, is
-//! not. Assumes that the sample stands for the footprint: it is spread evenly over it. Fill and sample go in steps of
-//! [`STRIDE`]; where three quarters of what is found overflow once every sector is loaded, lines are shorter than that and
-//! the search is made again in steps of a sector.
+//! Filled by a full block of the SM that then measures, so that a footprint of 100 MiB takes a millisecond; then a chain that
+//! visits a sample of the footprint's lines, page by page, is timed load by load. No other SM runs during the measurement. The
+//! footprint at which DRAM misses begin is the size; the rise from near to far hits, where an L2 has partitions, is not.
+//! Assumes that the sample stands for the footprint: it is spread evenly over it. Fill and sample go in steps of [`STRIDE`];
+//! where three quarters of what is found overflow once every sector is loaded, lines are shorter than that and the search is
+//! made again in steps of a sector.
 
 use super::capacity::Capacity;
 use super::latency::Setting;
@@ -69,8 +69,8 @@ fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Chase 
 pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     notebook.once(&notebook.memo.l2_levels, (), || {
         let hits = sample(small(notebook), STRIDE, 0, notebook.seed(10));
-        let sheets = notebook.read(&[hits.clone(), cold(&hits)])?;
-        Ok(HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()])?)
+        let measurements = notebook.read(&[hits.clone(), cold(&hits)])?;
+        Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()])?)
     })
 }
 
@@ -99,8 +99,8 @@ fn dram_share(levels: &HitMiss, warm: &[u32], cold: &[u32]) -> f64 {
 /// [`dram_share`] of each of these samples.
 fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Chase]) -> Result<Vec<f64>, Gap> {
     let pairs: Vec<Chase> = samples.iter().flat_map(|s| [s.clone(), cold(s)]).collect();
-    let sheets = notebook.read(&pairs)?;
-    Ok(sheets.chunks_exact(2).map(|pair| dram_share(levels, pair[0].latencies(), pair[1].latencies())).collect())
+    let measurements = notebook.read(&pairs)?;
+    Ok(measurements.chunks_exact(2).map(|pair| dram_share(levels, pair[0].latencies(), pair[1].latencies())).collect())
 }
 
 /// The usable capacity over all allocations.
@@ -145,11 +145,11 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
         let shares = dram_shares(notebook, &levels, &doubling)?;
         let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
-            let reason = "no footprint up to there misses".into();
+            let reason = "no footprint up to this one misses".into();
             return Err(Unknown::Beyond { bound: limit, reason }.into());
         };
         if at == 0 {
-            return Gap::unknown(format!("less than {START}: the smallest footprint misses already"));
+            return Gap::unknown(format!("less than {START}: even the smallest footprint misses"));
         }
         // Misses may begin to grow well before they are counted as a change: an octave more on the lower side.
         let bracket = Bracket { low: doubling[at - 1].footprint.0 / 2, high: doubling[at].footprint.0 };
@@ -206,11 +206,11 @@ fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
     // From DRAM, so that what was there before must give way.
     let chases = [cold(&filled(PASSES)), filled(PASSES), cold(&filled(MANY_PASSES)), filled(MANY_PASSES)];
     let answers = notebook.read_each(&chases)?;
-    let misses = |i: usize| answers[i].as_ref().ok().map(|sheet| levels.miss_share(sheet.latencies()));
+    let misses = |i: usize| answers[i].as_ref().ok().map(|measurement| levels.miss_share(measurement.latencies()));
     match (misses(1), misses(3)) {
         (Some(few), Some(many)) if few > 2.0 * many + SETTLED => Gap::unknown(format!(
-            "lines give way at random: after {PASSES} passes over {footprint} {:.0} % of them miss, after {MANY_PASSES} \
-             {:.0} %, so no footprint ever settles",
+            "replacement is random: {:.0} % of the lines miss after {PASSES} passes over {footprint}, and {:.0} % after \
+             {MANY_PASSES}, so no footprint reaches a steady state",
             few * 100.0,
             many * 100.0
         )),
@@ -282,18 +282,18 @@ fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64,
         return Ok(None);
     }
     let warm = sample(footprint, STRIDE, 0, notebook.seed(11));
-    let sheets = notebook.read(&[warm.clone(), cold(&warm)])?;
-    let fastest = robust::quantile_u32(sheets[1].latencies(), 0.25).unwrap_or_default();
+    let measurements = notebook.read(&[warm.clone(), cold(&warm)])?;
+    let fastest = robust::quantile_u32(measurements[1].latencies(), 0.25).unwrap_or_default();
     let gain = (fastest - found.levels.hit) / 2.0;
-    let far: Vec<u32> = sheets[0]
+    let far: Vec<u32> = measurements[0]
         .latencies()
         .iter()
-        .zip(sheets[1].latencies())
+        .zip(measurements[1].latencies())
         .map(|(&w, &c)| (f64::from(w), f64::from(c)))
         .filter(|&(w, c)| w <= c - gain && w > found.levels.hit + gain / 2.0)
         .map(|(w, _)| w as u32)
         .collect();
-    let share = far.len() as f64 / sheets[0].latencies().len().max(1) as f64;
+    let share = far.len() as f64 / measurements[0].latencies().len().max(1) as f64;
     Ok(robust::quantile_u32(&far, 0.5).map(|median| (footprint, share, median)))
 }
 
@@ -309,7 +309,7 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     let mut finding = Finding::measured(
         found.usable,
         format!(
-            "footprint at which DRAM misses begin, filled and sampled by one SM in {} allocations{}",
+            "largest footprint before DRAM misses begin, filled and sampled by one SM in {} allocations{}",
             found.by_allocation.len(),
             if found.by_allocation.contains(&found.usable) { "" } else { ", and in one of them line by line" }
         ),
@@ -317,14 +317,14 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     .range(low, high);
     let stated = Bytes(notebook.facts().l2_size);
     if (found.usable.0 as f64) < DISAGREES * stated.0 as f64 {
-        finding = finding.note(format!("the driver states {stated}: what one SM loads does not use all of it"));
+        finding = finding.note(format!("the driver states {stated}: the loads of one SM do not use all of it"));
     }
     if let Some((footprint, share, median)) = far_hits(notebook, &found)?
         && share > CHANGED
     {
         finding = finding.note(format!(
-            "at {footprint} {:.0} % of the loads are hits of about {median:.0} cycles (timing overhead included) instead \
-             of {:.0}: the L2 has a far part, and keeps copies of its lines in the near one",
+            "at {footprint}, {:.0} % of the loads are hits that take about {median:.0} cycles instead of {:.0} (timing \
+             overhead included): the L2 has a far partition and keeps copies of its lines in the near one",
             share * 100.0,
             found.levels.hit
         ));

@@ -50,17 +50,17 @@ pub fn refine(
         let mut counts: Vec<Count> = notebook
             .read(&sweep)?
             .iter()
-            .map(|sheet| Count {
-                footprint: sheet.experiment.footprint.0,
-                loads: sheet.latencies().len(),
-                slow: levels.misses(sheet.latencies()) as f64,
+            .map(|measurement| Count {
+                footprint: measurement.experiment.footprint.0,
+                loads: measurement.latencies().len(),
+                slow: levels.misses(measurement.latencies()) as f64,
             })
             .collect();
         counts.sort_unstable_by_key(|count| count.footprint);
         let Some(knee) = spikes::knee(&counts, spikes) else {
             // The sample was early by more than that: look further up.
             if bracket.high > 2 * coarse.first_grown {
-                return Gap::unknown("misses do not grow line by line where a sample says they do");
+                return Gap::unknown("misses do not grow line by line where a sample shows growth");
             }
             bracket = Bracket { low: bracket.high, high: bracket.high + bracket.high / 16 };
             continue;

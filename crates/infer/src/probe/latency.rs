@@ -4,7 +4,7 @@
 //! loads is in it. The overhead of per-load timing is found the same way, from one and from two loads between the clock
 //! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
 
-use super::{Gap, Notebook, Sheet, Unknown};
+use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::{bootstrap, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
@@ -87,8 +87,8 @@ fn laps(notebook: &Notebook, setting: &Setting) -> Vec<Chase> {
 }
 
 /// Cycles a load of each round, from its pair of measurements.
-pub(super) fn rounds<E>(sheet: &Sheet<E>) -> Vec<f64> {
-    sheet
+pub(super) fn rounds<E>(measurement: &Measurement<E>) -> Vec<f64> {
+    measurement
         .samples()
         .laps
         .chunks_exact(2)
@@ -98,8 +98,8 @@ pub(super) fn rounds<E>(sheet: &Sheet<E>) -> Vec<f64> {
 }
 
 /// Cycles a load: the median of the rounds.
-pub(super) fn cycles_a_load<E>(sheet: &Sheet<E>) -> Option<f64> {
-    robust::median(&rounds(sheet))
+pub(super) fn cycles_a_load<E>(measurement: &Measurement<E>) -> Option<f64> {
+    robust::median(&rounds(measurement))
 }
 
 /// The latency in this setting.
@@ -108,12 +108,12 @@ pub(super) fn cycles_a_load<E>(sheet: &Sheet<E>) -> Option<f64> {
 ///
 /// An unknown or a failure, if no SM gave samples.
 pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> {
-    let sheets = notebook.read_each(&laps(notebook, setting))?;
-    let values: Vec<f64> = sheets.iter().flatten().filter_map(cycles_a_load).collect();
+    let measurements = notebook.read_each(&laps(notebook, setting))?;
+    let values: Vec<f64> = measurements.iter().flatten().filter_map(cycles_a_load).collect();
     if values.is_empty() {
-        return Err(match sheets.into_iter().find_map(Result::err) {
+        return Err(match measurements.into_iter().find_map(Result::err) {
             Some(failure) => failure.into(),
-            None => Unknown::because("no lap was timed").into(),
+            None => Unknown::because("no lap was measured").into(),
         });
     }
     let interval = bootstrap::interval(&values, robust::mean, LEVEL, RESAMPLES, notebook.seed(1));
@@ -162,10 +162,10 @@ pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
         ..Chase::each_load(setting.path, setting.footprint, setting.stride)
     };
     let (one, two) = (Timing::straight(OVERHEAD_LOADS), Timing::EachPair { pairs: OVERHEAD_LOADS });
-    let sheets = notebook.read(&[chase(one), chase(two)])?;
-    let mean = |sheet: &Sheet<Chase>| {
-        let latencies: Vec<f64> = sheet.latencies().iter().map(|&l| f64::from(l)).collect();
+    let measurements = notebook.read(&[chase(one), chase(two)])?;
+    let mean = |measurement: &Measurement<Chase>| {
+        let latencies: Vec<f64> = measurement.latencies().iter().map(|&l| f64::from(l)).collect();
         robust::trimmed_mean(&latencies)
     };
-    Ok(2.0 * mean(&sheets[0]) - mean(&sheets[1]))
+    Ok(2.0 * mean(&measurements[0]) - mean(&measurements[1]))
 }

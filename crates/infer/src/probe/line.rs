@@ -1,4 +1,4 @@
-//! Line size: the unit in which a cache allocates, found apart from the unit in which it fetches.
+//! Line size: the unit in which a cache allocates, measured separately from the unit in which it fetches.
 //!
 //! A footprint of one and a half times the capacity is cut into chunks of g bytes, of which one element each is visited,
 //! at a random place in the chunk, in random order. While g is at most a line, every line of the footprint is touched and
@@ -10,7 +10,7 @@
 //! Fails for caches so unevenly filled that misses neither stay nor drop clearly; then the answer is unknown.
 
 use super::capacity::{Rough, Search};
-use super::{Gap, Notebook, Sheet, Unknown};
+use super::{Gap, Measurement, Notebook, Unknown};
 use strata_model::experiment::{Chase, Order, Place, Timing};
 use strata_model::units::Bytes;
 
@@ -64,7 +64,7 @@ pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<
         let footprint = Bytes(rough.low.0 * over / under);
         if footprint > search.limit {
             return Gap::unknown(format!(
-                "{} times the capacity, {footprint}, is beyond the {} that can be walked",
+                "{} times the capacity, {footprint}, is more than the {} that can be walked",
                 over as f64 / under as f64,
                 search.limit
             ));
@@ -96,7 +96,7 @@ fn shares(
         .take_while(|&c| footprint / c >= search.before * BEYOND_BEFORE)
         .collect();
     if chunks.len() < 2 {
-        return Gap::unknown("the cache before this one keeps too much of a chain with gaps");
+        return Gap::unknown("the cache level before this one holds too much of a chain with gaps");
     }
     let wanted = DRAWN_LOADS.div_ceil((footprint / search.sector).max(1)).clamp(DRAWS, MOST_DRAWS);
     let draws = (0..wanted).flat_map(|draw| chunks.iter().map(move |&chunk| (draw, chunk)));
@@ -112,7 +112,7 @@ fn shares(
         .collect();
     let answers = notebook.read_each(&chases)?;
     // A recording may hold fewer draws.
-    let draws: Vec<Vec<Sheet<Chase>>> = answers
+    let draws: Vec<Vec<Measurement<Chase>>> = answers
         .chunks_exact(chunks.len())
         .filter_map(|draw| draw.iter().cloned().collect::<Result<_, _>>().ok())
         .collect();
@@ -120,7 +120,7 @@ fn shares(
         let failure = answers.into_iter().find_map(Result::err);
         return Err(failure.map_or_else(|| Unknown::because("no chain was walked").into(), Gap::from));
     }
-    let share = |s: &Sheet<Chase>| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
+    let share = |s: &Measurement<Chase>| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
     let shares = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
     Ok((chunks, shares))
 }
@@ -170,7 +170,7 @@ pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Unknow
     let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
         let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
         return Err(Unknown::because(format!(
-            "misses do not drop clearly up to chunks of {}: at most {:.0} % of the loads miss",
+            "the miss rate does not drop clearly at any chunk size up to {}; it is at most {:.0} %",
             chunks[chunks.len() - 1],
             most * 100.0
         )));
@@ -180,7 +180,7 @@ pub(super) fn decide(chunks: &[Bytes], shares: &[Share]) -> Result<Bytes, Unknow
     let returned = (last + 1..shares.len()).find(|&i| shares[i].mean > after * shares[last].mean);
     match faded.map(|i| i + 1).or(returned) {
         Some(at) => Err(Unknown::because(format!(
-            "misses neither stay nor drop for good at chunks of {}: {:.0} % of the loads miss",
+            "the miss rate neither stays nor drops clearly at chunks of {}: {:.0} % of the loads miss",
             chunks[at],
             shares[at].mean * 100.0
         ))),

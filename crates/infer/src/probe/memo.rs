@@ -1,5 +1,4 @@
-//! Answers that several attributes need and that are inferred once: a field for each question, a key where there are several
-//! of a kind.
+//! A cache of answers that several attributes need: one field per question, and a key if there are several of a kind.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

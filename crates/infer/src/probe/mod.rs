@@ -1,4 +1,4 @@
-//! The questions: one file for each, its plan, inference and failure modes together.
+//! The probes: one file per question, with its plan, its inference and its failure modes.
 //!
 //! A probe is a function from a [`Notebook`] to findings. It may use `experiment` and `analysis` and nothing below the
 //! upper seam; it cannot know whether a GPU or a recording answers. Where it has no finding, it has a [`Gap`]: samples are
@@ -14,7 +14,7 @@ mod edge;
 pub mod elements;
 pub mod fetch;
 mod gap;
-pub mod imported;
+pub mod import;
 pub mod l2;
 mod l2_exact;
 pub mod latency;
@@ -31,5 +31,5 @@ pub mod tlb;
 
 pub use elements::{element, fetch_of};
 pub use gap::{Gap, Missing, Settle, Unknown, ask_all, ask_each};
-pub use notebook::{Notebook, Sheet};
+pub use notebook::{Measurement, Notebook};
 pub use strata_model::effort::Effort;

@@ -1,4 +1,4 @@
-//! What a probe sees: the samples so far, and a page on which to note what is missing.
+//! What a probe sees: the samples so far, and a list of the experiments that it still needs.
 //!
 //! A probe is one function from samples to a finding. Where it needs a sample that is not there yet, [`Notebook::read`]
 //! notes the experiment and answers [`Missing`]; so the same function that infers also asks, and a recording that lacks
@@ -16,7 +16,7 @@ use strata_model::effort::Effort;
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Experiment, Imported, Timing};
 use strata_model::facts::DeviceFacts;
-use strata_model::imported::Series;
+use strata_model::import::Series;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::{Entry, Finding};
@@ -82,9 +82,9 @@ impl Notebook {
     /// # Errors
     ///
     /// [`Gap::Missing`] if any is not there yet; otherwise the first failure.
-    pub fn read<E: Clone + Into<Experiment>>(&self, experiments: &[E]) -> Result<Vec<Sheet<E>>, Gap> {
-        let sheets = self.read_each(experiments)?;
-        sheets.into_iter().map(|sheet| sheet.map_err(Gap::from)).collect()
+    pub fn read<E: Clone + Into<Experiment>>(&self, experiments: &[E]) -> Result<Vec<Measurement<E>>, Gap> {
+        let measurements = self.read_each(experiments)?;
+        measurements.into_iter().map(|measurement| measurement.map_err(Gap::from)).collect()
     }
 
     /// As [`Notebook::read`], with each experiment's own failure in its place.
@@ -95,7 +95,7 @@ impl Notebook {
     pub fn read_each<E: Clone + Into<Experiment>>(
         &self,
         experiments: &[E],
-    ) -> Result<Vec<Result<Sheet<E>, Failure>>, Missing> {
+    ) -> Result<Vec<Result<Measurement<E>, Failure>>, Missing> {
         let wanted: Vec<Experiment> = experiments.iter().cloned().map(Into::into).collect();
         let mut missing = self.missing.borrow_mut();
         let before = missing.len();
@@ -117,7 +117,7 @@ impl Notebook {
                     cited.push(*number);
                 }
                 match answer.as_ref() {
-                    Ok(_) => Ok(Sheet { experiment: experiment.clone(), answer: Rc::clone(answer) }),
+                    Ok(_) => Ok(Measurement { experiment: experiment.clone(), answer: Rc::clone(answer) }),
                     Err(failure) => Err(failure.clone()),
                 }
             })
@@ -139,21 +139,21 @@ impl Notebook {
         self.answers.insert(experiment, (number, Rc::new(answer)));
     }
 
-    /// The sheets of an imported series, by footprint and stride.
-    pub fn imported(&self, series: Series) -> Vec<Sheet<Imported>> {
-        let mut found: Vec<(u32, Sheet<Imported>)> = self
+    /// The measurements of an imported series, by footprint and stride.
+    pub fn imported(&self, series: Series) -> Vec<Measurement<Imported>> {
+        let mut found: Vec<(u32, Measurement<Imported>)> = self
             .answers
             .iter()
             .filter_map(|(experiment, (number, answer))| match experiment {
                 Experiment::Imported(imported) if imported.series == series && answer.is_ok() => {
-                    Some((*number, Sheet { experiment: *imported, answer: Rc::clone(answer) }))
+                    Some((*number, Measurement { experiment: *imported, answer: Rc::clone(answer) }))
                 }
                 _ => None,
             })
             .collect();
-        found.sort_by_key(|(number, Sheet { experiment: e, .. })| (e.footprint, e.stride, e.repeat, *number));
+        found.sort_by_key(|(number, Measurement { experiment: e, .. })| (e.footprint, e.stride, e.repeat, *number));
         self.cited.borrow_mut().extend(found.iter().map(|(number, _)| *number));
-        found.into_iter().map(|(_, sheet)| sheet).collect()
+        found.into_iter().map(|(_, measurement)| measurement).collect()
     }
 
     /// The experiments noted as missing since the last call.
@@ -226,18 +226,18 @@ impl Notebook {
 
 /// An experiment, of any kind or of one, with its samples.
 #[derive(Clone, Debug)]
-pub struct Sheet<E = Experiment> {
+pub struct Measurement<E = Experiment> {
     /// What was done.
     pub experiment: E,
     answer: Rc<Answer>,
 }
 
-impl<E> Sheet<E> {
+impl<E> Measurement<E> {
     /// What came back.
     pub fn samples(&self) -> &Samples {
         match self.answer.as_ref() {
             Ok(samples) => samples,
-            Err(failure) => unreachable!("a sheet is made only of samples, not of {failure}"),
+            Err(failure) => unreachable!("a measurement is made only of samples, not of {failure}"),
         }
     }
 
@@ -295,8 +295,8 @@ mod tests {
         assert_eq!(notebook.read(&[chase(2)]).unwrap_err(), failed("the samples hold 0 latencies, not 1"));
         assert_eq!(notebook.read(&wanted).unwrap_err(), failed("broken"));
         let finding = notebook.finding(|| {
-            let sheets = notebook.read(&[chase(0)])?;
-            Ok(Finding::measured(sheets[0].latencies()[0].into(), "read"))
+            let measurements = notebook.read(&[chase(0)])?;
+            Ok(Finding::measured(measurements[0].latencies()[0].into(), "read"))
         });
         assert_eq!((finding.value, finding.experiments), (Some(40_u64), vec![7]));
         assert!(notebook.take_missing().is_empty());

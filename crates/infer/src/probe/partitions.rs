@@ -1,4 +1,4 @@
-//! Partitions of the L2: which SMs and which lines are on the same side, and what the other side costs.
+//! Partitions of the L2: which SMs and which lines are on the same side, and the latency of the other side.
 //!
 //! Every SM chases the same lines by dependent atomics, one SM at a time. An atomic is carried out where its line is at
 //! home, so that copies which an L2 keeps on the requester's side (Hopper does, for loads) cannot hide the distance; first
@@ -8,7 +8,7 @@
 //! Assumes that lines are spread over the partitions by address, and that no line's home moves. It would be refuted by SMs
 //! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
 
-use super::{Gap, Notebook, Sheet, Unknown};
+use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::robust;
 use strata_model::attribute::{SmMap, SmPlace};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
@@ -64,9 +64,9 @@ fn chases(notebook: &Notebook) -> Vec<Chase> {
 }
 
 /// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
-fn typical(sheet: &Sheet<Chase>) -> (Vec<f64>, f64) {
-    let lap = sheet.experiment.lap() as usize;
-    let laps: Vec<&[u32]> = sheet.latencies().chunks_exact(lap).collect();
+fn typical(measurement: &Measurement<Chase>) -> (Vec<f64>, f64) {
+    let lap = measurement.experiment.lap() as usize;
+    let laps: Vec<&[u32]> = measurement.latencies().chunks_exact(lap).collect();
     let of_line = |line: usize| laps.iter().map(|l| f64::from(l[line])).collect::<Vec<f64>>();
     let fastest: Vec<f64> = (0..lap).map(|line| of_line(line).into_iter().fold(f64::MAX, f64::min)).collect();
     let noise = (0..lap).map(|line| robust::median_absolute_deviation(&of_line(line)).unwrap_or_default());
@@ -168,8 +168,8 @@ fn spread(values: &[f64]) -> (f64, f64, f64) {
 /// An unknown, if SMs differ by line and do not fall into groups.
 pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
     notebook.once(&notebook.memo.partitions, (), || {
-        let sheets = notebook.read(&chases(notebook))?;
-        let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = sheets.iter().map(typical).unzip();
+        let measurements = notebook.read(&chases(notebook))?;
+        let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = measurements.iter().map(typical).unzip();
         let centred = centred(&rows);
         // By the median over all lines: a far line in every second or third is seen by it, a slow load now and then is not.
         let differences: Vec<f64> = centred.iter().flatten().map(|x| x.abs()).collect();
@@ -189,9 +189,9 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
                 correlations: None,
             });
         }
-        let unclear = |why: String| Gap::unknown(format!("SMs differ in how long they take to which line, but {why}"));
+        let unclear = |why: String| Gap::unknown(format!("the latencies depend on SM and line, but {why}"));
         if sms < 2 * FEWEST {
-            return unclear(format!("{sms} are too few to say whether they fall into partitions"));
+            return unclear(format!("{sms} are too few to identify partitions"));
         }
         let of_sm = parts(sms, |a, b| correlation(&centred[a], &centred[b]) > SAME);
         let count = of_sm.iter().max().map_or(0, |m| m + 1);
@@ -205,7 +205,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
         }
         if count < 2 || alone || within - across < APART {
             return unclear(format!(
-                "do not fall into partitions of several (correlations from {within:.2} within groups to {across:.2} across)"
+                "they do not form partitions of several SMs (correlations from {within:.2} within groups to {across:.2} across)"
             ));
         }
         // A line is at home in the partition whose SMs reach it soonest.
@@ -229,8 +229,8 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
         let (near, far) = (spread(&near), spread(&far));
         if near.2 >= far.1 {
             return unclear(format!(
-                "near and far lines overlap ({:.0} to {:.0} and {:.0} to {:.0} cycles): SMs at different distances from the same \
-                 cache would show the same",
+                "near and far lines overlap ({:.0} to {:.0} and {:.0} to {:.0} cycles): SMs at different distances from \
+                 one cache would look the same",
                 near.1, near.2, far.1, far.2
             ));
         }
@@ -269,7 +269,8 @@ impl Partitions {
                 let sizes: Vec<String> =
                     (0..self.count).map(|part| self.of_sm.iter().filter(|&&p| p == part).count().to_string()).collect();
                 finding.note(format!(
-                    "of {} SMs; correlation of their times at least {within:.2} within and at most {across:.2} across",
+                    "{} SMs; the correlation of their times is at least {within:.2} within a partition and at most \
+                     {across:.2} across",
                     sizes.join(" and ")
                 ))
             }
@@ -301,17 +302,18 @@ impl Partitions {
         });
         let groups: Vec<String> = self.groups.iter().map(usize::to_string).collect();
         Finding::measured(SmMap(rows.collect()), METHOD).note(format!(
-            "SMs in ascending `%smid`; {} groups of SMs at like distances from the lines within the partitions; which GPC or \
-             TPC an SM belongs to does not show in latencies alone",
+            "SMs in ascending `%smid`; within the partitions there are {} groups of SMs with similar latencies; \
+             latencies alone do not show which GPC or TPC an SM belongs to",
             groups.join(" and ")
         ))
     }
 }
 
 fn cycles((median, low, high): (f64, f64, f64)) -> Finding<Cycles> {
-    Finding::measured(Cycles(median.round()), METHOD)
-        .range(low.round(), high.round())
-        .note("of an atomic, timing included; 5 % of the lines and SMs take less than the interval, 5 % more")
+    Finding::measured(Cycles(median.round()), METHOD).range(low.round(), high.round()).note(
+        "latency of an atomic, including the timing overhead; the interval is the 5th to the 95th percentile over \
+               lines and SMs",
+    )
 }
 
 #[cfg(test)]

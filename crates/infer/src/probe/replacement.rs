@@ -1,4 +1,4 @@
-//! Who gives way in a set that is full.
+//! The replacement policy: which line is replaced in a full set.
 //!
 //! Lines of one set are visited in random orders, from an empty cache, and policies are rejected by the first visit that they
 //! do not explain ([`crate::analysis::replacement`]; Mei et al., section 4.2, tell policies by whether misses repeat with the
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::capacity::{Capacity, Search};
 use super::structure::{Structure, structure};
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Measurement, Notebook};
 use crate::analysis::overflow::Index;
 use crate::analysis::replacement::Deterministic;
 use strata_model::attribute::Policy;
@@ -65,13 +65,11 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
     // A second visit to another sector of a line would be a miss of its own.
     let elements = (search.sector / element) as usize;
     if elements < 2 {
-        return Gap::unknown("a sector holds one element, so that no line can be visited twice in a chain");
+        return Gap::unknown("a sector holds one element, so no line can be visited twice in a chain");
     }
     let visits_a_line = elements.min(MOST_VISITS / lines.len());
     if visits_a_line < 2 {
-        return Gap::unknown(format!(
-            "a set of {ways} lines is too large to be visited at random, line by line, twice"
-        ));
+        return Gap::unknown(format!("a set of {ways} lines is too large for random visits"));
     }
     let orders: Vec<Vec<usize>> = (0..TRAILS)
         .map(|trail| {
@@ -91,35 +89,35 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
             .collect();
         notebook.read(&wanted)
     };
-    let sheets = repeated(0..2)?;
-    if sheets.iter().any(|s| s.samples().base != structure.base)
+    let measurements = repeated(0..2)?;
+    if measurements.iter().any(|s| s.samples().base != structure.base)
         && !matches!(&structure.index, Some(Index::Bits(bits)) if in_a_row(bits))
     {
         return Gap::unknown(
-            "the visits began at another address than the footprints, so that their sets are not known",
+            "the visits and the footprints began at different addresses, so the sets of the visits are unknown",
         );
     }
-    let hits = |sheet: &Sheet<Chase>| -> Vec<bool> {
-        sheet.latencies().iter().map(|&latency| !capacity.levels.is_miss(latency)).collect()
+    let hits = |measurement: &Measurement<Chase>| -> Vec<bool> {
+        measurement.latencies().iter().map(|&latency| !capacity.levels.is_miss(latency)).collect()
     };
-    let seen: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
+    let seen: Vec<Vec<bool>> = measurements.iter().map(hits).collect();
     for (pair, visits) in seen.chunks(2).zip(&orders) {
         let mut new = BTreeSet::new();
         if pair.iter().any(|hits| visits.iter().zip(hits).any(|(v, hit)| new.insert(v) && *hit)) {
-            return Gap::unknown("lines are there before they are loaded: the cache is not empty when a kernel starts");
+            return Gap::unknown("lines hit before they are loaded: the cache is not empty when a kernel starts");
         }
     }
     let mut decided: Vec<Vec<bool>> = seen.iter().step_by(2).cloned().collect();
-    let mut how = "random orders of visit to the lines of one set, from empty".to_owned();
+    let mut how = "random orders of visits to the lines of one set, starting with an empty cache".to_owned();
     if seen.chunks(2).any(|pair| pair[0] != pair[1]) {
         if ways == 1 {
-            return Gap::unknown("the same visits give different misses, but of one way there is nothing to draw");
+            return Gap::unknown("the same visits give different misses, but a set of one way has no choice of victim");
         }
         match victims(notebook, search, capacity, &structure)? {
             Victims::Drawn(finding) => return Ok(*finding),
             Victims::Always(share) => {
-                let sheets = repeated(0..VOTERS)?;
-                let votes: Vec<Vec<bool>> = sheets.iter().map(hits).collect();
+                let measurements = repeated(0..VOTERS)?;
+                let votes: Vec<Vec<bool>> = measurements.iter().map(hits).collect();
                 decided = votes.chunks(VOTERS as usize).map(vote).collect();
                 how = format!(
                     "{how}; as single loads are slow at random (the same line gives way in {:.1} % of overfilled sets), \
@@ -136,14 +134,17 @@ pub fn replacement(notebook: &Notebook, search: &Search, capacity: &Capacity) ->
     let visits: usize = orders.iter().map(Vec::len).sum();
     match left.as_slice() {
         [policy] => Ok(Finding::measured(Policy::named(policy.name()), how)
-            .note(format!("the only candidate that explains each of {visits} visits; {}", rejected(ways, &left)))),
+            .note(format!("the only policy that explains all {visits} visits; {}", rejected(ways, &left)))),
         [] => Gap::unknown(format!(
             "the same visits give the same misses, but no candidate explains {visits} visits to a set of {ways} lines ({})",
             rejected(ways, &left)
         )),
         several => {
             let names: Vec<&str> = several.iter().map(|p| p.name()).collect();
-            Gap::unknown(format!("{} explain {visits} visits to a set of {ways} alike", names.join(" and ")))
+            Gap::unknown(format!(
+                "{} explain {visits} visits to a set of {ways} lines equally well",
+                names.join(" and ")
+            ))
         }
     }
 }
@@ -184,7 +185,7 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     if structure.sets.ways().iter().any(|&w| w != ways) {
         return Ok(Victims::Drawn(Box::new(
             Finding::measured(Policy::Random, "the same visits to one set, repeated, give different misses")
-                .note("sets differ in ways, so that victims are not counted by place"),
+                .note("sets differ in their ways, so victims cannot be counted by position"),
         )));
     }
     let element = search.path.element();
@@ -202,8 +203,8 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     let wanted: Vec<Chase> = (0..launches).map(|n| listed(search, structure, offsets.clone(), n as u32)).collect();
     let mut gone = vec![0usize; ways];
     let mut stayed = 0;
-    for sheet in notebook.read(&wanted)? {
-        let looks = &sheet.latencies()[sets * (ways + 1)..];
+    for measurement in notebook.read(&wanted)? {
+        let looks = &measurement.latencies()[sets * (ways + 1)..];
         for look in looks.chunks_exact(ways) {
             match look.iter().position(|&latency| capacity.levels.is_miss(latency)) {
                 Some(place) => gone[place] += 1,
@@ -214,7 +215,7 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     let counted: usize = gone.iter().sum();
     if stayed * 10 > counted {
         return Gap::unknown(format!(
-            "victims are drawn, but in {stayed} of {} cases none of the {ways} lines had gone",
+            "victims are random, but in {stayed} of {} cases none of the {ways} lines was replaced",
             stayed + counted
         ));
     }
@@ -227,15 +228,16 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     let square: f64 = gone.iter().map(|&n| (share(n) - expected).powi(2) / expected).sum::<f64>() * counted as f64;
     let freedom = (ways - 1) as f64;
     let method =
-        format!("{counted} sets filled and overfilled: place, in the order of filling, of the line that had gone");
+        format!("{counted} sets were filled and overfilled: position of the replaced line in the order of filling");
     let uniform = square <= freedom + WEIGHTED * (2.0 * freedom).sqrt();
     let error = 1.96 * (0.25 / counted as f64).sqrt();
     Ok(Victims::Drawn(Box::new(if uniform {
         Finding::measured(Policy::Random, method)
-            .note(format!("every place alike (χ² {square:.1} of {freedom} degrees of freedom)"))
+            .note(format!("all positions are equally likely (χ² {square:.1} with {freedom} degrees of freedom)"))
     } else {
         let odds: Vec<f64> = gone.iter().map(|&n| (share(n) * 1e4).round() / 1e4).collect();
-        Finding::measured(Policy::Weighted(odds), method)
-            .note(format!("each to ±{error:.3} at 95 %; χ² of equal ones {square:.0} of {freedom} degrees of freedom"))
+        Finding::measured(Policy::Weighted(odds), method).note(format!(
+            "each ±{error:.3} at 95 %; χ² for equal probabilities {square:.0} with {freedom} degrees of freedom"
+        ))
     })))
 }

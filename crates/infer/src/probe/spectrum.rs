@@ -1,5 +1,5 @@
-//! The latency spectrum: what a load takes by what it meets, data in a cache or in memory, the page's translation in the first
-//! TLB, in the second, in none.
+//! The latency spectrum: the latency of a load for each combination of the level that has the data and the TLB level that has
+//! the translation.
 //!
 //! Mei et al. (section 4.2, table 3) visit memory at non-uniform strides, so that one experiment holds every combination. Here
 //! one chain does so by design. From a flushed L2 on, it goes over more pages than the second TLB holds, a new line in each,
@@ -122,11 +122,13 @@ fn visits(known: Known, lacks: &mut Vec<String>) -> Vec<Visit> {
     let pages = wanted.min(known.most);
     let overflows = pages >= known.enough();
     if !overflows {
-        lacks.push(format!("pages that no level holds: {} are needed, {pages} can be visited", known.enough()));
+        lacks.push(format!("pages that no TLB level holds ({} are needed, {pages} can be visited)", known.enough()));
     }
     let leaves_l1 = pages >= to_leave_l1;
     if !leaves_l1 && known.l1_lines.is_some() {
-        lacks.push(format!("lines that have left an L1 of {lines}: two each of {pages} pages are too few"));
+        lacks.push(format!(
+            "lines evicted from an L1 of {lines} lines (two lines of each of {pages} pages are too few)"
+        ));
     }
     let missed = |data| overflows.then_some((data, all));
     // What the L1 still has need not be translated, so that nothing is certain of later visits to its page.
@@ -145,7 +147,7 @@ fn visits(known: Known, lacks: &mut Vec<String>) -> Vec<Visit> {
     }
     let group = (GROUP * known.first).min(known.second.map_or(u64::MAX, |s| s / 2)).min(pages);
     if group * BEYOND.1 < known.first * BEYOND.0 {
-        lacks.push("pages that only the second level holds: it is hardly larger than the first".into());
+        lacks.push("pages that only the second level holds (it is hardly larger than the first)".into());
     } else {
         for first in (0..(pages / group).min(MOST_GROUPS)).map(|g| g * group) {
             let pages = first..first + group;
@@ -167,7 +169,7 @@ fn visits(known: Known, lacks: &mut Vec<String>) -> Vec<Visit> {
                 visit(beyond + page, 3, Some(new(all + 1)), Some(new(all + 1)));
             }
         } else {
-            lacks.push(format!("pages that the third level does not hold: {} are needed", beyond + each));
+            lacks.push(format!("pages that the third level does not hold ({} are needed)", beyond + each));
         }
     }
     visits
@@ -177,7 +179,7 @@ fn trip(notebook: &Notebook, l1_lines: Option<u64>) -> Result<Trip, Gap> {
     let found = tlb::reaches(notebook)?;
     let plain: Vec<&tlb::Reach> = found.levels.iter().take_while(|r| r.page_known).take(2).collect();
     let Some(first) = plain.first() else {
-        return Gap::unknown("no level of translation is known well enough to be met or missed by design");
+        return Gap::unknown("no TLB level is known well enough to design hits and misses for it");
     };
     let distance = plain.iter().map(|r| r.distance).max().unwrap_or(first.distance);
     let limit = found.limit / distance;
@@ -188,10 +190,10 @@ fn trip(notebook: &Notebook, l1_lines: Option<u64>) -> Result<Trip, Gap> {
     let mut lacks = Vec::new();
     let visits = visits(known, &mut lacks);
     if found.levels.len() > plain.len() && third.is_none() {
-        lacks.push("misses of a further level: the pages of its entries are not known".into());
+        lacks.push("misses of a further level (its page size is unknown)".into());
     } else if third.is_none() {
         lacks.push(format!(
-            "a switch of page tables: up to {} no visit takes longer than a miss of the last level",
+            "a switch of page tables (up to {} no visit takes longer than a miss of the last TLB level)",
             found.reached
         ));
     }
@@ -233,7 +235,7 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
         Err(unknown) => (None, Some(unknown.reason())),
     };
     let mut trip = trip(notebook, l1.map(|l1| l1.lines))?;
-    trip.lacks.extend(unknown.map(|reason| format!("all patterns through the L1, of which {reason}")));
+    trip.lacks.extend(unknown.map(|reason| format!("all patterns through the L1 ({reason})")));
     let offsets = offsets(&trip, notebook.seed(22));
     let paths: &[LoadPath] =
         if l1.is_some() { &[LoadPath::GlobalCg, LoadPath::GlobalCa] } else { &[LoadPath::GlobalCg] };
@@ -249,14 +251,14 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
             ..Chase::each_load(path, footprint, ELEMENT)
         })
         .collect();
-    let sheets = notebook.read(&wanted)?;
+    let measurements = notebook.read(&wanted)?;
     let mut rows = Vec::new();
-    for (&path, sheet) in paths.iter().zip(&sheets) {
+    for (&path, measurement) in paths.iter().zip(&measurements) {
         let overhead = latency::overhead(notebook, &Setting::small(path))?;
         let through = l1.filter(|_| path == LoadPath::GlobalCa);
         let mut patterns: BTreeMap<Meets, (Vec<f64>, usize)> = BTreeMap::new();
         let mut translated = None;
-        for (visit, &latency) in trip.visits.iter().zip(sheet.latencies()) {
+        for (visit, &latency) in trip.visits.iter().zip(measurement.latencies()) {
             // What the L1 has need not be translated, so the next visit to the page may be the first that is.
             let was_translated = translated == Some(visit.page);
             if through.is_none_or(|l1| l1.levels.is_miss(latency)) {
@@ -275,14 +277,14 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
         for (meets, (values, others)) in patterns {
             let all = values.len() + others;
             if values.len() < FEWEST || (values.len() as f64) < AS_DESIGNED * all as f64 {
-                let place = if meets.0 == Data::L1 { "in" } else { "not in" };
-                trip.lacks.push(format!("lines that are by design {place} the L1: {others} of {all} are otherwise"));
+                let (design, not) = if meets.0 == Data::L1 { ("hit", "miss") } else { ("miss", "hit") };
+                trip.lacks.push(format!("lines designed to {design} the L1 ({others} of {all} {not} it)"));
                 continue;
             }
             let at = |q| (robust::quantile(&values, q).unwrap_or_default() * 10.0).round() / 10.0;
             // To and fro misses a level of one entry; one of several would hold both ends.
             if meets.1 > trip.levels && at(0.05) <= last {
-                trip.lacks.push("a miss of the third level: going to and fro across its reach costs no more".into());
+                trip.lacks.push("a miss of the third level (alternating across its reach costs no more)".into());
                 continue;
             }
             last = at(0.5);
@@ -298,9 +300,9 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
             });
         }
     }
-    let method = format!("one cold chain of {} loads that meets each combination by design", offsets.len());
+    let method = format!("one cold chain of {} loads, designed to contain every combination", offsets.len());
     let finding = Finding::measured(Spectrum(rows), method).unit("cycles");
-    Ok(if trip.lacks.is_empty() { finding } else { finding.note(format!("it lacks {}", trip.lacks.join("; "))) })
+    Ok(if trip.lacks.is_empty() { finding } else { finding.note(format!("missing: {}", trip.lacks.join("; "))) })
 }
 
 #[cfg(test)]

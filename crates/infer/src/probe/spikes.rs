@@ -1,4 +1,4 @@
-//! Slow loads that are no misses: on some devices single loads take long at random (a refresh, another process).
+//! Slow loads that are not misses: on some devices single loads are slow at random (a refresh, another process).
 //!
 //! Their number grows with the footprint although it fits, so that raw counts would put the knee far too low. Their share
 //! is taken from footprints that fit, and what chance makes of it is taken off each count before the growth is looked for;

@@ -1,4 +1,4 @@
-//! What is inside a cache: its sets, their ways, and which address goes where.
+//! The structure of a cache: its sets, their ways, and the set of each address.
 //!
 //! Footprints grow line by line beyond the usable capacity, each walked in several laps; which lines begin to miss together
 //! is one set ([`crate::analysis::overflow`]). Who gives way is [`super::replacement`].
@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::capacity::{Capacity, Search};
-use super::{Gap, Notebook, Sheet};
+use super::{Gap, Measurement, Notebook};
 use crate::analysis::overflow::{Footprint, Index, Sets, Unclear};
 use crate::analysis::turns::Turns;
 use strata_model::attribute::{IndexFunction, Mask, Ways};
@@ -82,17 +82,18 @@ fn overflow(
     let each = if laps > LAPS { 1 } else { laps };
     let watched = |lines: u64| (0..each).map(move |lap| watch(search, line, lines, WARM_LAPS + lap, laps / each));
     let wanted: Vec<Chase> = (fits..=fits + steps).flat_map(watched).collect();
-    let sheets = notebook.read(&wanted)?;
-    let base = sheets[0].samples().base;
-    if sheets.iter().any(|s| s.samples().base != base) {
-        return Gap::unknown("footprints began at different addresses, so that their lines cannot be compared");
+    let measurements = notebook.read(&wanted)?;
+    let base = measurements[0].samples().base;
+    if measurements.iter().any(|s| s.samples().base != base) {
+        return Gap::unknown("footprints began at different addresses, so their lines cannot be compared");
     }
     let mut varies = false;
-    let footprints = sheets
+    let footprints = measurements
         .chunks(each as usize)
-        .map(|sheets| {
-            let lines = sheets[0].experiment.lap() as usize;
-            let each: Vec<BTreeSet<usize>> = sheets.iter().flat_map(|sheet| missed(capacity, sheet)).collect();
+        .map(|measurements| {
+            let lines = measurements[0].experiment.lap() as usize;
+            let each: Vec<BTreeSet<usize>> =
+                measurements.iter().flat_map(|measurement| missed(capacity, measurement)).collect();
             varies |= each.iter().any(|lap| *lap != each[0]);
             Footprint { lines, missed: each.into_iter().flatten().collect() }
         })
@@ -101,20 +102,20 @@ fn overflow(
 }
 
 /// The lines that missed in each lap.
-fn missed(capacity: &Capacity, sheet: &Sheet<Chase>) -> Vec<BTreeSet<usize>> {
+fn missed(capacity: &Capacity, measurement: &Measurement<Chase>) -> Vec<BTreeSet<usize>> {
     let of_lap = |lap: &[u32]| -> BTreeSet<usize> {
         lap.iter().enumerate().filter(|&(_, &l)| capacity.levels.is_miss(l)).map(|(i, _)| i).collect()
     };
-    sheet.latencies().chunks_exact(sheet.experiment.lap() as usize).map(of_lap).collect()
+    measurement.latencies().chunks_exact(measurement.experiment.lap() as usize).map(of_lap).collect()
 }
 
 /// What gives way beyond the capacity where no fixed sets show, in words.
 fn turns(notebook: &Notebook, search: &Search, capacity: &Capacity, line: Bytes, fits: u64) -> Result<String, Gap> {
     let lines = fits + EXCESS;
     let laps = affordable(notebook, lines, 1).min(u64::from(MORE_LAPS)) as u32;
-    let sheets = notebook.read(&[watch(search, line, lines, WARM_LAPS, laps)])?;
-    let found = Turns::of(&missed(capacity, &sheets[0]), lines as usize, sheets[0].samples().base / line.0);
-    Ok(found.map_or(String::new(), |turns| format!("; of {lines} lines {turns}")))
+    let measurements = notebook.read(&[watch(search, line, lines, WARM_LAPS, laps)])?;
+    let found = Turns::of(&missed(capacity, &measurements[0]), lines as usize, measurements[0].samples().base / line.0);
+    Ok(found.map_or(String::new(), |turns| format!("; of {lines} lines, {turns}")))
 }
 
 /// The sets of a cache.
@@ -149,7 +150,7 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
         if varies && index.is_none() {
             return Gap::unknown(format!(
                 "victims change from lap to lap, and the lines that missed in {laps} laps follow no index function: \
-                 they need not be all of a set"
+                 they may be only part of a set"
             ));
         }
         let footprint = line * footprints.last().map_or(0, |f| f.lines as u64);
@@ -161,18 +162,18 @@ pub fn structure(notebook: &Notebook, search: &Search, capacity: &Capacity) -> R
 pub fn why_unclear(unclear: &Unclear, fits: usize) -> String {
     match unclear {
         Unclear::Unsteady => format!(
-            "lines miss although all {fits} fit: loads are slow at random, so that a single one cannot be told from a miss"
+            "lines miss although all {fits} fit: single loads are slow at random, so they cannot be distinguished from misses"
         ),
         Unclear::Recovers { lines, hit } => format!(
-            "at {lines} lines, {hit} are hit that missed at a smaller footprint: a line too many does not make the lines of a \
-             fixed set miss, so that sets do not show"
+            "at {lines} lines, {hit} lines hit that missed at a smaller footprint: an extra line does not make the \
+             lines of one fixed set miss, so the sets cannot be identified"
         ),
         Unclear::Alone { lines } => format!(
-            "of {lines} lines one that was hit begins to miss by itself, which no line too many in a set explains"
+            "at {lines} lines, a single line that hit before starts to miss, which no extra line in a set explains"
         ),
         Unclear::OnlyNew => format!(
-            "beyond {fits} lines nothing misses but the new lines: those that were hit keep their place, so that sets do not \
-             show"
+            "beyond {fits} lines only the new lines miss: lines that were hit are not replaced, so the sets cannot be \
+             identified"
         ),
     }
 }
@@ -184,7 +185,7 @@ pub fn sets_finding(sets: &Sets, footprint: Bytes, method: &str) -> Finding<u64>
         return Finding::measured(seen as u64, method).unit("sets").range(seen as f64, seen as f64);
     }
     Finding::unknown(format!(
-        "at least {seen}: so many overflow up to a footprint of {footprint}, and lines of others still hit there"
+        "at least {seen}: these overflow up to a footprint of {footprint}, and lines of other sets still hit there"
     ))
     .unit("sets")
     .at_least(seen as f64)
@@ -203,7 +204,7 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding<Ways> {
         return Finding::measured(Ways::Equal(middle as u64), method)
             .unit("lines")
             .range(least as f64, most as f64)
-            .note(format!("of {seen}, of which {others} seem to have others, from {least} to {most}"));
+            .note(format!("of {seen}; {others} of them seem to differ, from {least} to {most}"));
     }
     if !sets.complete && most > least {
         return Finding::unknown(format!(
@@ -222,7 +223,7 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding<Ways> {
 /// Of so many sets one may seem to differ from the others.
 const RARE: usize = 20;
 
-const METHOD: &str = "lines that begin to miss together as the footprint grows line by line";
+const METHOD: &str = "lines that start to miss together while the footprint grows line by line";
 
 impl Structure {
     /// As the finding `sets`.
@@ -238,9 +239,12 @@ impl Structure {
     /// As the finding `index`.
     pub fn index(&self) -> Finding<IndexFunction> {
         match &self.index {
-            Some(Index::Bits(bits)) => Finding::measured(IndexFunction::Bits { bits: bits.clone() }, METHOD).note(
-                format!("bits of the address that lines of a set share, of those that vary in {}", self.footprint),
-            ),
+            Some(Index::Bits(bits)) => {
+                Finding::measured(IndexFunction::Bits { bits: bits.clone() }, METHOD).note(format!(
+                    "address bits that all lines of a set share, among the bits that vary within {}",
+                    self.footprint
+                ))
+            }
             Some(Index::Parity(masks)) => {
                 let masks = masks.iter().map(|mask| Mask(*mask)).collect();
                 Finding::measured(IndexFunction::Parity { masks }, METHOD)
@@ -251,7 +255,8 @@ impl Structure {
             None if self.sets.members.len() < 2 => Finding::unknown("there is one set, or only one was seen"),
             None if !self.sets.complete => Finding::unknown("not all sets were seen"),
             None => Finding::unknown(format!(
-                "hashed: no bits, no parities of bits and no modulo of the line number put the lines of {} into these sets",
+                "hashed: neither address bits, nor parities of bits, nor the line number modulo the number of sets \
+                 explain these sets over {}",
                 self.footprint
             )),
         }

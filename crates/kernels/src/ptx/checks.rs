@@ -1,7 +1,7 @@
 //! What may touch memory in the machine code of a pattern.
 
 use strata_model::experiment::LoadPath;
-use strata_model::pattern::{Counters, From, Layout, Scope};
+use strata_model::pattern::{Counters, Layout, LoadedFrom, Scope};
 
 use crate::PatternProgram;
 
@@ -45,7 +45,7 @@ pub(super) fn accesses(program: PatternProgram) -> &'static [&'static str] {
         PatternProgram::Histogram(Counters::Shared) => {
             &["LDG.E.STRONG.GPU", "ATOMS.", "LDS", "STS", "RED.E.ADD", "REDG.E.ADD"]
         }
-        PatternProgram::Intensity(From::Shared, _) => &["LDS"],
-        PatternProgram::Intensity(From::Global, _) => &["LDG.E.STRONG.GPU"],
+        PatternProgram::Intensity(LoadedFrom::Shared, _) => &["LDS"],
+        PatternProgram::Intensity(LoadedFrom::Global, _) => &["LDG.E.STRONG.GPU"],
     }
 }

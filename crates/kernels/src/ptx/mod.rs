@@ -86,8 +86,8 @@ const fn target(major: u32, minor: u32, version: &'static str) -> Target {
     Target { capability: (major, minor), version }
 }
 
-/// The targets, ascending, each with the first version of the PTX ISA that has it (PTX ISA, release notes), but none before 6.0,
-/// the first with `bar.warp.sync`. The oldest is old on purpose: the driver compiles a text for the device that it finds.
+/// The targets, ascending, each with the first version of the PTX ISA that has it (PTX ISA, release notes), but none before
+/// 6.0, the first with `bar.warp.sync`. The oldest is old on purpose: the driver compiles the text for the GPU at hand.
 const TARGETS: [Target; 7] = [
     target(5, 0, "6.0"),
     target(6, 0, "6.0"),

@@ -1,4 +1,4 @@
-//! What templates are given: paths, types, counts and names. No text of an instruction is made here.
+//! The values for the templates: paths, types, counts and names. No instruction text is made here.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use minijinja::context;
 use minijinja::value::Value;
 use strata_model::experiment::LoadPath;
 use strata_model::pattern::{
-    CONSTANTS_A_PASS, Counters, From, LOADS_A_PASS, Layout, MOST_THREADS, OPERATIONS_A_PASS, Operand, Scope,
+    CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom, MOST_THREADS, OPERATIONS_A_PASS, Operand, Scope,
 };
 use strata_model::units::Bytes;
 
@@ -87,7 +87,7 @@ fn pattern_values(pattern: PatternProgram) -> Value {
         PatternProgram::Square(layout) => context! { array => layout == Layout::Array },
         PatternProgram::Histogram(counters) => context! { shared => counters == Counters::Shared },
         PatternProgram::Intensity(from, operations) => context! {
-            shared => from == From::Shared,
+            shared => from == LoadedFrom::Shared,
             operations,
             bound => MOST_THREADS,
             loads_a_pass => LOADS_A_PASS,

@@ -1,4 +1,4 @@
-//! The attributes of an element of a topology: what each is called, what it means, what type its value has.
+//! The attributes of an element of a topology: its name, its meaning, and the type of its value.
 //!
 //! This is the only place that names them. A probe says which attribute a finding is for by its [`Key`], so that a value of
 //! another type does not compile; reports, comparisons, the JSON format and its schema follow from the table below. A new
@@ -124,7 +124,7 @@ attributes! {
     Size SIZE: Bytes, "size", "Size", Capacity, "B",
         "Usable capacity: the largest footprint before misses begin to grow with it.";
     NominalSize NOMINAL_SIZE: Bytes, "nominal_size", "Nominal size", Capacity, "B",
-        "The size that the driver states.";
+        "The size that the driver reports.";
     ThrashSize THRASH_SIZE: Bytes, "thrash_size", "Thrash size", Capacity, "B",
         "The footprint from which every load of a lap misses.";
     Conflicts CONFLICTS: f64, "conflicts", "Conflict misses", Capacity, "loads, or a share of them",
@@ -146,13 +146,13 @@ attributes! {
     LatencyNs LATENCY_NS: Nanoseconds, "latency.ns", "Latency in nanoseconds", Latency, "ns",
         "Load latency of a hit in nanoseconds, by the SM clock that the same run measured.";
     MissPenalty MISS_PENALTY: Cycles, "miss_penalty", "Miss penalty", Misses, "cycles",
-        "Cycles that a miss takes longer than a hit.";
+        "How many cycles longer a miss takes than a hit.";
     MissOverhead MISS_OVERHEAD: Cycles, "miss_overhead", "Miss overhead", Misses, "cycles",
-        "Cycles that a load through the L1 takes longer than one that bypasses it, if both miss the L1.";
+        "How many cycles longer a load through the L1 takes than one that bypasses it, if both miss the L1.";
     MappingGranularity MAPPING_GRANULARITY: Bytes, "mapping_granularity", "Mapping granularity", Translation, "B",
         "Size of the pieces in which the driver maps device memory.";
     Spectrum SPECTRUM: Spectrum, "spectrum", "Latency spectrum", Translation, "cycles",
-        "Latency by what a load meets: its path, where the data is, and how far translation goes.";
+        "Latency by path, by the level that has the data, and by the TLB level that has the translation.";
     SharedWith SHARED_WITH: Elements, "shared_with", "Shared with", Structure, "",
         "Other elements that use the same physical cache.";
     InstancesPerSm INSTANCES_PER_SM: u64, "instances_per_sm", "Instances per SM", Structure, "",
@@ -164,9 +164,9 @@ attributes! {
     Index INDEX: IndexFunction, "index", "Set index", Structure, "",
         "How an address finds its set: by some of its bits, by parities of its bits, or by the line number modulo the sets.";
     Replacement REPLACEMENT: Policy, "replacement", "Replacement policy", Structure, "",
-        "Which line a full set evicts; where chance decides with unequal odds, the probabilities by the order of filling.";
+        "Which line a full set evicts; for a random choice with unequal probabilities, these by the order of filling.";
     LeastConfiguration LEAST_CONFIGURATION: Configuration, "least_configuration", "Smallest configuration", Structure, "",
-        "The same cache when a kernel asks for all the shared memory there is.";
+        "The same cache when a kernel requests all shared memory.";
     Partitions PARTITIONS: u64, "partitions", "Partitions", Partitions, "",
         "Number of parts of a shared cache to which SMs are near or far.";
     NearLatency NEAR_LATENCY: Cycles, "near_latency", "Near latency", Partitions, "cycles",
@@ -180,13 +180,13 @@ attributes! {
     BankWidth BANK_WIDTH: Bytes, "bank_width", "Bank width", Banks, "B",
         "Bytes that one bank delivers at once.";
     BankModes BANK_MODES: Sizes, "bank_modes", "Bank modes", Banks, "B",
-        "Widths of the pieces that go to the banks in turn, as a program can choose them.";
+        "Widths of the consecutive pieces that are in consecutive banks, as a program can choose them.";
     ConflictCycles CONFLICT_CYCLES: Cycles, "conflict_cycles", "Cost of a bank conflict", Banks, "cycles",
-        "Cycles for each further row of one bank that lanes of a warp access.";
+        "Cycles for each further row that the lanes of a warp access in one bank.";
     Broadcast BROADCAST: bool, "broadcast", "Broadcast", Banks, "",
         "Whether lanes that read the same word are served at once.";
     Padding PADDING: Padding, "padding", "Padding", Banks, "",
-        "Least padding of the rows of a square of 32 x 32 elements with which a column is read without bank conflicts.";
+        "Smallest padding of the rows of a square of 32 x 32 elements with which a column is read without bank conflicts.";
     BankCurve BANK_CURVE: BankCurve, "bank_curve", "Latency by stride", Banks, "",
         "Latency of a warp's load of shared memory, by stride and width of the access.";
 }
@@ -315,6 +315,24 @@ mod tests {
             let value = kind.read(serde_json::from_str(text).unwrap()).unwrap();
             assert_eq!((value.kind(), serde_json::to_string(&value).unwrap().as_str()), (kind, text));
         }
+    }
+
+    #[test]
+    fn values_without_an_attribute_are_told_by_their_shape() {
+        for (text, unit, kind) in [
+            ("7", None, Kind::Count),
+            ("7", Some("B"), Kind::Bytes),
+            ("7.5", Some("cycles"), Kind::Cycles),
+            ("7.5", Some("%"), Kind::Number),
+            ("[]", None, Kind::Sizes),
+            (r#"["texture"]"#, None, Kind::Elements),
+            (r#"{"kind":"modulo","sets":33}"#, None, Kind::Index),
+            (r#"{"policy":"weighted","probabilities":[0.5]}"#, None, Kind::Policy),
+            (r#"[{"width":4,"words":1}]"#, None, Kind::Padding),
+        ] {
+            assert_eq!(Value::of_unit(serde_json::from_str(text).unwrap(), unit).unwrap().kind(), kind, "{text}");
+        }
+        assert!(Value::of_unit(serde_json::json!({}), None).is_err());
     }
 
     #[test]

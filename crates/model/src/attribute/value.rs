@@ -1,4 +1,4 @@
-//! A value of an attribute, and what is known of each type of value.
+//! The value of an attribute, and the properties of each type of value.
 
 use schemars::{Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -204,8 +204,9 @@ impl Value {
         }
     }
 
-    /// Reads a value of which only the unit says what it is, as of a finding of a characterization: a number, a text, yes or no,
-    /// a list of sizes or a table of paddings.
+    /// Reads a value of which only its shape and its unit say what it is, as of a finding of a characterization or of a
+    /// comparison: a number, a text, yes or no, a list of sizes, a set of elements, a table of paddings, an index function or
+    /// a replacement policy.
     ///
     /// # Errors
     ///
@@ -220,8 +221,11 @@ impl Value {
             (Json::Number(number), None) if number.is_u64() => Kind::Count,
             (Json::Number(_), _) => Kind::Number,
             (Json::Array(items), _) if items.iter().all(Json::is_u64) => Kind::Sizes,
+            (Json::Array(items), _) if items.iter().all(Json::is_string) => Kind::Elements,
             (Json::Array(items), _) if items.iter().all(Json::is_object) => Kind::Padding,
-            _ => return Err("neither a number, a text, yes or no, a list of sizes nor a table of paddings".into()),
+            (Json::Object(fields), _) if fields.contains_key("kind") => Kind::Index,
+            (Json::Object(fields), _) if fields.contains_key("policy") => Kind::Policy,
+            _ => return Err("no value of a kind that this version knows".into()),
         };
         kind.read(json)
     }

@@ -1,4 +1,4 @@
-//! Two agents: one thread's chain is disturbed by another thread's walk.
+//! Disturbance: the walk of one thread may displace the cached chain of another.
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LoadPath;
-use crate::imported::Series;
+use crate::import::Series;
 use crate::units::Bytes;
 
 /// Loads of a series that another tool timed, by a kernel of its own: it can be analysed and not be run.

@@ -1,4 +1,4 @@
-//! Threads at work by a pattern.
+//! One run of a pattern kernel.
 
 use serde::{Deserialize, Serialize};
 

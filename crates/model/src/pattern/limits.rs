@@ -1,5 +1,4 @@
-//! Which patterns there may be: an experiment may come from a file of anyone's making, and what it asks for must end, fit, and stay
-//! within its memory.
+//! Limits of patterns: an experiment may come from an untrusted file, so its kernel must end, fit, and stay within its memory.
 
 use super::{
     CONSTANT_MEMORY, CONSTANTS_A_PASS, ELEMENT, LOADS_A_PASS, MOST_THREADS, OPERATIONS_A_PASS, Pattern,

@@ -1,4 +1,4 @@
-//! The answer: elements, each attribute a [`Finding`].
+//! The result of a discovery: elements, with a [`Finding`] for each attribute.
 //!
 //! "Unknown" is a result and carries its reason. A value from the driver never takes the place of a measured one: where
 //! both exist, both are here.

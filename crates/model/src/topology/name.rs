@@ -1,4 +1,4 @@
-//! The memories and caches that there are.
+//! The names of the memories and caches.
 
 use std::fmt;
 use std::str::FromStr;

@@ -15,7 +15,7 @@ pub struct RunInfo {
     pub backend: String,
     /// No hardware was measured.
     pub simulated: bool,
-    /// Seed of every random choice.
+    /// Seed for all random choices.
     pub seed: u64,
     /// Effort: `quick`, `standard` or `thorough`.
     pub effort: String,

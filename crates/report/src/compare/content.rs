@@ -1,4 +1,4 @@
-//! What a side says of a place, and whether two of them agree.
+//! The value of one side at a place, and whether two values agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::comparison::{self, Kind};
 use super::mt4g::Summary;
-use super::sheet::Sheet;
+use super::statement::Statement;
 use strata_model::characterization::{self, Characterization};
 use strata_model::topology::{self, Topology};
 
@@ -32,11 +32,11 @@ pub enum Document {
 
 impl Document {
     /// What it says. `name` is shown for it.
-    pub fn sheet(&self, name: &str) -> Sheet {
+    pub fn statement(&self, name: &str) -> Statement {
         match self {
-            Document::Topology(topology) => Sheet::of_topology(topology, name),
-            Document::Characterization(answer) => Sheet::of_characterization(answer, name),
-            Document::Mt4g(summary) => summary.sheet(name),
+            Document::Topology(topology) => Statement::of_topology(topology, name),
+            Document::Characterization(answer) => Statement::of_characterization(answer, name),
+            Document::Mt4g(summary) => summary.statement(name),
         }
     }
 
@@ -92,7 +92,7 @@ pub enum Error {
     },
     /// JSON that is something else.
     #[error(
-        "`{name}` {found}; what can be compared are results of schema {} or {}, recordings, and summaries of MT4G",
+        "`{name}` {found}; give a result of schema {} or {}, a recording, or a summary of MT4G",
         topology::SCHEMA,
         characterization::SCHEMA
     )]
@@ -133,12 +133,10 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
         Some(Value::String(schema)) if schema == characterization::SCHEMA => {
             typed(name, text).map(Document::Characterization)
         }
-        Some(Value::String(schema)) if schema == comparison::SCHEMA => {
-            other("is a comparison, which has two sides already".to_owned())
-        }
+        Some(Value::String(schema)) if schema == comparison::SCHEMA => other("is already a comparison".to_owned()),
         Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
         None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
-        None => other("names no schema".to_owned()),
+        None => other("has no schema".to_owned()),
     }
 }
 
@@ -177,11 +175,11 @@ mod tests {
         assert!(refused("{\n \"schema\": \"strata/topology/1\",\n").contains(":3:0: EOF"));
         assert!(refused("{\"schema\": \"strata/topology/1\",\n \"device\": 7}").contains(":2:12: invalid type"));
         assert!(refused("[1, 2]").contains("1:"));
-        assert!(refused("{}").contains("names no schema"));
+        assert!(refused("{}").contains("has no schema"));
         let other = refused("{\"schema\": \"strata/topology/2\"}");
         assert!(other.contains("topology/2") && other.contains("strata/topology/1"), "{other}");
         assert!(refused("{\"schema\": 1}").contains("schema 1;"));
-        assert!(refused("{\"schema\": \"strata/comparison/1\"}").contains("two sides"));
+        assert!(refused("{\"schema\": \"strata/comparison/1\"}").contains("already a comparison"));
         let bytes = parse("f", b"a\nb\xff").unwrap_err();
         assert_eq!(bytes, Error::NotText { name: "f".into(), line: 2 });
     }

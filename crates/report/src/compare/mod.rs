@@ -1,8 +1,8 @@
-//! Two answers, or an answer and what is published, compared place by place.
+//! Compares two results, or a result and published values, place by place.
 //!
-//! Each side becomes a [`Sheet`]: what it says of every attribute, finding and curve, with its interval and its source. Two
+//! Each side becomes a [`Statement`]: what it says of every attribute, finding and curve, with its interval and its source. Two
 //! numbers differ if their intervals do not overlap; a number without an interval is its own. Nothing here knows where a
-//! sheet is from: a result, a recording that was replayed, a summary of MT4G ([`mt4g`]) and published values
+//! statement is from: a result, a recording that was replayed, a summary of MT4G ([`mt4g`]) and published values
 //! ([`published`]) are compared alike.
 
 mod comparison;
@@ -12,13 +12,13 @@ mod input;
 pub mod mt4g;
 mod place;
 mod published;
-mod sheet;
+mod statement;
 
 pub use comparison::{Citation, Comparison, Kind, Row, SCHEMA, Side, Single, Stated, Surety};
 pub use input::{Document, Error, LONGEST, parse};
 pub use place::{Choice, Place, Subject};
 pub use published::{Asked, NoReference, published};
-pub use sheet::Sheet;
+pub use statement::Statement;
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub struct Options {
 /// Of a place that one side has several values for (sources that contradict each other), every pair is compared. The place
 /// differs if every pair that decides does, agrees if all agree, and is contested otherwise, which is no difference: nothing
 /// could agree with sources that contradict each other.
-pub fn compare(a: &Sheet, b: &Sheet, options: &Options) -> Comparison {
+pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
     let mut answer = Comparison {
         schema: SCHEMA.into(),
         a: a.side.clone(),
@@ -78,7 +78,7 @@ pub fn compare(a: &Sheet, b: &Sheet, options: &Options) -> Comparison {
 /// What a side knows of a place: to compare, to show, and whether it is for another product.
 type Known<'s> = (&'s Content, &'s Stated, bool);
 
-fn singles(place: &Place, known: &[Known<'_>], other: &Sheet) -> Vec<Single> {
+fn singles(place: &Place, known: &[Known<'_>], other: &Statement) -> Vec<Single> {
     let single = |(_, stated, _): &Known<'_>| Single {
         place: place.to_string(),
         stated: (*stated).clone(),
@@ -132,7 +132,7 @@ fn row(place: &Place, (content_a, a, _): Known<'_>, (content_b, b, _): Known<'_>
     // A list of nothing has no unit.
     if a.unit != b.unit && !empty(a) && !empty(b) {
         let unit = |stated: &Stated| stated.unit.clone().unwrap_or_else(|| "no unit".into());
-        row.because = Some(format!("units that are not converted: {} and {}", unit(a), unit(b)));
+        row.because = Some(format!("different units: {} and {}", unit(a), unit(b)));
         return row;
     }
     match content_a.against(content_b, tolerance) {
@@ -161,7 +161,7 @@ fn remarks(a: &Side, b: &Side) -> Vec<String> {
     if [a, b].iter().all(|side| side.kind != Kind::Reference) {
         match (&a.uuid, &b.uuid) {
             _ if a.device != b.device => remarks.push(format!("Different GPUs: {} and {}", a.device, b.device)),
-            (Some(x), Some(y)) if x != y => remarks.push(format!("Two GPUs of one kind: {x} and {y}")),
+            (Some(x), Some(y)) if x != y => remarks.push(format!("Two GPUs of the same product: {x} and {y}")),
             _ => {}
         }
         if a.simulated != b.simulated {

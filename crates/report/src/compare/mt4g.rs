@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::comparison::{Kind, Side, Stated};
 use super::place::Place;
-use super::sheet::{Claim, Sheet, content};
+use super::statement::{Claim, Statement, content};
 use strata_model::attribute::{
     Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE,
     PARTITIONS, SHARED_WITH, SIZE, Typed,
@@ -153,7 +153,7 @@ fn sharers(theirs: &[String]) -> Elements {
 
 /// Where the claims about one element go.
 struct OfElement<'s> {
-    sheet: &'s mut Sheet,
+    statement: &'s mut Statement,
     name: ElementName,
 }
 
@@ -165,13 +165,13 @@ impl OfElement<'_> {
         let Finding { value, unit, low, high, .. } = finding;
         let statistic = statistic.map(str::to_owned);
         let stated = Box::new(Stated { value, unit, low, high, statistic, ..Stated::default() });
-        self.sheet.add(Place::of_element(self.name, key), Claim::Known { content, stated, context: false });
+        self.statement.add(Place::of_element(self.name, key), Claim::Known { content, stated, context: false });
     }
 }
 
 impl Summary {
     /// What it says. `name` is shown for it.
-    pub fn sheet(&self, name: &str) -> Sheet {
+    pub fn statement(&self, name: &str) -> Statement {
         let made: Vec<&str> =
             [self.meta.timestamp.as_deref(), self.meta.gpu_compiler.as_deref()].into_iter().flatten().collect();
         let side = Side {
@@ -183,7 +183,7 @@ impl Summary {
             driver: None,
             made: (!made.is_empty()).then(|| format!("MT4G, {}", made.join(", "))),
         };
-        let mut sheet = Sheet::new(side, "not in MT4G's summary");
+        let mut statement = Statement::new(side, "not in MT4G's summary");
         let memory = &self.memory;
         let constant =
             |pick: fn(&Constant) -> &Option<Element>| memory.constant.as_ref().and_then(|c| pick(c).as_ref());
@@ -200,10 +200,10 @@ impl Summary {
         ];
         for (name, element) in elements {
             if let Some(element) = element {
-                self.element(&mut OfElement { sheet: &mut sheet, name }, element);
+                self.element(&mut OfElement { statement: &mut statement, name }, element);
             }
         }
-        sheet
+        statement
     }
 
     fn element(&self, to: &mut OfElement<'_>, element: &Element) {
@@ -253,52 +253,52 @@ mod tests {
     use super::super::input::{Document, parse};
     use super::*;
 
-    fn sheet(memory: &str) -> Result<Sheet, String> {
+    fn statement(memory: &str) -> Result<Statement, String> {
         let text = format!("{{\"general\": {{\"name\": \"x\"}},\n\"memory\": {memory}}}");
         match parse("s.json", text.as_bytes()) {
-            Ok(document @ Document::Mt4g(_)) => Ok(document.sheet("s.json")),
+            Ok(document @ Document::Mt4g(_)) => Ok(document.statement("s.json")),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    fn stated<T>(sheet: &Sheet, element: ElementName, key: Key<T>) -> Vec<Stated> {
-        sheet.known(&Place::of_element(element, key)).into_iter().map(|(_, stated, _)| stated.clone()).collect()
+    fn stated<T>(statement: &Statement, element: ElementName, key: Key<T>) -> Vec<Stated> {
+        statement.known(&Place::of_element(element, key)).into_iter().map(|(_, stated, _)| stated.clone()).collect()
     }
 
     #[test]
     fn a_latency_is_two_statistics_and_a_size_is_one_number() {
-        let sheet = sheet(
+        let statement = statement(
             r#"{"l1": {"size": {"size": 100, "unit": "bytes", "confidence": 0.9}, "sharedWith": ["Read Only"],
                 "latency": {"p50": 30.0, "mean": 31.5, "unit": "cycles"}, "future": {"a": [1]}},
                 "l2": {"size": {"value": 400, "unit": "bytes"}, "segmentSize": {"size": 200, "unit": "bytes"}, "amount": 2}}"#,
         )
         .unwrap();
-        let latency = stated(&sheet, ElementName::L1, LATENCY_CYCLES);
+        let latency = stated(&statement, ElementName::L1, LATENCY_CYCLES);
         let numbers: Vec<_> = latency
             .iter()
             .map(|s| (s.statistic.as_deref().unwrap(), s.value.as_ref().unwrap().number().unwrap()))
             .collect();
         assert_eq!(numbers, [("p50", 30.0), ("mean", 31.5)]);
-        assert_eq!(stated(&sheet, ElementName::L1, SIZE)[0].low, None);
+        assert_eq!(stated(&statement, ElementName::L1, SIZE)[0].low, None);
         let shared: Elements = [ElementName::ReadOnly].into_iter().collect();
-        assert_eq!(stated(&sheet, ElementName::L1, SHARED_WITH)[0].value, Some(shared.into()));
-        assert_eq!(stated(&sheet, ElementName::L2, SIZE)[0].value, Some(InBytes(200).into()));
-        assert_eq!(stated(&sheet, ElementName::L2, NOMINAL_SIZE)[0].value, Some(InBytes(400).into()));
-        assert_eq!(stated(&sheet, ElementName::L2, PARTITIONS)[0].value, Some(2_u64.into()));
-        assert!(stated(&sheet, ElementName::Texture, SIZE).is_empty());
+        assert_eq!(stated(&statement, ElementName::L1, SHARED_WITH)[0].value, Some(shared.into()));
+        assert_eq!(stated(&statement, ElementName::L2, SIZE)[0].value, Some(InBytes(200).into()));
+        assert_eq!(stated(&statement, ElementName::L2, NOMINAL_SIZE)[0].value, Some(InBytes(400).into()));
+        assert_eq!(stated(&statement, ElementName::L2, PARTITIONS)[0].value, Some(2_u64.into()));
+        assert!(stated(&statement, ElementName::Texture, SIZE).is_empty());
     }
 
     #[test]
     fn a_constant_cache_without_an_end_is_a_bound() {
-        let sheet = sheet(
+        let statement = statement(
             r#"{"constant": {"totalConstMem": {"value": 65536, "unit": "bytes"},
                 "l1.5": {"size": {"size": 65537, "unit": "bytes"}}}}"#,
         )
         .unwrap();
-        let size = &stated(&sheet, ElementName::ConstantL15, SIZE)[0];
+        let size = &stated(&statement, ElementName::ConstantL15, SIZE)[0];
         assert_eq!((&size.value, size.low, size.high), (&None, Some(65536.0), None));
-        let (content, ..) = sheet.known(&Place::of_element(ElementName::ConstantL15, SIZE))[0];
+        let (content, ..) = statement.known(&Place::of_element(ElementName::ConstantL15, SIZE))[0];
         assert_eq!(*content, Content::Number(Range::new(None, Some(65536.0), None).unwrap()));
     }
 
@@ -312,7 +312,7 @@ mod tests {
             r#"{"l1": {"sharedWith": "L2"}}"#,
             r#"[]"#,
         ] {
-            let error = sheet(memory).unwrap_err();
+            let error = statement(memory).unwrap_err();
             assert!(error.starts_with("`s.json`:2:"), "{error}");
         }
     }

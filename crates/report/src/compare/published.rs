@@ -2,7 +2,7 @@
 
 use super::comparison::{Citation, Kind, Side, Stated, Surety};
 use super::place::{Place, Subject};
-use super::sheet::{Claim, Sheet, content};
+use super::statement::{Claim, Statement, content};
 use crate::reference::{self, Of, Published, Reference, Sure};
 use strata_model::topology::Finding;
 
@@ -21,11 +21,12 @@ pub enum Asked<'a> {
 pub enum NoReference {
     /// Nothing is built in for this device.
     #[error(
-        "nothing published is built in for `{0}` or its architecture; `strata compare --list-references` lists what is, `reference:NAME` picks one"
+        "there are no published values for `{0}` or its architecture; `strata compare --list-references` lists all, and \
+         `reference:NAME` selects one"
     )]
     Device(String),
     /// Nothing is built in under this name.
-    #[error("no reference `{0}`; `strata compare --list-references` lists them")]
+    #[error("unknown reference `{0}`; `strata compare --list-references` lists all")]
     Named(String),
     /// A built-in file is broken; a fault of the program.
     #[error(transparent)]
@@ -38,13 +39,13 @@ struct Chosen {
     deciding: Vec<String>,
 }
 
-/// The sheet of what is published. `kind` is that of the other side: a topology is not compared with what access patterns
+/// The statement of what is published. `kind` is that of the other side: a topology is not compared with what access patterns
 /// cost, nor the other way round.
 ///
 /// # Errors
 ///
 /// If nothing is built in for what is asked.
-pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
+pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Statement, NoReference> {
     let all = reference::all()?;
     let (chosen, by) = match asked {
         Asked::Named(name) => (named(all, name), "named"),
@@ -67,7 +68,7 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
         driver: None,
         made: None,
     };
-    let mut sheet = Sheet::new(side, "not published");
+    let mut statement = Statement::new(side, "not published");
     for Chosen { reference, deciding } in &chosen {
         for value in &reference.values {
             let context = !deciding.contains(&value.product);
@@ -77,12 +78,12 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Sheet, NoReference> {
                     Subject::Part(_) => matches!(kind, Kind::Characterization | Kind::Reference),
                 };
                 if matters {
-                    sheet.add(place, claim);
+                    statement.add(place, claim);
                 }
             }
         }
     }
-    Ok(sheet)
+    Ok(statement)
 }
 
 fn named(all: Vec<Reference>, name: &str) -> Vec<Chosen> {

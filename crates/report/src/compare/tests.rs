@@ -29,12 +29,12 @@ fn latency_of(cycles: f64) -> Element {
         .with(LATENCY_NS, Finding::unknown("no clock"))
 }
 
-fn sheet(topology: &Topology) -> Sheet {
-    Sheet::of_topology(topology, "t")
+fn statement(topology: &Topology) -> Statement {
+    Statement::of_topology(topology, "t")
 }
 
 fn against(a: Finding<Bytes>, b: Finding<Bytes>) -> Comparison {
-    let of = |size| sheet(&topology([(ElementName::L1, Element::default().with(SIZE, size))]));
+    let of = |size| statement(&topology([(ElementName::L1, Element::default().with(SIZE, size))]));
     compare(&of(a), &of(b), &Options::default())
 }
 
@@ -54,7 +54,8 @@ fn sizes_agree_where_their_intervals_meet() {
 fn units_and_kinds_are_not_converted() {
     let units = against(bytes(2), bytes(2).unit("cycles"));
     assert!(!units.same && units.differs[0].because.as_ref().unwrap().contains("B and cycles"));
-    let ways = |ways| sheet(&topology([(ElementName::L1, Element::default().with(WAYS, Finding::measured(ways, "")))]));
+    let ways =
+        |ways| statement(&topology([(ElementName::L1, Element::default().with(WAYS, Finding::measured(ways, "")))]));
     assert!(!compare(&ways(Ways::Equal(2)), &ways(Ways::Each(vec![2])), &Options::default()).same);
 }
 
@@ -77,7 +78,7 @@ fn elements_that_were_not_asked_for_are_told_from_attributes_that_are_not_there(
     let a = topology([(ElementName::L1, l1.clone()), (ElementName::L2, l1)]);
     let mut b = topology([(ElementName::L1, Element::default().with(SIZE, bytes(2)))]);
     b.run.only = vec![ElementName::L1];
-    let answer = compare(&sheet(&a), &sheet(&b), &Options::default());
+    let answer = compare(&statement(&a), &statement(&b), &Options::default());
     let reasons: Vec<(&str, &str)> = answer.only_a.iter().map(|s| (s.place.as_str(), s.reason.as_str())).collect();
     assert_eq!(
         reasons,
@@ -88,7 +89,7 @@ fn elements_that_were_not_asked_for_are_told_from_attributes_that_are_not_there(
         ]
     );
     let only = Options { only: vec!["l1.size".parse().unwrap()], ..Options::default() };
-    let answer = compare(&sheet(&a), &sheet(&b), &only);
+    let answer = compare(&statement(&a), &statement(&b), &only);
     assert_eq!((answer.agrees.len(), answer.only_a.len()), (1, 0));
 }
 
@@ -100,7 +101,7 @@ fn lists_of_sharers_have_no_order_and_others_do() {
             Entry::new(SHARED_WITH, Finding::measured(shared, "")),
             Entry::new(WAYS, Finding::measured(Ways::Each(ways.to_vec()), "")),
         ]);
-        sheet(&topology([(ElementName::L1, element)]))
+        statement(&topology([(ElementName::L1, element)]))
     };
     let answer = compare(&of(&["texture", "l1"], &[8, 9]), &of(&["l1", "texture"], &[9, 8]), &Options::default());
     assert_eq!(answer.differs.iter().map(|row| row.place.as_str()).collect::<Vec<_>>(), ["l1 ways"]);
@@ -115,7 +116,7 @@ fn a_curve_is_one_row_and_a_configuration_several() {
             Entry::new(STAIRCASE, Finding::measured(Curve(vec![(Bytes(100), 0.1), (Bytes(200), share)]), "")),
             Entry::new(LEAST_CONFIGURATION, Finding::measured(least, "")),
         ]);
-        sheet(&topology([(ElementName::L1, element)]))
+        statement(&topology([(ElementName::L1, element)]))
     };
     let answer = compare(&of(0.5, 64), &of(0.4, 32), &Options::default());
     let rows: Vec<_> = answer.differs.iter().map(|r| (r.place.as_str(), r.points_differ, r.points_compared)).collect();
@@ -137,17 +138,17 @@ fn a_gpu_is_compared_with_its_own_values_and_beside_others() {
     h200.device.compute_capability = (9, 0);
     let reference = |asked| published(asked, Kind::Topology).unwrap();
     let own = reference(Asked::Device("NVIDIA H200", Some((9, 0))));
-    let answer = compare(&sheet(&h200), &own, &Options::default());
+    let answer = compare(&statement(&h200), &own, &Options::default());
     assert!(answer.same);
     assert_eq!(answer.agrees[0].place, "l2 nominal_size");
     assert!(answer.context.iter().any(|row| row.place == "l2 nominal_size" && row.agrees == Some(false)));
     // Named, they decide.
     let h100 = reference(Asked::Named("h100"));
-    let answer = compare(&sheet(&h200), &h100, &Options::default());
+    let answer = compare(&statement(&h200), &h100, &Options::default());
     assert!(answer.context.is_empty() && !answer.same);
     // Another product of the architecture has context alone.
     let other = reference(Asked::Device("NVIDIA H20", Some((9, 0))));
-    let answer = compare(&sheet(&h200), &other, &Options::default());
+    let answer = compare(&statement(&h200), &other, &Options::default());
     assert!(answer.same && answer.compared() && answer.agrees.is_empty());
     assert!(matches!(
         published(Asked::Device("AMD Instinct MI210", None), Kind::Topology),
@@ -160,7 +161,7 @@ fn a_gpu_is_compared_with_its_own_values_and_beside_others() {
 #[test]
 fn one_source_that_agrees_is_enough() {
     let a100 = published(Asked::Named("a100"), Kind::Topology).unwrap();
-    let of = |cycles: f64| sheet(&topology([(ElementName::L1, latency_of(cycles))]));
+    let of = |cycles: f64| statement(&topology([(ElementName::L1, latency_of(cycles))]));
     let answer = compare(&of(33.0), &a100, &Options::default());
     assert!(answer.same);
     assert_eq!(answer.contested.iter().map(|row| row.agrees).collect::<Vec<_>>(), [Some(false), Some(true)]);
@@ -222,14 +223,14 @@ proptest! {
     #[test]
     fn a_result_is_the_same_as_itself(a in any_topology(), tolerance in 0.0..10.0f64) {
         let options = Options { tolerance_percent: tolerance, ..Options::default() };
-        let answer = compare(&sheet(&a), &sheet(&a), &options);
+        let answer = compare(&statement(&a), &statement(&a), &options);
         prop_assert!(answer.same && answer.only_a.is_empty() && answer.only_b.is_empty() && answer.incomparable.is_empty());
     }
 
     #[test]
     fn swapping_the_sides_swaps_what_they_know_and_nothing_else(a in any_topology(), b in any_topology()) {
-        let there = compare(&sheet(&a), &sheet(&b), &Options::default());
-        let back = compare(&sheet(&b), &sheet(&a), &Options::default());
+        let there = compare(&statement(&a), &statement(&b), &Options::default());
+        let back = compare(&statement(&b), &statement(&a), &Options::default());
         prop_assert_eq!(there.same, back.same);
         let swapped = |rows: &[Row]| -> BTreeMap<String, (Option<f64>, Option<usize>)> {
             rows.iter().map(|row| (row.place.clone(), (row.apart_percent, row.points_differ))).collect()
@@ -243,7 +244,7 @@ proptest! {
     /// Every place is said once: as a row, as known to one, or as unknown.
     #[test]
     fn no_place_is_lost(a in any_topology(), b in any_topology()) {
-        let (a, b) = (sheet(&a), sheet(&b));
+        let (a, b) = (statement(&a), statement(&b));
         let answer = compare(&a, &b, &Options::default());
         let rows = [&answer.differs, &answer.contested, &answer.incomparable, &answer.context, &answer.agrees];
         let said = rows.iter().map(|rows| rows.len()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! A recording as tables that any spreadsheet or script reads.
+//! Exports a recording as CSV tables.
 //!
 //! Comma-separated values as in RFC 4180, units in the header of each column. Rows are written as they are made, so
 //! that memory is that of the recording and of one chain's order.
@@ -22,7 +22,7 @@ use strata_recording::{Entry, Recording};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder cannot be made.
-    #[error("cannot make the folder `{}`: {source}; name a folder that you may write to", .path.display())]
+    #[error("cannot make the folder `{}`: {source}; name a folder with write permission", .path.display())]
     Folder {
         /// The folder.
         path: PathBuf,

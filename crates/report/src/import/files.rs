@@ -1,11 +1,11 @@
-//! Which files of a folder hold which series.
+//! Finds the files of a folder, and the series that each contains.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use strata_model::imported::{Level, Question, Series};
+use strata_model::import::{Level, Question, Series};
 
 /// Most entries of a folder that are looked at: a whole set of MT4G's files is some thirty.
 const MAX_ENTRIES: usize = 4096;

@@ -1,4 +1,4 @@
-//! Timings that other tools took, made into experiments with samples, so that they can be recorded and analysed as our own.
+//! Converts the timings of other tools into experiments with samples, so that they can be recorded and analysed like our own.
 //!
 //! Nothing is inferred here. What a file does not say (its kernel's overhead, a footprint, a stride) stays unsaid.
 
@@ -43,7 +43,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// There is nothing to import in the folder.
-    #[error("`{}` holds no timings of MT4G: their files are named like `GPU - L1 Size.txt`{hint}", path.display())]
+    #[error("`{}` contains no timings of MT4G: their files have names like `GPU - L1 Size.txt`{hint}", path.display())]
     Nothing {
         /// The folder.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum Error {
         hint: String,
     },
     /// Files of several GPUs lie in one folder.
-    #[error("`{}` holds timings of more than one GPU ({}); give each a folder of its own", path.display(), names.join(", "))]
+    #[error("`{}` contains timings of more than one GPU ({}); put each GPU into its own folder", path.display(), names.join(", "))]
     Several {
         /// The folder.
         path: PathBuf,
@@ -59,7 +59,7 @@ pub enum Error {
         names: Vec<String>,
     },
     /// Two files hold one series.
-    #[error("`{}` and `{}` both hold the {series}; take one of them away", first.display(), second.display())]
+    #[error("`{}` and `{}` both contain the {series}; remove one of them", first.display(), second.display())]
     Twice {
         /// The one.
         first: PathBuf,
@@ -87,7 +87,7 @@ pub enum Error {
         what: String,
     },
     /// The summary is no JSON that MT4G writes.
-    #[error("`{}`, line {line}, column {column}: {what}; it should be MT4G's summary, or not be there", path.display())]
+    #[error("`{}`, line {line}, column {column}: {what}; give MT4G's summary, or remove the file", path.display())]
     Summary {
         /// The file.
         path: PathBuf,

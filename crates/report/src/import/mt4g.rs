@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::files::{self, Found};
 use super::{Error, Import, Summary, rows};
 use strata_model::experiment::{Imported, LoadPath};
-use strata_model::imported::{self, Level, Question, Series};
+use strata_model::import::{self, Level, Question, Series};
 use strata_model::samples::Samples;
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
@@ -29,24 +29,25 @@ pub fn mt4g(folder: &Path) -> Result<Import, Error> {
     let Found { gpu, series, others } = files::find(folder)?;
     let (summary, warning) = match summary(folder, &gpu)? {
         Some(summary) => (summary, None),
-        None => (Summary::default(), Some(format!("there is no `{gpu}.json`, so that nothing is known of the device"))),
+        None => (Summary::default(), Some(format!("`{gpu}.json` is missing, so the facts of the device are unknown"))),
     };
     let mut measured = Vec::new();
     let files = series.len();
     for (series, path) in series {
         measured.extend(read(series, &path)?);
     }
-    let unread = (!others.is_empty()).then(|| format!("not known and not read: {}", others.join(", ")));
-    let no_calibration = "no calibration came with these timings: each latency includes what reading the clock and keeping \
-        its value took, so that a latency is an upper bound; differences of latencies are free of it";
-    let beginning = "of each lap only the first loads were timed: lines that miss later in a lap are not seen";
+    let unread = (!others.is_empty()).then(|| format!("ignored files with unknown names: {}", others.join(", ")));
+    let no_calibration = "these timings come without a calibration: each latency includes the overhead of reading the \
+                          clock and storing its value, so it is an upper bound; differences of latencies do not include \
+                          the overhead";
+    let beginning = "only the first loads of each lap were timed: later misses are not seen";
     let run = RunInfo {
         tool_version: env!("CARGO_PKG_VERSION").into(),
-        backend: imported::MT4G.into(),
+        backend: import::MT4G.into(),
         effort: "imported".into(),
         started: summary.timestamp().unwrap_or_default().into(),
         scope: format!(
-            "timings that MT4G took{}, as its files have them; strata measured nothing",
+            "timings from the files of MT4G{}; strata measured nothing",
             summary.compiler().map_or(String::new(), |compiler| format!(" (kernels by {compiler})"))
         ),
         warnings: [Some(no_calibration.to_owned()), Some(beginning.to_owned()), warning, unread]
@@ -131,7 +132,7 @@ fn parse_summary(path: &PathBuf) -> Result<Summary, Error> {
     if text.len() as u64 > MAX_SUMMARY {
         return Err(Error::TooMuch {
             path: path.clone(),
-            what: format!("is larger than {}; it is no summary of MT4G", Bytes(MAX_SUMMARY)),
+            what: format!("is larger than {}, so it is not a summary of MT4G", Bytes(MAX_SUMMARY)),
         });
     }
     serde_json::from_slice(&text).map_err(|error| Error::Summary {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use strata_model::imported::MOST_ROWS;
+use strata_model::import::MOST_ROWS;
 
 /// Longest line that is read, in bytes: a hundred times the longest that MT4G writes (512 values).
 pub const MAX_LINE: u64 = 256 << 10;
@@ -39,7 +39,7 @@ pub fn rows(mut input: impl BufRead, keys: usize) -> Result<Vec<Row>, (usize, St
         if read as u64 > MAX_LINE {
             return Err((number, format!("the line is longer than {MAX_LINE} bytes; rows of timings are far shorter")));
         }
-        let text = std::str::from_utf8(&line).map_err(|_| (number, "it is no text".to_owned()))?;
+        let text = std::str::from_utf8(&line).map_err(|_| (number, "it is not text".to_owned()))?;
         let text = text.trim();
         if text.is_empty() {
             continue;
@@ -47,10 +47,10 @@ pub fn rows(mut input: impl BufRead, keys: usize) -> Result<Vec<Row>, (usize, St
         let row = row(text, keys).map_err(|what| (number, what))?;
         values += row.latencies.len();
         if values > MAX_VALUES {
-            return Err((number, format!("the file holds more than {MAX_VALUES} latencies; it is none of MT4G's")));
+            return Err((number, format!("the file has more than {MAX_VALUES} latencies, so it is not from MT4G")));
         }
         if rows.len() == MOST_ROWS {
-            return Err((number, format!("the file has more than {MOST_ROWS} rows; it is none of MT4G's")));
+            return Err((number, format!("the file has more than {MOST_ROWS} rows, so it is not from MT4G")));
         }
         rows.push(row);
     }
@@ -64,9 +64,10 @@ fn row(text: &str, keys: usize) -> Result<Row, String> {
         let cell = cell.trim();
         if column < keys {
             let key = cell.parse().ok().filter(|key| *key > 0);
-            row.keys.push(key.ok_or_else(|| format!("`{}` is no number of bytes", shown(cell)))?);
+            row.keys.push(key.ok_or_else(|| format!("`{}` is not a number of bytes", shown(cell)))?);
         } else {
-            row.latencies.push(cell.parse().map_err(|_| format!("`{}` is no latency in whole cycles", shown(cell)))?);
+            row.latencies
+                .push(cell.parse().map_err(|_| format!("`{}` is not a latency in whole cycles", shown(cell)))?);
         }
     }
     if row.latencies.is_empty() {
@@ -110,16 +111,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let wrong = |text: &str, keys| read(text, keys).unwrap_err();
-        assert_eq!(wrong("1024,3\nabc,def\n", 1), (2, "`abc` is no number of bytes".into()));
-        assert_eq!(wrong("1024,3\n2048,x\n", 1), (2, "`x` is no latency in whole cycles".into()));
+        assert_eq!(wrong("1024,3\nabc,def\n", 1), (2, "`abc` is not a number of bytes".into()));
+        assert_eq!(wrong("1024,3\n2048,x\n", 1), (2, "`x` is not a latency in whole cycles".into()));
         assert_eq!(wrong("1024,-3\n", 1).0, 1);
         assert_eq!(wrong("1024,3.5\n", 1).0, 1);
         assert_eq!(wrong("1024,99999999999\n", 1).0, 1);
-        assert_eq!(wrong("0,3\n", 1), (1, "`0` is no number of bytes".into()));
+        assert_eq!(wrong("0,3\n", 1), (1, "`0` is not a number of bytes".into()));
         assert_eq!(wrong("1024\n", 1).0, 1);
         assert_eq!(wrong("\n\n1024,,3\n", 1).0, 3);
         let escape = wrong("1024,\u{1b}[31m and a long rest of a line\n", 1).1;
-        assert_eq!(escape, "`�[31m and a long rest of…` is no latency in whole cycles");
+        assert_eq!(escape, "`�[31m and a long rest of…` is not a latency in whole cycles");
     }
 
     #[test]

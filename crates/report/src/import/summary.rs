@@ -1,4 +1,4 @@
-//! What MT4G's summary says of the device and of the run. Its findings are not read: what the timings show is ours to say, and
+//! The facts of the device and the run in MT4G's summary. Its findings are not read: what the timings show is ours to say, and
 //! `strata compare` sets the two side by side.
 
 use serde::Deserialize;

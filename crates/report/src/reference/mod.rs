@@ -1,4 +1,4 @@
-//! Published values, one file a chip, each value with its source and with how sure it is.
+//! Published values: one file per chip, each value with its source and its certainty.
 //!
 //! They are for comparison only: no finding is taken from them.
 

@@ -5,8 +5,8 @@
 //! report of the run. Only the page for a browser shows the samples, too ([`Evidence`](strata_model::evidence::Evidence)).
 
 mod album;
+pub mod characterization;
 pub mod comparison;
-pub mod costs;
 mod diagram;
 mod evidence;
 mod html;

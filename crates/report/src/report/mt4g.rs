@@ -237,7 +237,8 @@ pub fn mt4g(topology: &Topology) -> Mt4g {
         .filter_map(|(key, name)| Some((key, latency_of(element(name)?)?)))
         .collect();
     if !latency.is_empty() {
-        let why = "bandwidth is not measured, and readers take a latency here only beside one: see strata.latency";
+        let why = "bandwidth is not measured yet, and readers expect a latency here only together with a bandwidth: see \
+                   strata.latency";
         left_out.insert("memory.l2.latency, memory.main.latency", why.into());
     }
     Mt4g {

@@ -1,4 +1,4 @@
-//! What the pages for a browser have in common: one file, nothing from elsewhere, light or dark as the reader's system is.
+//! The common part of all HTML pages: one file without external resources, light or dark like the reader's system.
 //!
 //! What a page says is put together in Rust; how it looks stands in `templates/`. A template escapes every text that it is not
 //! told to be markup, and only pictures, style and scripts are. Scripts draw plots to look closer and sort tables; without them,
@@ -27,7 +27,7 @@ const TEMPLATES: [(&str, &str); 7] = [
     ("evidence.html", include_str!("templates/evidence.html")),
     ("figures.html", include_str!("templates/figures.html")),
     ("report.html", include_str!("templates/report.html")),
-    ("costs.html", include_str!("templates/costs.html")),
+    ("characterization.html", include_str!("templates/characterization.html")),
 ];
 
 /// uPlot, which draws: the version, its origin and its licence are in `templates/vendor/README.md`.

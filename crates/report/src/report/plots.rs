@@ -51,7 +51,7 @@ fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> O
     Some(Curves {
         title: format!("{}: misses by footprint", name.title()),
         description: format!(
-            "{} footprints from {} to {}, of whose loads {} to {} miss{usable}.",
+            "{} footprints from {} to {}; {} to {} of the loads miss{usable}.",
             points.len(),
             bytes(x.0),
             bytes(x.1),
@@ -59,7 +59,7 @@ fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> O
             share(y.1)
         ),
         x: Axis { label: "footprint".into(), measure: Measure::Bytes, log2: crowded(points.iter().map(|p| p.0)) },
-        y: Axis { label: "misses of a lap".into(), measure: Measure::Share, log2: false },
+        y: Axis { label: "miss rate of a lap".into(), measure: Measure::Share, log2: false },
         series: vec![Series::new("misses", Draw::Steps, points)],
         marks: mark.into_iter().collect(),
         ..Curves::default()
@@ -77,7 +77,7 @@ fn spectrum(name: ElementName, rows: &[SpectrumRow]) -> Option<Bars> {
     Some(Bars {
         title: format!("{}: latency by pattern", name.title()),
         description: format!(
-            "{} patterns of what a load meets, {} to {} cycles.",
+            "{} combinations of cache level and TLB level, {} to {} cycles.",
             bars.len(),
             Measure::Number.show(low),
             Measure::Number.show(high)
@@ -106,7 +106,7 @@ fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Curves> {
     }
     let named = |((width, mode), points): (Access, Vec<(f64, f64)>)| {
         // Short, so that two stand side by side in the legend.
-        let name = mode.map_or(format!("{width} B a thread"), |mode| format!("{width} B, banks of {mode} B"));
+        let name = mode.map_or(format!("{width} B per thread"), |mode| format!("{width} B, banks of {mode} B"));
         Series::new(name, Draw::Line, points)
     };
     let show = |x| Measure::Number.show(x);
@@ -190,10 +190,7 @@ mod tests {
     #[test]
     fn each_curve_has_its_picture() {
         let stairs = drawn(Attribute::Staircase, json!([[2112, 0.15], [2176, 0.29], [2560, 1.0]])).unwrap();
-        assert!(
-            stairs.contains("3 footprints from 2.062 KiB to 2.5 KiB, of whose loads 15 % to 100 % miss"),
-            "{stairs}"
-        );
+        assert!(stairs.contains("3 footprints from 2.062 KiB to 2.5 KiB; 15 % to 100 % of the loads miss"), "{stairs}");
         assert!(stairs.contains("class=\"mark\"") && stairs.contains("usable 2 KiB"), "{stairs}");
         let spectrum = json!([{"path": "cg", "data": "l2", "translation": "hit", "cycles": 371.0, "loads": 40}]);
         assert!(drawn(Attribute::Spectrum, spectrum).unwrap().contains(">cg: l2, TLB hit</text>"));
@@ -202,7 +199,7 @@ mod tests {
             {"width": 8, "stride": 1, "cycles": 25.0, "ways": 2, "mode": 8}, {"width": 8, "stride": 2, "cycles": 29.0}
         ]);
         let banks = drawn(Attribute::BankCurve, banks).unwrap();
-        for series in ["4 B a thread", "8 B a thread", "8 B, banks of 8 B"] {
+        for series in ["4 B per thread", "8 B per thread", "8 B, banks of 8 B"] {
             assert!(banks.contains(&format!(">{series}</text>")), "{banks}");
         }
         let map = json!([

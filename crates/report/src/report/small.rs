@@ -69,7 +69,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Ok(samples) if !samples.laps.is_empty() => {
             let loads: u64 = samples.laps.iter().map(|l| u64::from(l.loads)).sum();
             let cycles: u64 = samples.laps.iter().map(|l| l.cycles).sum();
-            format!("{:.2} cycles a load", cycles as f64 / loads as f64)
+            format!("{:.2} cycles per load", cycles as f64 / loads as f64)
         }
         Ok(samples) => {
             let levels = cluster::levels(&samples.latencies);
@@ -101,7 +101,7 @@ fn rounds(samples: &Samples) -> String {
     let program = samples.program.map_or(String::new(), |program| {
         format!("; {} registers, {} of local memory", program.registers, Bytes(program.local_bytes.into()))
     });
-    format!("{median:.2} cycles an operation, the first of {} rounds {first:.2}{program}", cycles.len())
+    format!("{median:.2} cycles per operation, the first of {} rounds {first:.2}{program}", cycles.len())
 }
 
 /// Where the time of a run went.
@@ -151,7 +151,7 @@ mod tests {
         let mut samples = Samples { laps: vec![lap(800), lap(80), lap(96)], ..Samples::default() };
         let what = "    7 barriers      ca     threads 32, blocks 1, writes 8, between 4, scope block:";
         let line = |samples: &Samples| sample_line(7, &experiment, &Ok(samples.clone()));
-        assert_eq!(line(&samples), format!("{what} 12.00 cycles an operation, the first of 3 rounds 100.00\n"));
+        assert_eq!(line(&samples), format!("{what} 12.00 cycles per operation, the first of 3 rounds 100.00\n"));
         samples.program = Some(ProgramFacts { registers: 40, local_bytes: 1024, ..ProgramFacts::default() });
         assert!(line(&samples).ends_with("; 40 registers, 1 KiB of local memory\n"), "{}", line(&samples));
         let failed = sample_line(7, &experiment, &Err(Failure::failed("no grid")));

@@ -1,4 +1,4 @@
-//! What a text is written for: how wide it may be, and whether it may have bold and dim letters.
+//! The width of a text, and whether it may have bold and dim letters.
 
 use anstyle::Style;
 use textwrap::Options;

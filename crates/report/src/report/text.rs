@@ -1,4 +1,4 @@
-//! The table for people: one row an element, then what the table cannot hold.
+//! The text report: a table with one row per element, then the details.
 
 use comfy_table::{CellAlignment, Table, presets};
 

@@ -1,4 +1,4 @@
-//! What every report for people says, in whichever format: the lines of the head, the cells of the table, a finding in words.
+//! The words that all reports for people share: the head, the cells of the table, a finding in words.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use strata_model::attribute::{
     SHARED_WITH, SIZE,
 };
 use strata_model::facts::DeviceFacts;
-use strata_model::imported;
+use strata_model::import;
 use strata_model::topology::{Element, ElementName, Finding, Provenance, RunInfo, Topology};
 use strata_model::units::Bytes;
 
-/// Said first of all where a model was measured.
+/// The first line of the report of a simulated machine.
 pub(super) const SIMULATED: &str = "SIMULATED: no hardware was measured.";
 /// Marks a value that the driver gave.
 pub(super) const FROM_DRIVER: &str = "†";
@@ -46,13 +46,14 @@ pub(super) const COLUMNS: [Column; 8] = [
     column("#/SM", "", false),
 ];
 
-/// Said of a curve or map that no picture could be made of.
-pub(super) const NO_PICTURE: &str = "cannot be drawn; the JSON format has it";
+/// Stands where no picture of a curve or map could be made.
+pub(super) const NO_PICTURE: &str = "no picture available; see the JSON format";
 /// What the signs in the table mean.
-pub(super) const LEGEND: &str = "? is unknown, > a lower bound, - does not apply, † the driver's word; everything else is measured. The size of a TLB is \
-     what it translates.";
+pub(super) const LEGEND: &str = "? unknown, > lower bound, ≤ upper bound, - does not apply, † from the driver; all \
+                                 other values are measured. The size of a TLB is its reach: the memory that its entries \
+                                 cover.";
 
-/// The lines of the head; the first says whether a model was measured.
+/// The lines of the head; the first says whether the machine is simulated.
 pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&str>) -> Vec<String> {
     let (major, minor) = device.compute_capability;
     let clock = run.measured_clock_mhz.map_or("SM clock not measured".to_owned(), |(low, high)| {
@@ -69,9 +70,9 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
     let capability =
         if (major, minor) == (0, 0) { String::new() } else { format!(", compute capability {major}.{minor}") };
     lines.push(format!("{}{capability}; {clock}", device.name));
-    if let Some(tool) = imported::tool(&run.backend) {
-        let when = if run.started.is_empty() { "at a time that is not known" } else { &run.started };
-        lines.push(format!("Timings by {tool}, {when}; imported and analysed by strata {}", run.tool_version));
+    if let Some(tool) = import::tool(&run.backend) {
+        let when = if run.started.is_empty() { " at an unknown time".to_owned() } else { format!(", {}", run.started) };
+        lines.push(format!("Timings by {tool}{when}; imported and analysed by strata {}", run.tool_version));
         lines.push(format!("Scope: {}", run.scope));
         lines.extend(replayed_from.map(|file| format!("Replayed from {file}")));
         return lines;
@@ -88,7 +89,7 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
     lines
 }
 
-/// What the driver says of the device (Größler, section 4.1).
+/// The facts of the device from the driver (Größler, section 4.1).
 pub(super) fn device(device: &DeviceFacts) -> Vec<String> {
     let or_unknown = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
     let mhz = |khz: u32| if khz == 0 { "unknown".to_owned() } else { format!("{:.0} MHz", f64::from(khz) / 1e3) };
@@ -104,16 +105,19 @@ pub(super) fn device(device: &DeviceFacts) -> Vec<String> {
     let known = |count: u32| if count == 0 { "unknown".to_owned() } else { count.to_string() };
     let bytes = |bytes: u64| if bytes == 0 { "unknown".to_owned() } else { Bytes(bytes).to_string() };
     vec![
-        format!("{} SMs of {cores} cores (cores by a table of compute capabilities)", known(device.multiprocessors)),
         format!(
-            "threads: {} a warp, {} a block, {} a SM; blocks: {blocks} a SM, {} a grid",
+            "{} SMs with {cores} cores each (number of cores from a table by compute capability)",
+            known(device.multiprocessors)
+        ),
+        format!(
+            "threads: {} per warp, {} per block, {} per SM; blocks: {blocks} per SM, {} per grid",
             known(device.warp_size),
             known(device.max_threads_per_block),
             known(device.max_threads_per_multiprocessor),
             known(device.max_grid_blocks)
         ),
         format!(
-            "registers: {} a block, {} a SM; shared memory: {} a block{optin}, {} a SM",
+            "registers: {} per block, {} per SM; shared memory: {} per block{optin}, {} per SM",
             known(device.registers_per_block),
             known(device.registers_per_multiprocessor),
             bytes(device.shared_per_block),

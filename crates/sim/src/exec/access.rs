@@ -1,4 +1,4 @@
-//! An access of a warp: what its lanes want, and how long they wait for it and for each other.
+//! A memory access of a warp: the addresses of its lanes, and how long they wait for data and for each other.
 
 use super::alu;
 use super::issue::{extended, illegal};

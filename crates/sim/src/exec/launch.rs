@@ -1,4 +1,4 @@
-//! One launch: blocks on SMs, and whose turn it is.
+//! One launch: the blocks on SMs, and the order of their execution.
 //!
 //! SMs run ahead of each other as long as they touch nothing that they share. What they share is touched in the order of
 //! time: before such an access an SM that is ahead waits for its turn. So a launch gives the same result each time.

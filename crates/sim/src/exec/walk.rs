@@ -1,4 +1,4 @@
-//! Lanes that go on alone, carried out without what only a warp of many lanes needs.
+//! A fast path for a single active lane, without the work that only a full warp needs.
 //!
 //! Most kernels that measure are one thread that walks. A lane that is alone at its instruction goes on here for as long as the
 //! warp would choose it again, and the inner loop of a chase ([`Walk`]) is one step of native code. Everything is as

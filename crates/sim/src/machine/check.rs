@@ -1,4 +1,4 @@
-//! What the tables of a machine file must have in common.
+//! Checks across the tables of a machine file.
 
 use std::collections::BTreeMap;
 
@@ -197,7 +197,7 @@ fn policy(table: &str, replacement: &Replacement, sets: &[u32]) -> Result<(), Wr
             wrong(format!("found {} odds, allowed is one for each way", odds.len()))
         }
         Replacement::Weighted(odds) if odds.iter().map(|&o| u64::from(o)).sum::<u64>() == 0 => {
-            wrong("found odds that are all 0, allowed are odds of which one is not".into())
+            wrong("found probabilities that are all 0; at least one must be above 0".into())
         }
         _ => Ok(()),
     }
@@ -251,7 +251,8 @@ fn paths(spec: &Spec) -> Result<(), Wrong> {
                 return Err((
                     "path.global_ca.levels".into(),
                     format!(
-                        "found a circle: some path asks `{start}` before another cache and some path after it, allowed is one order"
+                        "found a cycle: one path reaches `{start}` before another cache and another path after it; use \
+                         one order"
                     ),
                 ));
             }

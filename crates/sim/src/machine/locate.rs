@@ -1,4 +1,4 @@
-//! Where in a file a key stands, for errors.
+//! The position of a key in a file, for error messages.
 
 use super::Defect;
 

@@ -123,7 +123,7 @@ impl Machine {
         let file = std::fs::File::open(path).map_err(|e| defect(format!("cannot be opened: {e}")))?;
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| defect(format!("cannot be read: {e}")))?;
         if text.len() as u64 > LONGEST {
-            return Err(defect(format!("longer than {LONGEST} bytes, which no machine file is")));
+            return Err(defect(format!("longer than {LONGEST} bytes; a machine file is shorter")));
         }
         Self::parse(&origin, &text)
     }

@@ -1,4 +1,4 @@
-//! What a machine file says: one type a table. `check.rs` holds the tables against each other.
+//! The tables of a machine file: one type per table. `check.rs` holds the tables against each other.
 
 use std::collections::BTreeMap;
 

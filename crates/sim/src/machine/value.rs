@@ -1,4 +1,4 @@
-//! Values of a machine file, each with its range: what is out of range is refused where it stands in the file.
+//! Values of a machine file, each with its range. An error names the line of a value out of range.
 
 use std::fmt;
 

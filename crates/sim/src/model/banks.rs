@@ -1,4 +1,4 @@
-//! Banks of shared memory: how many times the banks must give a row for one access of a warp.
+//! Banks of shared memory: how many rows the banks must serve one after the other for one access of a warp.
 //!
 //! A bank gives one row of its memory at once, to all lanes that want something of it. Words go to the banks in turn. On
 //! compute capability 3.x a bank is 8 bytes wide, and words of 4 or of 8 bytes go to the banks in turn, as the program chooses:

@@ -1,4 +1,4 @@
-//! One cache: tags in sets, each line with the sectors that are there.
+//! One cache: tags in sets, each line with its valid sectors.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

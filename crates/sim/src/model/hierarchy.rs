@@ -1,9 +1,9 @@
-//! The way of a load through the caches: which level answers, and when.
+//! The path of a load through the caches: which level answers, and when.
 
 use super::cache::Cache;
 use super::noise::Noise;
 pub use super::parts::shape;
-use super::parts::{Instance, Plan, Ports, Private, Route, Translation, home};
+use super::parts::{Blueprint, Instance, Ports, Private, Route, Translation, home};
 use crate::machine::Machine;
 use crate::machine::spec::{Scope, Write};
 
@@ -39,7 +39,7 @@ pub struct Requester {
 
 /// All caches of a machine.
 pub struct Hierarchy {
-    plan: Plan,
+    plan: Blueprint,
     content: Content,
     noise: Noise,
 }
@@ -69,7 +69,7 @@ struct Access {
 impl Hierarchy {
     /// The caches of a machine, all empty.
     pub fn new(machine: &Machine, seed: u64) -> Self {
-        let (spec, plan) = (&machine.spec, Plan::new(machine, seed));
+        let (spec, plan) = (&machine.spec, Blueprint::new(machine, seed));
         let content = Content {
             sms: plan.sm_partitions.iter().map(|_| None).collect(),
             device: plan.device(),
@@ -200,7 +200,7 @@ impl Hierarchy {
 
 impl Content {
     #[inline]
-    fn private(&mut self, plan: &Plan, sm: u32) -> &mut Private {
+    fn private(&mut self, plan: &Blueprint, sm: u32) -> &mut Private {
         let (carveout, epoch) = (self.carveout, self.epoch);
         let private = self.sms[sm as usize].get_or_insert_with(|| Box::new(plan.private(sm, carveout, epoch)));
         if private.epoch != epoch {
@@ -211,7 +211,7 @@ impl Content {
         private
     }
 
-    fn walk(&mut self, plan: &Plan, route: &Route, access: Access) -> u64 {
+    fn walk(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
         let Access { by, address, now, .. } = access;
         let (mut waited, mut uncached) = (0, 0);
         for (i, level) in route.levels.iter().enumerate() {
@@ -233,7 +233,7 @@ impl Content {
 
     /// Asks one cache: whether it has the sector, how long its port kept the load waiting, and what a far partition adds.
     #[inline]
-    fn ask(&mut self, plan: &Plan, kind: usize, access: Access) -> (bool, u64, u64) {
+    fn ask(&mut self, plan: &Blueprint, kind: usize, access: Access) -> (bool, u64, u64) {
         let Access { by, address, now, at_home } = access;
         let known = &plan.kinds[kind];
         if known.scope == Scope::Sm {
@@ -262,7 +262,7 @@ impl Content {
     }
 
     /// What translating an address adds.
-    fn translate(&mut self, plan: &Plan, sm: u32, address: u64) -> Translation {
+    fn translate(&mut self, plan: &Blueprint, sm: u32, address: u64) -> Translation {
         let mut added = Translation::default();
         for (i, level) in plan.tlbs.iter().enumerate() {
             let hit = match &mut self.device_tlbs[i] {
@@ -280,7 +280,7 @@ impl Content {
 }
 
 /// What memory behind another partition adds.
-fn far_memory(plan: &Plan, sm: u32, address: u64) -> u64 {
+fn far_memory(plan: &Blueprint, sm: u32, address: u64) -> u64 {
     match &plan.partitions {
         Some(parts) if home(parts, address) != plan.sm_partitions[sm as usize] as usize => parts.far_memory.get(),
         _ => 0,

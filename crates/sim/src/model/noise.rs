@@ -1,4 +1,4 @@
-//! What disturbs the timing of loads.
+//! Noise in the latency of loads.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

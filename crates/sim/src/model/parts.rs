@@ -86,7 +86,7 @@ pub(super) struct Translation {
 }
 
 /// What of a machine's caches never changes.
-pub(super) struct Plan {
+pub(super) struct Blueprint {
     pub kinds: Vec<Kind>,
     pub routes: [Option<Route>; 7],
     pub tlbs: Vec<spec::Tlb>,
@@ -102,7 +102,7 @@ pub(super) fn part(seed: u64, what: u64, number: u64) -> u64 {
     mix(seed ^ mix(what << 32 ^ number))
 }
 
-impl Plan {
+impl Blueprint {
     pub fn new(machine: &Machine, seed: u64) -> Self {
         let spec = &machine.spec;
         let mut first = 0;
@@ -134,7 +134,7 @@ impl Plan {
         let digits: Vec<u32> =
             partitions.as_ref().map_or(vec![0], |p| p.sms.chars().filter_map(|c| c.to_digit(10)).collect());
         let sms = spec.device.multiprocessors.get() as usize;
-        Plan {
+        Blueprint {
             routes,
             tlbs: spec.tlb.clone(),
             partitions,

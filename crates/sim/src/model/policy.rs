@@ -1,4 +1,4 @@
-//! Which line of a full set gives way.
+//! The replacement policies: which line of a full set is replaced.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

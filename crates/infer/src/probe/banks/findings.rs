@@ -1,4 +1,4 @@
-//! What is said of banks.
+//! The findings about banks.
 
 use super::super::latency::{LEVEL, RESAMPLES};
 use super::{Curve, Geometry, WORD, curve_of, geometry, scale, second_choice, strided};
@@ -29,9 +29,9 @@ fn round(x: f64) -> f64 {
 pub fn banks(notebook: &Notebook) -> Result<Finding<u64>, Gap> {
     let found = geometry(notebook, None)?;
     let method =
-        "nearest word that slows a warp down whose other lanes load word 0, over the words of a row in one bank";
+        "nearest word that slows down a warp whose other lanes load word 0, divided by the words per bank in a row";
     Ok(Finding::measured(found.map.banks(), method).note(format!(
-        "words {} apart conflict, none nearer does: {:.1} cycles against {:.1}",
+        "words at a distance of {} conflict ({:.1} cycles instead of {:.1}); no nearer word does",
         found.map.row, found.one_more, found.scale.base
     )))
 }
@@ -48,7 +48,7 @@ pub fn bank_width(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
 }
 
 fn turns(found: &Geometry) -> String {
-    format!("pieces of {} B go to the banks in turn", found.map.piece())
+    format!("consecutive pieces of {} B are in consecutive banks", found.map.piece())
 }
 
 /// The widths of the pieces that go to the banks in turn, as they can be chosen: of devices that have the choice.
@@ -65,10 +65,10 @@ pub fn modes(notebook: &Notebook) -> Result<Finding<Sizes>, Gap> {
     let mut widths = vec![own.map.piece(), other.map.piece()];
     widths.sort_unstable();
     widths.dedup();
-    let method = "which words share a bank, with the driver's own choice of banks and with the other";
+    let method = "which words share a bank, with the default banks of the driver and with the other choice";
     let changed = if widths.len() > 1 { "changes them" } else { "changes nothing" };
     Ok(Finding::measured(Sizes(widths.into_iter().map(Bytes).collect()), method).unit("B").note(format!(
-        "unasked {}; asking for {} {changed}",
+        "by default {}; asking for {} {changed}",
         turns(&own),
         asked.bytes()
     )))
@@ -88,7 +88,7 @@ pub fn broadcast(notebook: &Notebook) -> Result<Finding<bool>, Gap> {
     let once = found.one_more < (scale.base + curve.most()) / 2.0;
     Ok(Finding::measured(
         all <= scale.limit && once,
-        "all lanes on one word, and all but one, against lanes in banks of their own",
+        "all lanes on one word, and all but one lane, compared with one bank per lane",
     )
     .note(format!(
         "{:.1} cycles; {:.1} with one lane in another row of the bank; {:.1} with all lanes in rows of their own",
@@ -125,13 +125,13 @@ fn fit(notebook: &Notebook) -> Result<Fit, Gap> {
         let points: Vec<(f64, f64)> =
             curve.points.iter().map(|p| (f64::from(found.map.passes(&strided(p.stride))), p.cycles)).collect();
         let Some((slope, at)) = line(&points) else {
-            return Gap::unknown("all strides have as many ways: no slope can be had");
+            return Gap::unknown("all strides have the same number of ways, so there is no slope");
         };
         let residual = points.iter().map(|p| (p.1 - at - slope * p.0).abs()).fold(0.0, f64::max);
         let rise = curve.most() - curve.least();
         if slope <= 0.0 || residual > EXPLAINED * rise {
             return Gap::unknown(format!(
-                "the banks found do not explain the strides: off by up to {residual:.1} of {rise:.1} cycles"
+                "the bank layout does not explain the strides: the error is up to {residual:.1} of {rise:.1} cycles"
             ));
         }
         let mut ways: Vec<u32> = points.iter().map(|p| p.0 as u32).collect();
@@ -169,14 +169,14 @@ fn fit(notebook: &Notebook) -> Result<Fit, Gap> {
 /// As [`banks`], and an unknown where the strides do not follow the banks.
 pub fn conflict_cycles(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     let fit = fit(notebook)?;
-    let method = "slope of the latency by the ways that the banks foretell, over strides of words";
+    let method = "slope of the latency over the number of ways that the bank layout predicts, over strides in words";
     let finding = Finding::measured(Cycles(round(fit.slope)), method);
     let (low, high) = (round(fit.interval.0), round(fit.interval.1));
     let by_ways: Vec<String> = fit.by_ways.iter().map(|(ways, cycles)| format!("{ways}: {}", round(*cycles))).collect();
-    let line = if fit.linear { "a straight line" } else { "no straight line, the interval is that of its steps" };
+    let line = if fit.linear { "a straight line" } else { "not a straight line; the interval is that of its steps" };
     let finding = if fit.linear { finding.interval(low, high, LEVEL) } else { finding.range(low, high) };
     Ok(finding.note(format!(
-        "{line}: off by at most {:.2} cycles; cycles by ways {}",
+        "{line} with an error of at most {:.2} cycles; cycles by ways {}",
         fit.residual,
         by_ways.join(", ")
     )))
@@ -221,8 +221,9 @@ pub fn curve(notebook: &Notebook) -> Result<Finding<BankCurve>, Gap> {
             });
         }
     }
-    Ok(Finding::measured(BankCurve(rows), "cycles a load of a warp by stride, 2n against n loads").note(
-        "ways: how often banks must give a row, by the cycles above those of one element for all lanes; null if no whole number",
+    Ok(Finding::measured(BankCurve(rows), "cycles per load of a warp by stride, difference of 2n and n loads").note(
+        "ways: rows that one bank has to serve one after the other, from the cycles above those of one element for all \
+         lanes; null if not a whole number",
     ))
 }
 
@@ -268,7 +269,7 @@ pub fn padding(notebook: &Notebook) -> Result<Finding<Padding>, Gap> {
     }
     Ok(Finding::measured(
         Padding(rows),
-        "least padding of the rows of 32 x 32 elements with which a column is read without conflicts",
+        "smallest padding of the rows of 32 x 32 elements with which a column is read without conflicts",
     )
     .note(notes.join("; ")))
 }

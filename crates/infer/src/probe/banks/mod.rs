@@ -1,4 +1,4 @@
-//! Banks of shared memory: how many, how wide, and what it costs when lanes of a warp want several rows of one.
+//! Banks of shared memory: number, width, and the cost of a bank conflict.
 //!
 //! All lanes of a warp load, each the same element again and again, and the time of a load is taken from n and 2n of them.
 //! Pairs of words show the banks: with 31 lanes on word 0, the nearest word that makes the load slower is one row further on.
@@ -11,7 +11,7 @@ pub(super) use findings::Fit;
 pub use findings::{bank_width, banks, broadcast, conflict_cycles, curve, modes, padding};
 
 use super::latency::{cycles_a_load, rounds};
-use super::{Effort, Gap, Notebook, Sheet, Unknown};
+use super::{Effort, Gap, Measurement, Notebook, Unknown};
 use crate::analysis::bank_map::BankMap;
 use crate::analysis::robust;
 use strata_model::experiment::{AccessWidth, BankWidth, WARP, Warp};
@@ -54,8 +54,8 @@ fn against_first(words: &[u64]) -> [u64; WARP] {
     all
 }
 
-fn cycles(sheet: &Sheet<Warp>) -> Result<f64, Unknown> {
-    cycles_a_load(sheet).ok_or_else(|| Unknown::because("no load of a warp was timed"))
+fn cycles(measurement: &Measurement<Warp>) -> Result<f64, Unknown> {
+    cycles_a_load(measurement).ok_or_else(|| Unknown::because("no load of a warp was timed"))
 }
 
 /// One point of a curve.
@@ -111,10 +111,14 @@ fn curve_of(notebook: &Notebook, width: AccessWidth, asked: Option<BankWidth>) -
     notebook.once(&notebook.memo.bank_curve, (width, asked), || {
         let strides = strides(width, asked.is_some(), notebook.effort());
         let wanted: Vec<Warp> = strides.iter().map(|&s| access(width, strided(s), asked)).collect();
-        let sheets = notebook.read(&wanted)?;
-        let spreads: Vec<f64> = sheets.iter().filter_map(|s| robust::median_absolute_deviation(&rounds(s))).collect();
-        let points: Result<Vec<Point>, Unknown> =
-            strides.iter().zip(&sheets).map(|(&stride, sheet)| Ok(Point { stride, cycles: cycles(sheet)? })).collect();
+        let measurements = notebook.read(&wanted)?;
+        let spreads: Vec<f64> =
+            measurements.iter().filter_map(|s| robust::median_absolute_deviation(&rounds(s))).collect();
+        let points: Result<Vec<Point>, Unknown> = strides
+            .iter()
+            .zip(&measurements)
+            .map(|(&stride, measurement)| Ok(Point { stride, cycles: cycles(measurement)? }))
+            .collect();
         Ok(Curve { width, points: points?, noise: robust::quantile(&spreads, 0.9).unwrap_or(0.0) })
     })
 }
@@ -135,8 +139,8 @@ fn scale(curve: &Curve) -> Result<Scale, Unknown> {
     let above = (SLOWER * one).max(ABOVE_NOISE * curve.noise);
     if one <= 0.0 || above > one / 2.0 {
         return Err(Unknown::because(format!(
-            "no stride conflicts beyond the noise: {base:.1} to {most:.1} cycles a load over strides of 0 to {STRIDES} words, \
-             {:.2} from one round to the next",
+            "no stride has conflicts above the noise: {base:.1} to {most:.1} cycles per load over strides of 0 to \
+             {STRIDES} words, with {:.2} between rounds",
             curve.noise
         )));
     }
@@ -161,8 +165,8 @@ fn geometry(notebook: &Notebook, asked: Option<BankWidth>) -> Result<Geometry, G
         let (curve, pairs) = (curve_of(notebook, WORD, asked), notebook.read(&pairs));
         let (scale, pairs) = (scale(&curve?)?, pairs?);
         let mut one_more = None;
-        for (&distance, sheet) in distances.iter().zip(&pairs) {
-            let cycles = cycles(sheet)?;
+        for (&distance, measurement) in distances.iter().zip(&pairs) {
+            let cycles = cycles(measurement)?;
             if cycles > scale.limit {
                 one_more = Some((distance, cycles));
                 break;
@@ -170,7 +174,7 @@ fn geometry(notebook: &Notebook, asked: Option<BankWidth>) -> Result<Geometry, G
         }
         let Some((row, one_more)) = one_more else {
             return Gap::unknown(format!(
-                "strides conflict, but no two words of 1 to {} words apart do",
+                "strides conflict, but no two words at distances of 1 to {} words do",
                 1 << (DISTANCES - 1)
             ));
         };
@@ -187,7 +191,7 @@ fn conflicts(
     scale: Scale,
 ) -> Result<Vec<bool>, Gap> {
     let wanted: Vec<Warp> = groups.iter().map(|group| access(WORD, against_first(group), asked)).collect();
-    notebook.read(&wanted)?.iter().map(|sheet| Ok(cycles(sheet)? > scale.limit)).collect()
+    notebook.read(&wanted)?.iter().map(|measurement| Ok(cycles(measurement)? > scale.limit)).collect()
 }
 
 /// Words of the row after the first that conflict with word 0, from the row's begin; 0 is one, as `row` is the distance of a
@@ -200,8 +204,8 @@ fn columns(notebook: &Notebook, asked: Option<BankWidth>, row: u64, scale: Scale
     let (nearer, beside) = seen.split_at(before.len());
     if nearer.contains(&true) {
         return Gap::unknown(format!(
-            "words {row} apart are in one bank, but nearer ones conflict as well: the banks do not follow one another in rows \
-             of a power of two words"
+            "words at a distance of {row} are in the same bank, but nearer words conflict as well: the banks are not \
+             arranged in rows of a power of two words"
         ));
     }
     if !beside.contains(&true) {
@@ -222,7 +226,7 @@ fn columns(notebook: &Notebook, asked: Option<BankWidth>, row: u64, scale: Scale
     let (each, others) = (each?, others?);
     if columns.len() == 1 || each.contains(&false) || others.contains(&true) {
         return Gap::unknown(format!(
-            "words {row} apart are in one bank, but which words of a row are in it together follows no power of two"
+            "words at a distance of {row} are in the same bank, but the words of a row in that bank follow no power of two"
         ));
     }
     Ok(columns)

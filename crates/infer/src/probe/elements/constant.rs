@@ -1,9 +1,9 @@
-//! The constant caches: the first by its own path, the second as far as the 64 KiB of a module reach, the uniform path not.
+//! The constant caches: the constant L1, the constant L1.5 up to the 64 KiB of a module, and why the uniform path is unknown.
 
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, Settle, Sheet, Unknown, fetch};
+use super::super::{Gap, Measurement, Notebook, Settle, Unknown, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
@@ -20,10 +20,10 @@ const CONSTANT_LIMIT: Bytes = Bytes::kib(64);
 fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let mut wanted = vec![small(LoadPath::Constant)];
     wanted.extend(fetch::walks(LoadPath::Constant, LoadPath::Constant.element(), false));
-    let sheets = notebook.read(&wanted)?;
+    let measurements = notebook.read(&wanted)?;
     // The first walk may find the constants in memory, the later ones find them in a cache: the nearest level counts.
-    let cold: Vec<&[u32]> = sheets[1..].iter().map(Sheet::latencies).collect();
-    Ok(HitMiss::learn(sheets[0].latencies(), &cold)?)
+    let cold: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
+    Ok(HitMiss::learn(measurements[0].latencies(), &cold)?)
 }
 
 pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
@@ -66,7 +66,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     .and(latency::findings(
         notebook,
         || latency::measure(notebook, &setting),
-        "whole-lap chase by ld.const, indexed path, 2n against n loads, every SM at once",
+        "whole-lap chase by ld.const, indexed path, difference of 2n and n loads, on all SMs at once",
     ))
     .and([
         notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty())),
@@ -88,14 +88,14 @@ fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let (start, sector) = (l15_start(notebook)?, sector(notebook)?.granularity);
     let mut wanted = vec![Chase { warm_laps: 2, ..Chase::each_load(LoadPath::Constant, start, sector) }];
     wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
-    let sheets = notebook.read(&wanted)?;
-    let cold: Vec<u32> = sheets[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
+    let measurements = notebook.read(&wanted)?;
+    let cold: Vec<u32> = measurements[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
     let alike = |_| {
         Unknown::because(format!(
-            "loads of {start}, beyond the first constant cache, take as long as cold ones: no second one holds as much"
+            "loads of {start} beyond the constant L1 take as long as cold loads: no second constant cache holds that much"
         ))
     };
-    Ok(HitMiss::learn(sheets[0].latencies(), &[&cold]).map_err(alike)?)
+    Ok(HitMiss::learn(measurements[0].latencies(), &[&cold]).map_err(alike)?)
 }
 
 fn l15_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
@@ -129,7 +129,7 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
     };
     // For what follows from the capacity.
     let known = || match capacity().settled()? {
-        Err(Unknown::Beyond { .. }) => Gap::unknown("the capacity is beyond what a module may declare"),
+        Err(Unknown::Beyond { .. }) => Gap::unknown("the capacity is larger than a module can declare"),
         capacity => Ok(capacity?),
     };
     let latency = || {
@@ -143,7 +143,7 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         let least = first.thrash.unwrap_or(first.usable * BEYOND_FIRST);
         if footprint < least {
             return Gap::unknown(format!(
-                "the first constant cache may keep some of every chain that this one holds: up to {least}"
+                "the constant L1 may hold part of every chain that fits this cache: up to {least}"
             ));
         }
         let setting = Setting {
@@ -164,7 +164,7 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
     .and(latency::findings(
         notebook,
         latency,
-        "whole-lap chase by ld.const over several times the first constant cache, one SM at a time",
+        "whole-lap chase by ld.const over several times the size of the constant L1, one SM at a time",
     ))
     .and([notebook.attribute(MISS_PENALTY, || Ok(known()?.miss_penalty()))])
 }
@@ -174,8 +174,8 @@ pub(super) fn uniform(notebook: &Notebook) -> Element {
     let reason = if (major, minor) < (7, 5) {
         "devices before compute capability 7.5 have no uniform data path"
     } else {
-        "compilers keep a chase's address in a vector register (LDC), so a chain of loads by the uniform path (ULDC) \
-         cannot be had from PTX"
+        "compilers keep the address of a chase in a vector register (LDC), so PTX cannot express a chase on the uniform \
+         path (ULDC)"
     };
     Element::from([
         Entry::new(SIZE, Finding::unknown(reason)),

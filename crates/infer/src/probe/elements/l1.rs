@@ -1,4 +1,4 @@
-//! The L1 as global loads see it: what it costs where it misses, and what is left of it beside shared memory.
+//! The L1 on the path of global loads: the cost of a miss, and its size beside shared memory.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,10 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     // In one large page, so that translation costs neither, and well inside the L2.
     let footprint = Bytes::mib(2).min(Bytes(notebook.facts().l2_size / 2).round_down(stride));
     if footprint.0 < 2 * capacity.highest.0 {
-        return Gap::unknown(format!("a chain of {footprint} does not leave an L1 of {}", capacity.highest));
+        return Gap::unknown(format!(
+            "a chain of {footprint} is too small to evict itself from an L1 of {}",
+            capacity.highest
+        ));
     }
     let chase = |path| Chase {
         order: Order::Random,
@@ -56,17 +59,17 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
         ..Chase::each_load(path, footprint, stride)
     };
     let overhead = |path| latency::overhead(notebook, &Setting::small(path));
-    let sheets = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;
-    if sheets[0].samples().base != sheets[1].samples().base {
-        return Gap::unknown("the two chains lie at different addresses, so that their loads cannot be compared");
+    let measurements = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;
+    if measurements[0].samples().base != measurements[1].samples().base {
+        return Gap::unknown("the two chains are at different addresses, so their loads cannot be compared");
     }
     let timing = overhead(LoadPath::GlobalCa)? - overhead(LoadPath::GlobalCg)?;
-    let pairs = sheets[0].latencies().iter().zip(sheets[1].latencies());
+    let pairs = measurements[0].latencies().iter().zip(measurements[1].latencies());
     let longer: Vec<f64> = pairs.map(|(&ca, &cg)| f64::from(ca) - f64::from(cg) - timing).collect();
     let at = |q| (robust::quantile(&longer, q).unwrap_or_default() * 10.0).round() / 10.0;
     Ok(Finding::measured(
         Cycles(at(0.5)),
-        "load by load, a chain that leaves the L1 by ld.global.ca against the same by ld.global.cg",
+        "one chain larger than the L1, timed load by load by ld.global.ca and by ld.global.cg",
     )
     .range(at(0.25), at(0.75)))
 }
@@ -77,7 +80,7 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Ga
     let most = search_of(notebook, LoadPath::GlobalCa)?;
     let least = Search { carveout: MOST_SHARED, allocations: 1, ..most };
     if capacity::rough(notebook, &least)?.low >= capacity::rough(notebook, &most)?.low {
-        return Gap::unknown("it is as large when a kernel asks for all shared memory");
+        return Gap::unknown("the L1 has the same size when a kernel requests all shared memory");
     }
     let capacity = capacity::capacity(notebook, &least)?;
     let structure = structure::structure(notebook, &least, &capacity);
@@ -93,7 +96,7 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Ga
         replacement: value(REPLACEMENT, replacement.settled()?, &mut reasons),
         misses: capacity.staircase().value,
     };
-    let method = format!("size and structure as of the whole, with {MOST_SHARED} % shared memory asked for");
+    let method = format!("size and structure, measured again with a shared-memory carveout of {MOST_SHARED} %");
     let finding = Finding::measured(parts, method);
     let of = |(reason, names): (String, Vec<&str>)| format!("no {}: {reason}", names.join(", "));
     Ok(reasons.into_iter().map(of).fold(finding, Finding::note))
@@ -121,11 +124,13 @@ pub(super) fn carveout_note(notebook: &Notebook) -> Result<Option<String>, Missi
     let more = Search { carveout: 50, allocations: 1, ..least };
     let knees = ask_each([&least, &more].map(|search| capacity::rough(notebook, search)))?;
     Ok(match knees.as_slice() {
-        [Ok(a), Ok(b)] if b.low < a.low => {
-            Some(format!("with the least shared memory; asking for 50 % shared memory moves the knee to {}", b.low))
-        }
+        [Ok(a), Ok(b)] if b.low < a.low => Some(format!(
+            "measured with the smallest shared-memory carveout; with a carveout of 50 % the usable \
+             capacity is {}",
+            b.low
+        )),
         [Ok(_), Ok(b)] => Some(format!(
-            "asking for 50 % shared memory leaves the knee at {}: the carveout is fixed or the hint ignored",
+            "with a carveout of 50 % the usable capacity stays {}: the carveout is fixed, or the driver ignores the hint",
             b.low
         )),
         _ => None,

@@ -1,4 +1,4 @@
-//! Memories and what SMs share: shared and local memory, the L2, DRAM, host memory.
+//! The memories and the L2: shared and local memory, the L2, DRAM, host memory.
 
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
@@ -18,11 +18,11 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
     let setting = Setting { sms: u32::MAX, ..Setting::small(LoadPath::Shared) };
     let block = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block);
     let size = Finding::from_driver(Bytes(facts.shared_per_multiprocessor), "shared memory of a multiprocessor")
-        .note(format!("of which a block may have {}", Bytes(block)));
+        .note(format!("a block can use {} of it", Bytes(block)));
     let latency = latency::findings(
         notebook,
         || latency::measure(notebook, &setting),
-        "whole-lap chase by ld.shared, 2n against n loads, every SM at once",
+        "whole-lap chase by ld.shared, difference of 2n and n loads, on all SMs at once",
     );
     let has_modes = facts.compute_capability.0 == 3;
     Element::from([notebook.attribute(SIZE, || Ok(size))])
@@ -56,19 +56,21 @@ pub(super) fn local(notebook: &Notebook) -> Element {
             timing: Timing::straight(256),
             ..Chase::each_load(LoadPath::Local, Bytes(512), Bytes(8))
         };
-        let sheets = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
-        let method = "latency of a small footprint by ld.local against ld.global.cg";
-        match HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]) {
+        let measurements = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
+        let method = "latency of a small footprint by ld.local compared with ld.global.cg";
+        match HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]) {
             Ok(l) => Ok(Finding::measured(true, method)
-                .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss))),
-            Err(_) if alike(&sheets[0], &sheets[1]) => Ok(Finding::measured(false, method).note("the two are alike")),
+                .note(format!("median {:.0} and {:.0} cycles per load, including the timing overhead", l.hit, l.miss))),
+            Err(_) if alike(&measurements[0], &measurements[1]) => {
+                Ok(Finding::measured(false, method).note("the two are equal"))
+            }
             Err(_) => blurred(LoadPath::Local),
         }
     });
     Element::from([cached]).and(latency::findings(
         notebook,
         || latency::measure(notebook, &setting),
-        "whole-lap chase by ld.local, 2n against n loads, every SM at once",
+        "whole-lap chase by ld.local, difference of 2n and n loads, on all SMs at once",
     ))
 }
 
@@ -82,7 +84,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
             let share = found.conflicts.iter().copied().fold(0.0, f64::max);
             Ok(Finding::measured(
                 (share * 1e4).round() / 1e4,
-                "largest share of a sample that misses below the usable capacity, over allocations",
+                "highest miss rate of a sample below the usable capacity, over all allocations",
             ))
         }),
         notebook.attribute(STAIRCASE, || Ok(l2::capacity(notebook)?.staircase())),
@@ -92,14 +94,14 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
     .and(latency::findings(
         notebook,
         || latency::measure(notebook, &l2::setting(notebook)),
-        "whole-lap chase by ld.global.cg, 2n against n loads, one SM at a time",
+        "whole-lap chase by ld.global.cg, difference of 2n and n loads, one SM at a time",
     ))
     .and([
         notebook.attribute(MISS_PENALTY, || {
             let dram = dram::dram(notebook)?;
             let hit = latency::measure(notebook, &l2::setting(notebook))?;
             let penalty = dram.measured.cycles - hit.cycles;
-            Ok(Finding::derived(Cycles((penalty.0 * 10.0).round() / 10.0), "DRAM latency less L2 latency"))
+            Ok(Finding::derived(Cycles((penalty.0 * 10.0).round() / 10.0), "DRAM latency minus L2 latency"))
         }),
         unknown_inside(notebook, SETS),
         unknown_inside(notebook, WAYS),
@@ -115,8 +117,8 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
 fn unknown_inside<T: Typed>(notebook: &Notebook, key: Key<T>) -> Entry {
     notebook.attribute(key, || {
         Gap::unknown(
-            "an L2 is indexed by physical addresses, of which a program knows those within a page, 2 MiB: which lines share a set \
-             beyond that cannot be told from where the driver put the pages",
+            "the L2 is indexed by physical addresses, and a program knows only those within a 2 MiB page; which lines \
+             of different pages share a set depends on where the driver put the pages",
         )
     })
 }
@@ -126,8 +128,8 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
     let footprint = dram::dram(notebook).map(|d| d.footprint);
     let method = match footprint {
         Ok(bytes) => format!(
-            "per-load chase by ld.global.cg over {bytes} after a flush of the L2, random in a 2 MiB page, pages in turn; \
-             first load of a page left out, timing overhead taken off"
+            "per-load chase by ld.global.cg over {bytes} after an L2 flush: random lines in each 2 MiB page, page after \
+             page; without the first load of each page and without the timing overhead"
         ),
         Err(_) => "per-load chase by ld.global.cg after a flush of the L2".to_owned(),
     };

@@ -1,5 +1,5 @@
-//! What is asked of each element: the table that ties attributes to probes. The data caches of an SM are here; the L1 as
-//! global loads see it, constants and memories have files of their own.
+//! The table that connects the attributes of each element with their probes. The data caches of an SM are here; the L1 on the
+//! path of global loads, the constant caches and the memories have their own files.
 
 mod constant;
 mod l1;
@@ -9,7 +9,7 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Settle, Sheet, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
+use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
     CONFLICTS, Elements, FETCH_GRANULARITY, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAPPING_GRANULARITY, MISS_PENALTY,
@@ -69,24 +69,24 @@ fn small(path: LoadPath) -> Chase {
 
 /// Whether loads by `path` are answered before the L2: by the distribution of their latencies against `.cg`.
 fn cached_before_l2(notebook: &Notebook, path: LoadPath) -> Result<Option<HitMiss>, Gap> {
-    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
-    Ok(HitMiss::learn(sheets[0].latencies(), &[sheets[1].latencies()]).ok())
+    let measurements = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]).ok())
 }
 
 fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding<bool>, Gap> {
     let levels = cached_before_l2(notebook, path)?;
-    let method = format!("latency of a small footprint by {path} against ld.global.cg");
+    let method = format!("latency of a small footprint by {path} compared with ld.global.cg");
     Ok(match levels {
         Some(l) => Finding::measured(true, method)
-            .note(format!("median {:.0} against {:.0} cycles a load, timing overhead included", l.hit, l.miss)),
-        None if is_l2(notebook, path)? => Finding::measured(false, method).note("the two are alike"),
+            .note(format!("median {:.0} and {:.0} cycles per load, including the timing overhead", l.hit, l.miss)),
+        None if is_l2(notebook, path)? => Finding::measured(false, method).note("the two are equal"),
         None => return blurred(path),
     })
 }
 
 /// The levels of a path that is cached before the L2; an unknown for one that is not.
 fn before_l2(notebook: &Notebook, path: LoadPath) -> Result<HitMiss, Gap> {
-    let not = || Unknown::because(format!("{path} is not cached before the L2 on this device"));
+    let not = || Unknown::because(format!("on this device the SM does not cache {path}"));
     Ok(cached_before_l2(notebook, path)?.ok_or_else(not)?)
 }
 
@@ -160,8 +160,8 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
 
 fn mapping_granularity(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     match notebook.facts().mapping_granularity {
-        Some(bytes) => Ok(Finding::from_driver(Bytes(bytes), "cuMemGetAllocationGranularity, the least")),
-        None => Gap::unknown("this driver does not have the virtual-memory calls, which would say it"),
+        Some(bytes) => Ok(Finding::from_driver(Bytes(bytes), "cuMemGetAllocationGranularity, the minimum")),
+        None => Gap::unknown("this driver has no virtual-memory calls, so it does not report it"),
     }
 }
 
@@ -183,16 +183,13 @@ fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Ga
 }
 
 fn line_finding(line: Bytes) -> Result<Finding<Bytes>, Gap> {
-    Ok(Finding::measured(
-        line,
-        "misses of one and a half times the capacity, one element a chunk, by size of the chunk",
-    )
-    .range(line.0 as f64, line.0 as f64))
+    Ok(Finding::measured(line, "miss rate over 1.5 times the capacity, one random element per chunk, by chunk size")
+        .range(line.0 as f64, line.0 as f64))
 }
 
 fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding<Bytes>, Gap> {
     let size = fetch.granularity.0 as f64;
-    Ok(Finding::measured(fetch.granularity, "distance between the misses of a cold walk, element by element")
+    Ok(Finding::measured(fetch.granularity, "distance between consecutive misses of a cold walk, element by element")
         .range(size, size)
         .note(format!("{:.1} % of the distances agree", fetch.agreement * 100.0)))
 }
@@ -210,7 +207,11 @@ fn first_level_latency(notebook: &Notebook, path: LoadPath) -> [Entry; 2] {
         }
         latency::measure(notebook, &setting)
     };
-    latency::findings(notebook, infer, &format!("whole-lap chase by {path}, 2n against n loads, every SM at once"))
+    latency::findings(
+        notebook,
+        infer,
+        &format!("whole-lap chase by {path}, difference of 2n and n loads, on all SMs at once"),
+    )
 }
 
 /// Paths whose caches may be one, with their elements.
@@ -232,21 +233,24 @@ fn is_absent(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
 /// Whether loads by `path` certainly take what the L2 takes. Only of plain loads is that known to be the same whichever way
 /// they go; where noise blurs the groups nothing is said.
 fn is_l2(notebook: &Notebook, path: LoadPath) -> Result<bool, Gap> {
-    let sheets = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
-    Ok(path == LoadPath::GlobalCa && alike(&sheets[0], &sheets[1]))
+    let measurements = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
+    Ok(path == LoadPath::GlobalCa && alike(&measurements[0], &measurements[1]))
 }
 
 /// Whether two groups of latencies are tight and in the same place: one level.
-fn alike(one: &Sheet<Chase>, other: &Sheet<Chase>) -> bool {
-    let quantile = |sheet: &Sheet<Chase>, q| robust::quantile_u32(sheet.latencies(), q).unwrap_or_default();
-    let tight = |sheet: &Sheet<Chase>| quantile(sheet, 0.9) - quantile(sheet, 0.1) <= TIGHT * quantile(sheet, 0.5);
+fn alike(one: &Measurement<Chase>, other: &Measurement<Chase>) -> bool {
+    let quantile =
+        |measurement: &Measurement<Chase>, q| robust::quantile_u32(measurement.latencies(), q).unwrap_or_default();
+    let tight = |measurement: &Measurement<Chase>| {
+        quantile(measurement, 0.9) - quantile(measurement, 0.1) <= TIGHT * quantile(measurement, 0.5)
+    };
     let apart = (quantile(one, 0.5) - quantile(other, 0.5)).abs();
     tight(one) && tight(other) && apart <= TIGHT * quantile(other, 0.5)
 }
 
 /// What is said of a path whose loads cannot be told from the L2's, and are not alike either.
 fn blurred<T>(path: LoadPath) -> Result<T, Gap> {
-    Gap::unknown(format!("loads by {path} and by ld.global.cg take such different times that no level shows"))
+    Gap::unknown(format!("loads by {path} and by ld.global.cg differ so much that no cache level can be identified"))
 }
 
 fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding<Elements>, Gap> {
@@ -271,14 +275,14 @@ fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding<Elements>,
     }
     let finding = Finding::measured(
         names.into_iter().collect(),
-        "disturbance: what one path has cached is displaced by the other",
+        "disturbance: loads by one path displace what the other has cached",
     );
     Ok(notes.into_iter().fold(finding, Finding::note))
 }
 
 fn instances(notebook: &Notebook, path: LoadPath) -> Result<Finding<u64>, Gap> {
     let found = disturb::instances(notebook, &seen(notebook, path)?)?;
-    Ok(Finding::measured(found.count.into(), "disturbance of thread 0 by every other thread of a full block")
+    Ok(Finding::measured(found.count.into(), "disturbance: thread 0 against every other thread of a full block")
         .range(f64::from(found.count), f64::from(found.count))
-        .note(format!("{} of {} threads share thread 0's", found.sharing, found.block)))
+        .note(format!("{} of {} threads use the same cache as thread 0", found.sharing, found.block)))
 }

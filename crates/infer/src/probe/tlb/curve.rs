@@ -1,4 +1,4 @@
-//! The curve of what translating takes over footprints: visits to pages, and where their cost steps up.
+//! The cost of address translation over the footprint, and where it steps up.
 //!
 //! One line a page is visited, and two of its elements in a row: the first load needs the page's translation, the second
 //! finds it done and the line where the first found it, so that their difference is what translating took ([`Order::Pages`]).
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use crate::analysis::plateau::{self, Point};
 use crate::analysis::robust;
 use crate::probe::levels::HitMiss;
-use crate::probe::{Gap, Notebook, Sheet};
+use crate::probe::{Gap, Measurement, Notebook};
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing, Walk};
 use strata_model::units::{Bytes, KIB};
 
@@ -74,15 +74,15 @@ fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuf
 }
 
 /// Of each visit to a page, lap by lap, what the first load took longer than the second.
-fn extras(sheet: &Sheet<Chase>) -> Vec<Vec<f64>> {
-    let lap = sheet.experiment.lap() as usize;
+fn extras(measurement: &Measurement<Chase>) -> Vec<Vec<f64>> {
+    let lap = measurement.experiment.lap() as usize;
     let visits = |lap: &[u32]| lap.chunks_exact(2).map(|pair| f64::from(pair[0]) - f64::from(pair[1])).collect();
-    sheet.latencies().chunks_exact(lap).map(visits).collect()
+    measurement.latencies().chunks_exact(lap).map(visits).collect()
 }
 
 /// The median over laps of what each page's translation took.
-fn typical(sheet: &Sheet<Chase>) -> Vec<f64> {
-    let laps = extras(sheet);
+fn typical(measurement: &Measurement<Chase>) -> Vec<f64> {
+    let laps = extras(measurement);
     let pages = laps.first().map_or(0, Vec::len);
     let mut of_page = Vec::with_capacity(laps.len());
     (0..pages)
@@ -104,13 +104,13 @@ fn as_latencies(extras: &[f64]) -> Vec<u32> {
 /// What stands for no extra cycles in [`as_latencies`]: second loads may take a little longer than first ones.
 const ZERO: f64 = 64.0;
 
-pub(super) fn point(sheet: &Sheet<Chase>) -> Point {
-    let typical = typical(sheet);
+pub(super) fn point(measurement: &Measurement<Chase>) -> Point {
+    let typical = typical(measurement);
     let mean = robust::mean(&typical);
     let variance = typical.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / typical.len().max(1) as f64;
     // A difference of two clock readings is known to a cycle at best.
     let error = variance.sqrt().max(1.0) / (typical.len().max(1) as f64).sqrt();
-    Point { at: sheet.experiment.footprint.0, mean, error }
+    Point { at: measurement.experiment.footprint.0, mean, error }
 }
 
 /// One level as the curve over footprints shows it.
@@ -145,8 +145,8 @@ pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
         // Half as far apart, three quarters of the reach fit, unless an entry maps less than a large page.
         let half = LARGE_PAGE / 2;
         let pages = (first.flat * 3 / 4 / half.0).max(1);
-        let sheets = notebook.read(&[walk(notebook, half, pages, true)])?;
-        if first.share(&sheets[0]) > SMALLER_PAGES { curve_by(notebook, SMALL_PAGE) } else { Ok(large) }
+        let measurements = notebook.read(&[walk(notebook, half, pages, true)])?;
+        if first.share(&measurements[0]) > SMALLER_PAGES { curve_by(notebook, SMALL_PAGE) } else { Ok(large) }
     })
 }
 
@@ -158,7 +158,7 @@ pub(super) fn limit(notebook: &Notebook) -> Bytes {
 fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let most = (limit(notebook) / distance).min(MOST_PAGES);
     if most < 4 {
-        return Gap::unknown(format!("{} are too little memory to walk page by page", limit(notebook)));
+        return Gap::unknown(format!("{} of memory are too little to walk page by page", limit(notebook)));
     }
     // The largest first, so that one allocation serves all.
     let mut counts: Vec<u64> = vec![most];
@@ -168,16 +168,17 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
         power *= 2;
     }
     let chases: Vec<Chase> = counts.iter().map(|&n| walk(notebook, distance, n, true)).collect();
-    let mut sheets = notebook.read(&chases)?;
-    sheets.sort_by_key(|s| s.experiment.footprint);
-    let disturbed = sheets.iter().take(CALM).map(disturbed).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let mut measurements = notebook.read(&chases)?;
+    measurements.sort_by_key(|s| s.experiment.footprint);
+    let disturbed =
+        measurements.iter().take(CALM).map(disturbed).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     if disturbed.0 as f64 > DISTURBED.1 * disturbed.1 as f64 {
         return Gap::unknown(format!(
-            "{} of {} visits to a few pages took over {:.0} cycles more or less than usual: loads are slow at random",
+            "{} of {} visits to a few pages differ by over {:.0} cycles from the usual: single loads are slow at random",
             disturbed.0, disturbed.1, DISTURBED.0
         ));
     }
-    let points: Vec<Point> = sheets.iter().map(point).collect();
+    let points: Vec<Point> = measurements.iter().map(point).collect();
     let mut steps = plateau::steps(&points);
     // Whether it is translation that takes longer: where the step is complete, or as far as it goes.
     let tops: Vec<usize> = steps.iter().map(|s| s.settled.unwrap_or(points.len() - 1)).collect();
@@ -195,8 +196,9 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let rises = steps
         .into_iter()
         .map(|step| {
-            let reference = as_latencies(&typical(&sheets[step.flat]));
-            let larger: Vec<Vec<u32>> = sheets[step.grown..=last].iter().map(|s| as_latencies(&typical(s))).collect();
+            let reference = as_latencies(&typical(&measurements[step.flat]));
+            let larger: Vec<Vec<u32>> =
+                measurements[step.grown..=last].iter().map(|s| as_latencies(&typical(s))).collect();
             let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
             Rise {
                 distance,
@@ -213,48 +215,48 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
 }
 
 /// Visits that took much more or less than usual of their pages, and all.
-fn disturbed(sheet: &Sheet<Chase>) -> (usize, usize) {
-    let usual = typical(sheet);
-    let laps = extras(sheet);
+fn disturbed(measurement: &Measurement<Chase>) -> (usize, usize) {
+    let usual = typical(measurement);
+    let laps = extras(measurement);
     let odd = |lap: &Vec<f64>| lap.iter().zip(&usual).filter(|(x, usual)| (*x - *usual).abs() > DISTURBED.0).count();
     (laps.iter().map(odd).sum(), laps.len() * usual.len())
 }
 
 /// Mean of what the first line of a page takes longer than the second, of two lines a page.
-fn of_first_line(sheet: &Sheet<Chase>) -> f64 {
-    let lines: Vec<f64> = typical(sheet).chunks_exact(2).map(|page| page[0] - page[1]).collect();
+fn of_first_line(measurement: &Measurement<Chase>) -> f64 {
+    let lines: Vec<f64> = typical(measurement).chunks_exact(2).map(|page| page[0] - page[1]).collect();
     robust::mean(&lines)
 }
 
 impl Rise {
     /// Pages that miss this level, if single misses can be told: those that do in most laps.
-    pub(super) fn missed(&self, sheet: &Sheet<Chase>) -> Option<BTreeSet<usize>> {
+    pub(super) fn missed(&self, measurement: &Measurement<Chase>) -> Option<BTreeSet<usize>> {
         let classes = self.classes?;
-        let missed = as_latencies(&typical(sheet)).into_iter().enumerate().filter(|&(_, x)| classes.is_miss(x));
+        let missed = as_latencies(&typical(measurement)).into_iter().enumerate().filter(|&(_, x)| classes.is_miss(x));
         Some(missed.map(|(page, _)| page).collect())
     }
 
     /// Share of visits that miss this level.
-    pub(super) fn share(&self, sheet: &Sheet<Chase>) -> f64 {
+    pub(super) fn share(&self, measurement: &Measurement<Chase>) -> f64 {
         match (self.classes, self.above) {
             (Some(classes), _) => {
-                let all: Vec<f64> = extras(sheet).concat();
+                let all: Vec<f64> = extras(measurement).concat();
                 classes.miss_share(&as_latencies(&all))
             }
-            (None, Some(above)) => ((point(sheet).mean - self.below) / (above - self.below)).clamp(0.0, 1.0),
+            (None, Some(above)) => ((point(measurement).mean - self.below) / (above - self.below)).clamp(0.0, 1.0),
             (None, None) => 0.0,
         }
     }
 
     /// Whether the pages walked are more than fit.
-    pub(super) fn overflows(&self, sheet: &Sheet<Chase>) -> bool {
-        match self.missed(sheet) {
+    pub(super) fn overflows(&self, measurement: &Measurement<Chase>) -> bool {
+        match self.missed(measurement) {
             Some(missed) => {
-                let visits = (sheet.latencies().len() / 2) as f64;
+                let visits = (measurement.latencies().len() / 2) as f64;
                 let chance = CHANCE * visits;
-                !missed.is_empty() || self.share(sheet) * visits > chance + SIGNIFICANT * chance.sqrt()
+                !missed.is_empty() || self.share(measurement) * visits > chance + SIGNIFICANT * chance.sqrt()
             }
-            None => self.share(sheet) > BELIEVED,
+            None => self.share(measurement) > BELIEVED,
         }
     }
 }

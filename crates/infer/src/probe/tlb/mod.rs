@@ -1,4 +1,4 @@
-//! Address translation: levels of TLBs, what they reach, how much one entry maps, what a miss costs.
+//! Address translation: the TLB levels, their reach, the page size of an entry, the cost of a miss.
 //!
 //! Footprints grow up to what the device has free (`curve`); where visits to pages become dearer, a level has overflowed. The
 //! page of a level's entries is the largest distance at which no more fits than at shorter ones; at that distance the reach is
@@ -67,9 +67,9 @@ fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u6
         let middles: Vec<u64> = open.iter().map(|&i| brackets[i].0.midpoint(brackets[i].1)).collect();
         let chases: Vec<Chase> =
             open.iter().zip(&middles).map(|(&i, &pages)| walk(notebook, distances[i], pages, false)).collect();
-        let sheets = notebook.read(&chases)?;
-        for ((&i, &at), sheet) in open.iter().zip(&middles).zip(&sheets) {
-            if rise.overflows(sheet) { brackets[i].1 = at } else { brackets[i].0 = at }
+        let measurements = notebook.read(&chases)?;
+        for ((&i, &at), measurement) in open.iter().zip(&middles).zip(&measurements) {
+            if rise.overflows(measurement) { brackets[i].1 = at } else { brackets[i].0 = at }
         }
     }
 }
@@ -78,17 +78,17 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
     notebook.once(&notebook.memo.tlb_level, number, || {
         let Curve { rises, reached, leaves_l2 } = curve(notebook)?;
         let Some(rise) = rises.get(number).cloned() else {
-            let beyond = if leaves_l2 { "; of more pages not even one line each stays in the L2" } else { "" };
+            let beyond = if leaves_l2 { "; with more pages the L2 does not hold even one line per page" } else { "" };
             return Gap::unknown(match number {
                 0 => {
-                    format!("no visit to a page of up to {reached} takes longer than the next to the same line{beyond}")
+                    format!("up to {reached} no visit to a page has a TLB miss{beyond}")
                 }
-                _ => format!("up to {reached} translating takes no longer than a miss of the level before{beyond}"),
+                _ => format!("up to {reached} no TLB miss costs more than a miss of the level before{beyond}"),
             });
         };
         if rise.classes.is_none() && rise.above.is_none() {
             return Gap::unknown(format!(
-                "translating takes longer from {} on, but up to {} no plateau is reached",
+                "TLB misses begin at {}, but their cost reaches no plateau up to {}",
                 Bytes(rise.grown),
                 limit(notebook)
             ));
@@ -107,11 +107,12 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         });
         let Some(index) = page else {
             let why = if counts.iter().any(|c| !c.1) {
-                format!(
-                    "of pages {shortest} to {longest} apart as many fit as there is memory for, or more than were tried"
-                )
+                format!("at distances of {shortest} to {longest} all pages in memory fit, or more than were tried")
             } else {
-                format!("pages {shortest} to {longest} apart fit over the same footprint, as if none were apart")
+                format!(
+                    "pages at distances of {shortest} to {longest} fit over the same footprint, so the page size \
+                         cannot be identified"
+                )
             };
             return Gap::unknown(why);
         };
@@ -119,7 +120,8 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         let before = if number == 0 { 0 } else { level(notebook, number - 1)?.entries };
         let further = counts.get(2 * index + 2).map_or(u64::MAX, |c| c.0);
         let (index, page) = if number > 0 && further as f64 <= HELD_BEFORE * before as f64 {
-            let reason = "pages as far apart as its entries are so few that the level before may hold them all";
+            let reason = "at the distance of its entries so few pages fit in memory that the level before may hold \
+                          them all";
             (0, Err(Unknown::because(reason)))
         } else {
             (index, Ok(()))
@@ -129,28 +131,26 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .min(entries + MOST_STEPS)
             .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
         let chases: Vec<Chase> = (entries..=most).map(|n| walk(notebook, distance, n, false)).collect();
-        let sheets = notebook.read(&chases)?;
-        let curve: Vec<(u64, f64)> = sheets.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
-        let beyond = sheets.iter().zip(&curve).skip(1);
+        let measurements = notebook.read(&chases)?;
+        let curve: Vec<(u64, f64)> = measurements.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
+        let beyond = measurements.iter().zip(&curve).skip(1);
         let missing: Vec<Point> = beyond.filter(|(_, (_, share))| *share > SHARP).map(|(s, _)| point(s)).collect();
         let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
             .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
-        let footprints: Option<Vec<Footprint>> = sheets
+        let footprints: Option<Vec<Footprint>> = measurements
             .iter()
             .map(|s| Some(Footprint { lines: s.experiment.lap() as usize / 2, missed: rise.missed(s)? }))
             .collect();
         let sets = match footprints {
             Some(footprints) => Sets::reveal(&footprints)
                 .map_err(|unclear| Unknown::because(structure::why_unclear(&unclear, footprints[0].lines))),
-            None => Err(Unknown::because(
-                "a single miss costs less than visits differ by, so that it cannot be told which pages miss",
-            )),
+            None => Err(Unknown::because("one miss costs less than visits vary, so it is unknown which pages miss")),
         };
-        Ok(Level { base: sheets[0].samples().base, rise, distance, page, entries, curve, every_miss, sets })
+        Ok(Level { base: measurements[0].samples().base, rise, distance, page, entries, curve, every_miss, sets })
     })
 }
 
-const METHOD: &str = "visits to one line a page, second load of a line taken off the first, by ld.global.cg";
+const METHOD: &str = "visits to one line per page by ld.global.cg: first load of the line minus the second";
 
 impl Level {
     fn reach(&self) -> Finding<Bytes> {
@@ -165,7 +165,7 @@ impl Level {
             if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
         Finding::measured(reach, METHOD)
             .range(reach.0 as f64 - unseen, highest as f64)
-            .note(format!("{} pages {} apart fit, one more does not", self.entries, self.distance))
+            .note(format!("{} pages at a distance of {} fit, and one more does not", self.entries, self.distance))
     }
 
     fn entries(&self) -> Result<Finding<u64>, Unknown> {
@@ -176,7 +176,7 @@ impl Level {
             None => Finding::measured(self.entries, METHOD)
                 .unit("entries")
                 .at_least(self.entries as f64)
-                .note("those that fit before the first gives way; sets that were not full may hold more"),
+                .note("entries in use when the first TLB miss occurs; sets that were not full may hold more"),
         })
     }
 
@@ -185,7 +185,7 @@ impl Level {
         let page = self.distance.0;
         Ok(Finding::measured(
             self.distance,
-            "largest distance of pages at which no longer stretch fits than at shorter ones",
+            "largest distance between pages at which the covered footprint does not grow yet",
         )
         .range(page as f64, page as f64))
     }
@@ -205,13 +205,13 @@ impl Level {
         let round = |x: f64| (x * 10.0).round() / 10.0;
         Finding::measured(Cycles(round(penalty)), METHOD)
             .range(round(penalty - error), round(penalty + error))
-            .note("above a hit in this level, the data in the L2")
+            .note("added to a hit in this TLB level, with the data in the L2")
     }
 
     fn staircase(&self) -> Finding<attribute::Curve> {
         Finding::measured(
             attribute::Curve::rounded(&self.curve),
-            "footprint in bytes, share of visits that miss; pages in ascending order",
+            "pairs of footprint (bytes) and share of visits that miss; pages in ascending order",
         )
     }
 }

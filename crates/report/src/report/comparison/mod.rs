@@ -1,4 +1,4 @@
-//! A comparison for people: what differs first, then what one side alone knows, then what agrees.
+//! A comparison for people: first the differences, then the values that only one side knows, then the equal values.
 
 mod markdown;
 mod text;
@@ -32,14 +32,14 @@ fn sections(comparison: &Comparison) -> ([Section<'_>; 4], Section<'_>) {
     let section = |title, rows, mixed| Section { title, rows, mixed };
     (
         [
-            section("Different, furthest apart first", &comparison.differs, false),
+            section("Different values, largest distance first", &comparison.differs, false),
             section(
-                "Contested: one of several sources or statistics agrees, no difference",
+                "The sources or statistics contradict each other; at least one agrees, so this is not a difference",
                 &comparison.contested,
                 true,
             ),
             section("Cannot be compared", &comparison.incomparable, false),
-            section("Published for other products: context, no difference", &comparison.context, true),
+            section("Published for other products of the same architecture: context only", &comparison.context, true),
         ],
         section("The same", &comparison.agrees, false),
     )
@@ -54,9 +54,12 @@ fn head(comparison: &Comparison) -> Vec<String> {
     }
     let tolerance = match comparison.tolerance_percent {
         0.0 => String::new(),
-        percent => format!(" by more than {percent} % of the larger value"),
+        percent => format!(" and the gap is more than {percent} % of the larger value"),
     };
-    lines.push(format!("Numbers differ where their intervals lie apart{tolerance}; a number without one is its own."));
+    lines.push(format!(
+        "Two numbers differ if their intervals do not overlap{tolerance}. A number without an interval counts as an \
+         interval of one value."
+    ));
     lines.push(summary(comparison));
     lines
 }
@@ -67,13 +70,13 @@ fn summary(comparison: &Comparison) -> String {
         places.dedup();
         places.len()
     };
-    let verdict = if comparison.same { "Nothing differs" } else { "They differ" };
+    let verdict = if comparison.same { "Nothing differs" } else { "The sides differ" };
     let mut counts =
         vec![format!("{} different", places(&comparison.differs)), format!("{} the same", places(&comparison.agrees))];
     for (count, what) in [
-        (places(&comparison.contested), "contested by their sources"),
-        (places(&comparison.incomparable), "without anything in common"),
-        (places(&comparison.context), "beside other products"),
+        (places(&comparison.contested), "with contradicting sources"),
+        (places(&comparison.incomparable), "with no common value"),
+        (places(&comparison.context), "published only for other products"),
         (comparison.only_a.len(), "known to A only"),
         (comparison.only_b.len(), "known to B only"),
     ] {
@@ -87,7 +90,7 @@ fn summary(comparison: &Comparison) -> String {
 fn side(letter: &str, side: &Side) -> String {
     let kind = match side.kind {
         Kind::Topology => "topology of ",
-        Kind::Characterization => "costs on ",
+        Kind::Characterization => "characterization of ",
         Kind::Mt4g => "MT4G's summary of ",
         Kind::Reference => "",
     };

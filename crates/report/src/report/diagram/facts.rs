@@ -1,4 +1,4 @@
-//! What is written in the boxes: findings in short, each with all that is known of it where the pointer rests.
+//! The text in the boxes: short values, each with its whole finding as a hint under the pointer.
 
 use super::model::{Kind, Lane, Memory};
 use crate::report::svg::Label;
@@ -67,10 +67,10 @@ pub(super) fn memory(name: ElementName, kind: Kind, element: &Element) -> Memory
     let mut facts = Vec::new();
     if let Some(cached) = element.finding(CACHED) {
         let text = match cached.get() {
-            Some(true) if kind == Kind::Path => "cached before the L2",
+            Some(true) if kind == Kind::Path => "cached in the SM",
             Some(true) => "",
-            Some(false) if kind == Kind::Path => "not cached before the L2",
-            Some(false) => "loads pass it by",
+            Some(false) if kind == Kind::Path => "not cached in the SM",
+            Some(false) => "these loads bypass it",
             None => "cached ?",
         };
         let label = Label { text: text.into(), hint: hint(name, CACHED.attribute(), cached) };

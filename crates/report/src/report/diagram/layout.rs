@@ -57,7 +57,7 @@ pub(super) fn picture(drawing: &Drawing) -> Picture {
     let joined = page.l2(drawing);
     page.memories(&drawing.memories, joined);
     page.y += 6.0;
-    page.quiet_line("? unknown · > at least · † from the driver · else measured");
+    page.quiet_line("? unknown · > lower bound · † from the driver · else measured");
     let height = page.y;
     page.canvas.finish(&drawing.title, &drawing.description(), height)
 }
@@ -89,8 +89,8 @@ impl Page {
             self.canvas.card(Area { x: sm.x + card, y: sm.y - card, ..sm }, name);
         }
         let count = match drawing.multiprocessors {
-            0 => Label { text: "× ?".into(), hint: "the driver does not say how many SMs there are".into() },
-            count => Label { text: format!("× {count}"), hint: format!("{count} SMs, as the driver says") },
+            0 => Label { text: "× ?".into(), hint: "the driver does not report the number of SMs".into() },
+            count => Label { text: format!("× {count}"), hint: format!("{count} SMs (from the driver)") },
         };
         let middle = top + 16.0;
         let name = Label::plain("Streaming multiprocessor (SM)");
@@ -223,7 +223,7 @@ impl Page {
         let tallest = levels.iter().map(|level| height(level, each)).fold(0.0, f64::max);
         let area = Area { x: MARGIN, y: self.y, width, height: NAME + tallest + PAD };
         self.canvas.frame(area, colour(Kind::Translation), "frame dashed", "translation");
-        let name = [Label::plain("Address translation: TLBs, and what a miss adds")];
+        let name = [Label::plain("TLBs: reach, entries × page, cost of a miss")];
         self.canvas.labels((MARGIN + PAD, self.y + 14.0), Anchor::Start, Hand::Bold, &name, width);
         for (i, level) in levels.iter().enumerate() {
             let x = MARGIN + PAD + (each + DROP) * i as f64;

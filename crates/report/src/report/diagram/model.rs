@@ -1,4 +1,4 @@
-//! What is drawn: boxes with what is known of each, and the loads that lead to them.
+//! The content of the diagram: boxes with their values, and the loads that lead to them.
 
 use super::facts::{cache, memory, partitions};
 use crate::report::svg::Label;
@@ -198,7 +198,7 @@ impl<'t> Found<'t> {
         let least = l1.finding(LEAST_CONFIGURATION)?;
         let (most, left) = (l1.get(SIZE)?, least.get::<Configuration>()?.size);
         (left < *most).then(|| Label {
-            text: format!("one memory: the L1 gives way to {left}"),
+            text: format!("one memory: the L1 shrinks to {left}"),
             // The value has its structure and its curve, too, which are not for here.
             hint: Detail::without_value(least, &format!("l1 {}: {left}", LEAST_CONFIGURATION.key())).to_string(),
         })

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::loads::{self, Spreads, Which};
-use super::{Drawn, Kind, Over, Sheet};
+use super::{Drawn, Kind, Measurement, Over};
 use crate::report::plot::{Axis, Curves, Draw, Heat, Measure, Plot, Series};
 use crate::report::plots::crowded;
-use strata_infer::analysis::cluster::{LEVEL_SHARE, Levels};
+use strata_infer::analysis::cluster::{Groups, LEVEL_SHARE};
 use strata_infer::analysis::robust;
 use strata_model::experiment::{Experiment, LoadPath, Order};
 
@@ -22,15 +22,20 @@ const MOST_CHOICES: usize = 6;
 const MOST_CURVES: usize = 6;
 
 /// The figures of a group; `near` is the footprint about which the loads of single chains are shown.
-pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads: &mut Spreads) -> Vec<Drawn> {
+pub(super) fn draw(
+    kind: &Kind,
+    measurements: &[Measurement<'_>],
+    near: Option<f64>,
+    spreads: &mut Spreads,
+) -> Vec<Drawn> {
     if kind.path == Some(LoadPath::Atomic)
-        && let Some(map) = map(sheets)
+        && let Some(map) = map(measurements)
     {
-        return vec![Drawn { over: Over::Else, rank: 0, experiments: sheets.len(), plots: vec![map] }];
+        return vec![Drawn { over: Over::Else, rank: 0, experiments: measurements.len(), plots: vec![map] }];
     }
-    let mut by_stride: BTreeMap<u64, Vec<Sheet<'_>>> = BTreeMap::new();
-    for sheet in sheets {
-        by_stride.entry(sheet.stride().0).or_default().push(*sheet);
+    let mut by_stride: BTreeMap<u64, Vec<Measurement<'_>>> = BTreeMap::new();
+    for measurement in measurements {
+        by_stride.entry(measurement.stride().0).or_default().push(*measurement);
     }
     let (mut drawn, mut rest) = (Vec::new(), Vec::new());
     for (_, mut same) in by_stride {
@@ -51,7 +56,7 @@ pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads
             plots: vec![over_footprint(kind, &same, &levels, spreads)],
         });
         let chosen = about(&same, &levels, near);
-        let plots = chosen.iter().map(|sheet| loads::scatter(kind, sheet, &levels)).collect();
+        let plots = chosen.iter().map(|measurement| loads::scatter(kind, measurement, &levels)).collect();
         // After the curve that it belongs to, since sorting keeps the order of equals.
         drawn.push(Drawn { over: Over::Else, rank, experiments, plots });
     }
@@ -67,18 +72,19 @@ pub(super) fn draw(kind: &Kind, sheets: &[Sheet<'_>], near: Option<f64>, spreads
         });
     } else if !rest.is_empty() {
         let levels = loads::groups(&rest);
-        let plots = rest.iter().take(MOST_CHOICES).map(|sheet| loads::scatter(kind, sheet, &levels)).collect();
+        let plots =
+            rest.iter().take(MOST_CHOICES).map(|measurement| loads::scatter(kind, measurement, &levels)).collect();
         drawn.push(Drawn { over: Over::Else, rank: 3, experiments: rest.len(), plots });
     }
     drawn
 }
 
 /// Latency and share of misses over footprint. Chains ascend in footprint.
-fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &mut Spreads) -> Plot {
-    let pairs = matches!(sheets[0].experiment.chain(), Some(chain) if matches!(chain.order, Order::Pages { .. }));
+fn over_footprint(kind: &Kind, measurements: &[Measurement<'_>], levels: &Groups, spreads: &mut Spreads) -> Plot {
+    let pairs = matches!(measurements[0].experiment.chain(), Some(chain) if matches!(chain.order, Order::Pages { .. }));
     let mut curve = |which: Which| -> Vec<(f64, [f64; 3])> {
-        let same = sheets.chunk_by(|a, b| a.footprint() == b.footprint());
-        let point = |same: &[Sheet<'_>]| {
+        let same = measurements.chunk_by(|a, b| a.footprint() == b.footprint());
+        let point = |same: &[Measurement<'_>]| {
             let all: Vec<[f64; 3]> = same.iter().filter_map(|s| spreads.of(s, which)).collect();
             let medians: Vec<f64> = all.iter().map(|s| s[0]).collect();
             let low = all.iter().map(|s| s[1]).fold(f64::MAX, f64::min);
@@ -89,23 +95,23 @@ fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &
     };
     let mut series = if pairs {
         vec![
-            Series::banded("first load of a line, with eight tenths", Draw::Line, curve(Which::First)),
+            Series::banded("first load of a line: median, and the middle 80 %", Draw::Line, curve(Which::First)),
             Series::new("second load", Draw::Line, curve(Which::Second).into_iter().map(|(x, y)| (x, y[0]))),
         ]
     } else {
-        vec![Series::banded("median, with eight tenths of the loads", Draw::Line, curve(Which::All))]
+        vec![Series::banded("median, and the middle 80 % of the loads", Draw::Line, curve(Which::All))]
     };
     if !pairs && levels.levels.len() > 1 {
-        let same = sheets.chunk_by(|a, b| a.footprint() == b.footprint());
-        let share = |same: &[Sheet<'_>]| {
+        let same = measurements.chunk_by(|a, b| a.footprint() == b.footprint());
+        let share = |same: &[Measurement<'_>]| {
             let shares: Vec<f64> = same.iter().map(|s| loads::miss_share(levels, &s.samples.latencies)).collect();
             Some((same[0].footprint().0 as f64, robust::median(&shares)?))
         };
         series.push(Series::new("misses", Draw::Line, same.filter_map(share)).on_the_right());
     }
-    let log2 = crowded(sheets.iter().map(|s| s.footprint().0 as f64));
+    let log2 = crowded(measurements.iter().map(|s| s.footprint().0 as f64));
     Plot::Curves(Curves {
-        title: format!("Latency over footprint: {}, {} apart", kind.words(), sheets[0].stride()),
+        title: format!("Latency over footprint: {}, {} apart", kind.words(), measurements[0].stride()),
         x: Axis::bytes("footprint", log2),
         y: Axis::of("cycles"),
         series,
@@ -115,14 +121,14 @@ fn over_footprint(kind: &Kind, sheets: &[Sheet<'_>], levels: &Levels, spreads: &
 
 /// The chains whose loads say most: on both sides of a footprint, which is the given one or where misses begin, and the
 /// extremes. Chains ascend in footprint.
-fn about<'e>(sheets: &[Sheet<'e>], levels: &Levels, near: Option<f64>) -> Vec<Sheet<'e>> {
-    let footprint = |s: &Sheet<'_>| s.footprint().0 as f64;
-    let misses = |s: &Sheet<'_>| loads::miss_share(levels, &s.samples.latencies) > LEVEL_SHARE;
+fn about<'e>(measurements: &[Measurement<'e>], levels: &Groups, near: Option<f64>) -> Vec<Measurement<'e>> {
+    let footprint = |s: &Measurement<'_>| s.footprint().0 as f64;
+    let misses = |s: &Measurement<'_>| loads::miss_share(levels, &s.samples.latencies) > LEVEL_SHARE;
     let above = match near {
-        Some(near) => sheets.iter().position(|s| footprint(s) > near),
-        None => sheets.iter().position(misses),
+        Some(near) => measurements.iter().position(|s| footprint(s) > near),
+        None => measurements.iter().position(misses),
     };
-    let last = sheets.len() - 1;
+    let last = measurements.len() - 1;
     let above = above.unwrap_or(last);
     // The first shown is the one beyond, where both groups are to be seen.
     let mut chosen = Vec::new();
@@ -131,21 +137,21 @@ fn about<'e>(sheets: &[Sheet<'e>], levels: &Levels, near: Option<f64>) -> Vec<Sh
             chosen.push(place);
         }
     }
-    chosen.into_iter().map(|place| sheets[place]).collect()
+    chosen.into_iter().map(|place| measurements[place]).collect()
 }
 
 /// Mean latency over stride, a curve for each footprint where they are few.
-fn over_stride(kind: &Kind, sheets: &[Sheet<'_>], strides: impl Iterator<Item = f64>) -> Plot {
+fn over_stride(kind: &Kind, measurements: &[Measurement<'_>], strides: impl Iterator<Item = f64>) -> Plot {
     let mut curves: BTreeMap<u64, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
-    let mut footprints: Vec<u64> = sheets.iter().map(|s| s.footprint().0).collect();
+    let mut footprints: Vec<u64> = measurements.iter().map(|s| s.footprint().0).collect();
     footprints.sort_unstable();
     footprints.dedup();
     let together = footprints.len() > MOST_CURVES;
-    for sheet in sheets {
-        let loads = &sheet.samples.latencies;
+    for measurement in measurements {
+        let loads = &measurement.samples.latencies;
         let mean = loads.iter().map(|&l| f64::from(l)).sum::<f64>() / loads.len().max(1) as f64;
-        let curve = if together { 0 } else { sheet.footprint().0 };
-        curves.entry(curve).or_default().entry(sheet.stride().0).or_default().push(mean);
+        let curve = if together { 0 } else { measurement.footprint().0 };
+        curves.entry(curve).or_default().entry(measurement.stride().0).or_default().push(mean);
     }
     let series = curves.into_iter().map(|(footprint, points)| {
         let name =
@@ -164,18 +170,18 @@ fn over_stride(kind: &Kind, sheets: &[Sheet<'_>], strides: impl Iterator<Item = 
 
 /// Latency by SM and line, where several SMs visited the same lines in the same order. Rows and columns are in the order of
 /// how near they are to the first SM, so that parts of the cache stand together.
-fn map(sheets: &[Sheet<'_>]) -> Option<Plot> {
-    let first = sheets.first()?.experiment;
+fn map(measurements: &[Measurement<'_>]) -> Option<Plot> {
+    let first = measurements.first()?.experiment;
     let chain = first.chain()?;
     let lap = usize::try_from(chain.lap()).ok()?.max(1);
-    let alike = |s: &&Sheet<'_>| {
+    let alike = |s: &&Measurement<'_>| {
         let allocation = |e: &Experiment| e.place().map(|place| place.allocation);
         s.experiment.chain() == Some(chain)
             && allocation(s.experiment) == allocation(first)
             && s.samples.latencies.len() >= lap
     };
     let every = lap.div_ceil(MOST_CELLS);
-    let row = |s: &Sheet<'_>| {
+    let row = |s: &Measurement<'_>| {
         let loads = &s.samples.latencies;
         let line = |i: usize| {
             let mut visits: Vec<u32> = loads.iter().skip(i).step_by(lap).copied().collect();
@@ -184,7 +190,7 @@ fn map(sheets: &[Sheet<'_>]) -> Option<Plot> {
         };
         (s.sm(), (0..lap).step_by(every).map(line).collect::<Vec<u32>>())
     };
-    let mut rows: Vec<(u32, Vec<u32>)> = sheets.iter().filter(alike).take(MOST_CELLS).map(row).collect();
+    let mut rows: Vec<(u32, Vec<u32>)> = measurements.iter().filter(alike).take(MOST_CELLS).map(row).collect();
     if rows.len() < MAP {
         return None;
     }
@@ -202,7 +208,7 @@ fn map(sheets: &[Sheet<'_>]) -> Option<Plot> {
     rows.sort_by_key(|(sm, cells)| (turned(cells), *sm));
     Some(Plot::Heat(Heat {
         title: "Latency of atomics by SM and line".into(),
-        x: "line, nearest to the first SM at the left".into(),
+        x: "line, sorted by latency from the first SM".into(),
         y: "SM".into(),
         value: "cycles".into(),
         rows: rows.iter().map(|(sm, _)| format!("SM {sm}")).collect(),

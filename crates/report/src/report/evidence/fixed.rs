@@ -1,9 +1,9 @@
-//! Figures of experiments that give few numbers each: whole laps, warps, the clock, and chains that a partner disturbs.
+//! Figures of experiments with few numbers each: whole laps, warps, the clock, and chains that a partner disturbs.
 
 use std::collections::BTreeMap;
 
 use super::loads::{self, Spreads, Which};
-use super::{Drawn, Kind, Over, Sheet, What, spread};
+use super::{Drawn, Kind, Measurement, Over, What, spread};
 use crate::report::plot::{Axis, Curves, Draw, Plot, Series};
 use crate::report::plots::crowded;
 use strata_model::experiment::Experiment;
@@ -27,18 +27,18 @@ fn one(over: Over, experiments: usize, title: String, x: Axis, y: Axis, series: 
 }
 
 /// The clock of each experiment.
-pub(super) fn clock(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
-    let mhz = |s: &Sheet<'_>| {
+pub(super) fn clock(measurements: &[Measurement<'_>]) -> Vec<Drawn> {
+    let mhz = |s: &Measurement<'_>| {
         let span = s.samples.clocks.first().filter(|span| span.nanoseconds > 0)?;
         Some((f64::from(s.number), span.cycles as f64 / span.nanoseconds as f64 * 1e3))
     };
-    let series = vec![Series::new("SM clock", Draw::Points, sheets.iter().filter_map(mhz))];
-    one(Over::Else, sheets.len(), "SM clock".into(), Axis::of("experiment"), Axis::of("MHz"), series)
+    let series = vec![Series::new("SM clock", Draw::Points, measurements.iter().filter_map(mhz))];
+    one(Over::Else, measurements.len(), "SM clock".into(), Axis::of("experiment"), Axis::of("MHz"), series)
 }
 
 /// Cycles a load of each round, from its pair of measurements of n and 2n loads.
-fn rounds(sheet: &Sheet<'_>) -> Vec<f64> {
-    let pairs = sheet.samples.laps.chunks_exact(2).filter(|pair| pair[1].loads > pair[0].loads);
+fn rounds(measurement: &Measurement<'_>) -> Vec<f64> {
+    let pairs = measurement.samples.laps.chunks_exact(2).filter(|pair| pair[1].loads > pair[0].loads);
     let cycles = |pair: &[strata_model::samples::Lap]| {
         (pair[1].cycles as f64 - pair[0].cycles as f64) / f64::from(pair[1].loads - pair[0].loads)
     };
@@ -46,10 +46,10 @@ fn rounds(sheet: &Sheet<'_>) -> Vec<f64> {
 }
 
 /// Cycles a load over whatever varies: SM, footprint or stride, else experiment.
-pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
-    let by = |place: fn(&Sheet<'_>) -> u64| {
+pub(super) fn laps(kind: &Kind, measurements: &[Measurement<'_>]) -> Vec<Drawn> {
+    let by = |place: fn(&Measurement<'_>) -> u64| {
         let mut places = Places::new();
-        sheets.iter().for_each(|s| places.entry(place(s)).or_default().extend(rounds(s)));
+        measurements.iter().for_each(|s| places.entry(place(s)).or_default().extend(rounds(s)));
         places
     };
     let log2 = |places: &Places| crowded(places.keys().map(|x| *x as f64));
@@ -65,18 +65,18 @@ pub(super) fn laps(kind: &Kind, sheets: &[Sheet<'_>]) -> Vec<Drawn> {
     };
     let draw = if over == Over::Else { Draw::Points } else { Draw::Line };
     let title = format!("Whole laps: {}", kind.words());
-    let series = vec![series("median, least and greatest round", draw, places)];
-    one(over, sheets.len(), title, axis, Axis::of("cycles a load"), series)
+    let series = vec![series("median, minimum and maximum of the rounds", draw, places)];
+    one(over, measurements.len(), title, axis, Axis::of("cycles per load"), series)
 }
 
 /// Cycles of a warp's load: over stride where the lanes are evenly apart, over the distance of the farthest lane elsewhere.
-pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
+pub(super) fn warps(measurements: &[Measurement<'_>]) -> Vec<Drawn> {
     let mut figures = [
         ("A warp's load over stride", "stride", 0, ByName::new()),
         ("A warp's load over the farthest lane", "farthest lane", 0, ByName::new()),
     ];
-    for sheet in sheets {
-        let Experiment::Warp(warp) = sheet.experiment else { continue };
+    for measurement in measurements {
+        let Experiment::Warp(warp) = measurement.experiment else { continue };
         let offsets = &*warp.offsets;
         let (first, second) = (offsets[0], offsets[1]);
         let step = second.saturating_sub(first);
@@ -84,10 +84,10 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
         let place = if even { step } else { offsets.iter().max().map_or(0, |far| far.saturating_sub(first)) };
         let width = warp.width.bytes();
         let banks = warp.bank_width.map_or(String::new(), |bank| format!(", banks of {}", bank.bytes()));
-        let name = format!("{width} a lane{banks}");
+        let name = format!("{width} per lane{banks}");
         let (_, _, count, curves) = &mut figures[usize::from(!even)];
         *count += 1;
-        curves.entry(name).or_default().entry(place).or_default().extend(rounds(sheet));
+        curves.entry(name).or_default().entry(place).or_default().extend(rounds(measurement));
     }
     let mut drawn = Vec::new();
     for (title, label, count, curves) in figures {
@@ -98,7 +98,7 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
                 count,
                 title.into(),
                 Axis::bytes(label, false),
-                Axis::of("cycles a load"),
+                Axis::of("cycles per load"),
                 series,
             ));
         }
@@ -108,13 +108,17 @@ pub(super) fn warps(sheets: &[Sheet<'_>]) -> Vec<Drawn> {
 
 /// A chain after a partner's walk, beside the same chain that nobody disturbed: by the partner's thread where many were tried,
 /// load by load where few.
-pub(super) fn disturbed(kind: &Kind, sheets: &[Sheet<'_>], groups: &BTreeMap<Kind, Vec<Sheet<'_>>>) -> Vec<Drawn> {
-    let undisturbed = undisturbed(kind, sheets, groups);
-    let thread = |s: &Sheet<'_>| s.experiment.partner().map_or(0, |p| p.thread);
-    let mut threads: Vec<u32> = sheets.iter().map(thread).collect();
+pub(super) fn disturbed(
+    kind: &Kind,
+    measurements: &[Measurement<'_>],
+    groups: &BTreeMap<Kind, Vec<Measurement<'_>>>,
+) -> Vec<Drawn> {
+    let undisturbed = undisturbed(kind, measurements, groups);
+    let thread = |s: &Measurement<'_>| s.experiment.partner().map_or(0, |p| p.thread);
+    let mut threads: Vec<u32> = measurements.iter().map(thread).collect();
     threads.sort_unstable();
     threads.dedup();
-    let partner = |s: &Sheet<'_>| s.experiment.partner().map_or("nobody", |p| p.path.instruction());
+    let partner = |s: &Measurement<'_>| s.experiment.partner().map_or("nobody", |p| p.path.instruction());
     let mut all = Vec::new();
     let mut spreads = Spreads::default();
     if threads.len() > CURVE {
@@ -122,39 +126,49 @@ pub(super) fn disturbed(kind: &Kind, sheets: &[Sheet<'_>], groups: &BTreeMap<Kin
         if let Some(before) = undisturbed.as_ref().and_then(|s| spreads.of(s, Which::All)) {
             all.push(Series::new("undisturbed", Draw::Line, ends.map(|x| (x, before[0]))));
         }
-        let mut by_path: BTreeMap<&str, Vec<&Sheet<'_>>> = BTreeMap::new();
-        sheets.iter().for_each(|s| by_path.entry(partner(s)).or_default().push(s));
-        for (path, sheets) in by_path {
-            let points = sheets.into_iter().filter_map(|s| Some((f64::from(thread(s)), spreads.of(s, Which::All)?)));
+        let mut by_path: BTreeMap<&str, Vec<&Measurement<'_>>> = BTreeMap::new();
+        measurements.iter().for_each(|s| by_path.entry(partner(s)).or_default().push(s));
+        for (path, measurements) in by_path {
+            let points =
+                measurements.into_iter().filter_map(|s| Some((f64::from(thread(s)), spreads.of(s, Which::All)?)));
             all.push(Series::banded(format!("after {path}"), Draw::Points, points));
         }
         let title = format!("A chain after a partner's walk, by the partner's thread: {}", kind.words());
         let (x, y) = (Axis::of("thread of the partner"), Axis::of("cycles"));
-        return one(Over::Else, sheets.len(), title, x, y, all);
+        return one(Over::Else, measurements.len(), title, x, y, all);
     }
-    let loads = |s: &Sheet<'_>, count: usize| {
+    let loads = |s: &Measurement<'_>, count: usize| {
         let loads = &s.samples.latencies[..s.samples.latencies.len().min(count)];
         let kept = loads::thinned(loads, loads::MOST_POINTS);
         kept.into_iter().map(|i| (i as f64, f64::from(loads[i]))).collect::<Vec<_>>()
     };
-    let longest = sheets.iter().map(|s| s.samples.latencies.len()).max().unwrap_or(0);
+    let longest = measurements.iter().map(|s| s.samples.latencies.len()).max().unwrap_or(0);
     if let Some(before) = &undisturbed {
         all.push(Series::new("undisturbed", Draw::Points, loads(before, longest)));
     }
-    for sheet in sheets {
-        let name = format!("after {}, thread {} (experiment {})", partner(sheet), thread(sheet), sheet.number);
-        all.push(Series::new(name, Draw::Points, loads(sheet, longest)));
+    for measurement in measurements {
+        let name = format!(
+            "after {}, thread {} (experiment {})",
+            partner(measurement),
+            thread(measurement),
+            measurement.number
+        );
+        all.push(Series::new(name, Draw::Points, loads(measurement, longest)));
     }
     let title = format!("A chain before and after a partner's walk: {}", kind.words());
-    one(Over::Else, sheets.len(), title, Axis::of("load"), Axis::of("cycles"), all)
+    one(Over::Else, measurements.len(), title, Axis::of("load"), Axis::of("cycles"), all)
 }
 
 /// Of the chains by the same path that were warm and undisturbed, the one of the nearest footprint.
-fn undisturbed<'e>(kind: &Kind, sheets: &[Sheet<'e>], groups: &BTreeMap<Kind, Vec<Sheet<'e>>>) -> Option<Sheet<'e>> {
-    let first = sheets.first()?;
+fn undisturbed<'e>(
+    kind: &Kind,
+    measurements: &[Measurement<'e>],
+    groups: &BTreeMap<Kind, Vec<Measurement<'e>>>,
+) -> Option<Measurement<'e>> {
+    let first = measurements.first()?;
     let warm = groups.iter().filter(|(other, _)| {
         other.what == What::EachLoad && other.path == kind.path && !other.cold && other.carveout == kind.carveout
     });
-    let alike = warm.flat_map(|(_, sheets)| sheets).filter(|s| s.stride() == first.stride());
+    let alike = warm.flat_map(|(_, measurements)| measurements).filter(|s| s.stride() == first.stride());
     alike.min_by_key(|s| s.footprint().0.abs_diff(first.footprint().0)).copied()
 }

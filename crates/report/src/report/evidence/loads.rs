@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Kind, Sheet, What};
+use super::{Kind, Measurement, What};
 use crate::report::plot::{Axis, Curves, Draw, Plot, Series};
-use strata_infer::analysis::cluster::{self, Levels};
+use strata_infer::analysis::cluster::{self, Groups};
 use strata_model::units::Bytes;
 
 /// Most points of a chain that are drawn: about two for each column of pixels.
@@ -29,11 +29,11 @@ pub(super) struct Spreads(HashMap<(u32, Which), [f64; 3]>);
 
 impl Spreads {
     /// Of the loads of a chain; `None` if it has none.
-    pub fn of(&mut self, sheet: &Sheet<'_>, which: Which) -> Option<[f64; 3]> {
-        if let Some(spread) = self.0.get(&(sheet.number, which)) {
+    pub fn of(&mut self, measurement: &Measurement<'_>, which: Which) -> Option<[f64; 3]> {
+        if let Some(spread) = self.0.get(&(measurement.number, which)) {
             return Some(*spread);
         }
-        let all = &sheet.samples.latencies;
+        let all = &measurement.samples.latencies;
         let mut loads: Vec<u32> = match which {
             Which::All => all.clone(),
             Which::First => all.iter().step_by(2).copied().collect(),
@@ -42,31 +42,31 @@ impl Spreads {
         let last = loads.len().checked_sub(1)?;
         let mut at = |part: f64| f64::from(*loads.select_nth_unstable((last as f64 * part).round() as usize).1);
         let spread = [at(0.5), at(TAIL), at(1.0 - TAIL)];
-        self.0.insert((sheet.number, which), spread);
+        self.0.insert((measurement.number, which), spread);
         Some(spread)
     }
 }
 
 /// The groups of latencies in these chains, learned from a few of them: the first, the last and some between.
-pub(super) fn groups(sheets: &[Sheet<'_>]) -> Levels {
+pub(super) fn groups(measurements: &[Measurement<'_>]) -> Groups {
     let mut pooled = Vec::new();
-    let chains = CHAINS.min(sheets.len());
+    let chains = CHAINS.min(measurements.len());
     for i in 0..chains {
-        let loads = &sheets[i * (sheets.len() - 1) / (chains - 1).max(1)].samples.latencies;
+        let loads = &measurements[i * (measurements.len() - 1) / (chains - 1).max(1)].samples.latencies;
         pooled.extend(loads.iter().step_by((loads.len() / LEARNED).max(1)).copied());
     }
     cluster::clusters(&pooled)
 }
 
 /// Share of the loads above the first group.
-pub(super) fn miss_share(levels: &Levels, latencies: &[u32]) -> f64 {
+pub(super) fn miss_share(levels: &Groups, latencies: &[u32]) -> f64 {
     let Some(&threshold) = levels.split().first() else { return 0.0 };
     latencies.iter().filter(|&&l| l > threshold).count() as f64 / latencies.len().max(1) as f64
 }
 
 /// The latency of each load of a chain, by group.
-pub(super) fn scatter(kind: &Kind, sheet: &Sheet<'_>, levels: &Levels) -> Plot {
-    let latencies = &sheet.samples.latencies;
+pub(super) fn scatter(kind: &Kind, measurement: &Measurement<'_>, levels: &Groups) -> Plot {
+    let latencies = &measurement.samples.latencies;
     let thresholds = levels.split();
     let level_of = |latency: u32| thresholds.partition_point(|&t| latency > t);
     let mut series: Vec<Vec<(f64, f64)>> = vec![Vec::new(); thresholds.len() + 1];
@@ -81,11 +81,11 @@ pub(super) fn scatter(kind: &Kind, sheet: &Sheet<'_>, levels: &Levels) -> Plot {
         _ => format!("around {:.0} cycles ({})", levels.levels[i].centre, counts[i]),
     };
     let named = series.into_iter().enumerate().filter(|(_, points)| !points.is_empty());
-    let footprint = sheet.footprint();
+    let footprint = measurement.footprint();
     let loads = if kind.what == What::EachPair { "cycles of two loads" } else { "cycles" };
     Plot::Curves(Curves {
         title: format!("Load by load over {footprint}: {}", kind.words()),
-        choice: format!("{footprint} by {} (experiment {})", Bytes(sheet.stride().0), sheet.number),
+        choice: format!("{footprint} by {} (experiment {})", Bytes(measurement.stride().0), measurement.number),
         x: Axis::of("load"),
         y: Axis::of(loads),
         series: named.map(|(i, points)| Series::new(name(i), Draw::Points, points)).collect(),

@@ -1,4 +1,4 @@
-//! From the experiments that a finding cites to the figures that show what it rests on. Pure: the same samples give the same
+//! From the experiments that a finding cites to the figures that show its evidence. Pure: the same samples give the same
 //! figures.
 //!
 //! The experiments are put into groups of one kind (kernel, path, order, what was done before). What varies within a group says
@@ -17,7 +17,7 @@ use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Experiment, LoadPath, Order, Prepare, Timing};
-use strata_model::imported::Question;
+use strata_model::import::Question;
 use strata_model::samples::Samples;
 use strata_model::topology::{Element, Finding};
 use strata_model::units::Bytes;
@@ -27,13 +27,13 @@ const MOST_PANELS: usize = 4;
 
 /// An experiment with its samples and its number.
 #[derive(Clone, Copy)]
-struct Sheet<'e> {
+struct Measurement<'e> {
     number: u32,
     experiment: &'e Experiment,
     samples: &'e Samples,
 }
 
-impl Sheet<'_> {
+impl Measurement<'_> {
     /// Bytes walked; 0 where there is nothing to say.
     fn footprint(&self) -> Bytes {
         self.experiment.footprint().unwrap_or_default()
@@ -205,25 +205,25 @@ impl<'e> Exhibits<'e> {
     }
 
     fn panels(&mut self, experiments: &[u32], marks: &Marks) -> Vec<Panel> {
-        let sheets = experiments.iter().filter_map(|&number| {
+        let measurements = experiments.iter().filter_map(|&number| {
             let (experiment, samples) = self.evidence.get(number)?;
-            Some(Sheet { number, experiment, samples })
+            Some(Measurement { number, experiment, samples })
         });
-        let mut groups: BTreeMap<Kind, Vec<Sheet<'_>>> = BTreeMap::new();
-        for sheet in sheets {
-            groups.entry(Kind::of(sheet.experiment)).or_default().push(sheet);
+        let mut groups: BTreeMap<Kind, Vec<Measurement<'_>>> = BTreeMap::new();
+        for measurement in measurements {
+            groups.entry(Kind::of(measurement.experiment)).or_default().push(measurement);
         }
         let mut all: Vec<(Vec<Mark>, Drawn)> = Vec::new();
-        for (kind, sheets) in &groups {
+        for (kind, measurements) in &groups {
             let at = marks.on(kind);
             let drawn = match kind.what {
-                What::Clock => fixed::clock(sheets),
-                What::Laps => fixed::laps(kind, sheets),
-                What::Warp => fixed::warps(sheets),
-                What::Disturb => fixed::disturbed(kind, sheets, &groups),
+                What::Clock => fixed::clock(measurements),
+                What::Laps => fixed::laps(kind, measurements),
+                What::Warp => fixed::warps(measurements),
+                What::Disturb => fixed::disturbed(kind, measurements, &groups),
                 What::Pattern => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
-                    chains::draw(kind, sheets, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
+                    chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }
             };
             all.extend(drawn.into_iter().map(|drawn| (at.over(drawn.over), drawn)));

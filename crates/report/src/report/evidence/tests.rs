@@ -81,10 +81,10 @@ fn every_point_of_a_scatter_is_a_load_in_the_group_that_the_clusters_say() {
     let mut samples = walked(&chase);
     samples.latencies[77] = 5000;
     let experiment = Experiment::from(chase);
-    let sheet = Sheet { number: 1, experiment: &experiment, samples: &samples };
-    let levels = groups(&[sheet]);
+    let measurement = Measurement { number: 1, experiment: &experiment, samples: &samples };
+    let levels = groups(&[measurement]);
     assert_eq!(levels.levels.len(), 2);
-    let Plot::Curves(Curves { series, .. }) = scatter(&Kind::of(&experiment), &sheet, &levels) else {
+    let Plot::Curves(Curves { series, .. }) = scatter(&Kind::of(&experiment), &measurement, &levels) else {
         panic!("no scatter")
     };
     let mut drawn = 0;

@@ -1,4 +1,4 @@
-//! Caches: those that an SM asks first, the second constant cache, and the L2.
+//! Caches: the first-level caches of an SM, the constant L1.5, and the L2.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Caches {
             let name = match caches.names.get(&L1) {
                 Some(name) => name,
                 None => {
-                    let why = "local memory is cached, by what is not known: a cache of its own";
+                    let why = "local memory is cached, but by an unknown cache: modelled as a separate one";
                     caches.text.push_str(&first(found, "local", &[(Local, why)]).render());
                     "local"
                 }
@@ -58,7 +58,7 @@ impl Caches {
         }
         if found.known(ConstantL15, LATENCY_CYCLES).is_some() {
             caches.names.insert(ConstantL15, ConstantL15.key());
-            let why = "who shares it is not asked: modelled as the SM's own";
+            let why = "sharing is not measured: modelled as private to the SM";
             caches.text.push_str(&first(found, ConstantL15.key(), &[(ConstantL15, why)]).render());
         }
         caches.text.push_str(&l2(found).render());
@@ -103,10 +103,8 @@ fn groups(found: &Found) -> Vec<Group> {
     for element in untold {
         let of_data = |group: &&mut Group| element != ConstantL1 && group.iter().any(|(one, _)| *one != ConstantL1);
         match groups.iter_mut().find(of_data) {
-            Some(group) => {
-                group.push((element, "neither its size nor what it shares was found: taken to be the same cache"))
-            }
-            None => groups.push(vec![(element, "what it shares was not found: a cache of its own")]),
+            Some(group) => group.push((element, "size and sharing were not found: modelled as the same cache")),
+            None => groups.push(vec![(element, "sharing was not found: modelled as a separate cache")]),
         }
     }
     for group in &mut groups {
@@ -126,7 +124,7 @@ fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     let whys: Vec<&str> = group.iter().map(|(_, why)| *why).filter(|why| !why.is_empty()).collect();
     let scope = match (whys.is_empty(), found.known(element, SHARED_WITH)) {
         (true, Some(finding)) => found.source(element, &[Attribute::SharedWith, Attribute::InstancesPerSm], finding),
-        (true, None) => assumed("what it shares was not found"),
+        (true, None) => assumed("sharing was not found"),
         _ => assumed(&whys.join("; ")),
     };
     table.put("scope", Sourced::new("sm", scope));
@@ -228,7 +226,7 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
 /// The L2: what one SM can use of it, as often as there are partitions.
 fn l2(found: &Found) -> Table {
     let facts = &found.topology.device;
-    let mut table = Table::new("cache.l2", "L2: of the size that one SM's loads can use, in each of its partitions");
+    let mut table = Table::new("cache.l2", "L2: each partition has the size that the loads of one SM can use");
     table.put("scope", Sourced::new("device", assumed("all SMs share the L2")));
     let line = found.whole(L2, Attribute::LineSize).filter(|line| line.value.is_power_of_two());
     let line = line.unwrap_or_else(|| Sourced::new(LINE, not_found(L2, Attribute::LineSize)));
@@ -247,7 +245,7 @@ fn l2(found: &Found) -> Table {
     let ways = (1..=L2_WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
     table.put("size", Sourced::new(lines * line.value * parts, source));
     sectors(&mut table, line, found.whole(L2, Attribute::FetchGranularity));
-    let why = assumed("the structure of the L2 does not show");
+    let why = assumed("the structure of the L2 is unknown");
     table.put("sets", Sourced::new(lines / ways * parts, why.clone()));
     table.put("ways", Sourced::new(ways, why.clone()));
     table.put("index", Sourced::new("modulo", why.clone()));
@@ -272,7 +270,7 @@ fn partitions(found: &Found, count: u64, copies: bool) -> Option<Sourced<Value>>
         ("far_memory", far.into_toml()),
     ]);
     let how = format!(
-        "{}, {}; far_hit: {} less {}; copies: whether {} is far below the driver's; far_memory assumed to be far_hit, granule \
+        "{}, {}; far_hit: {} minus {}; copies: whether {} is far below the driver's; far_memory assumed to be far_hit, granule \
          assumed",
         named(L2, Attribute::Partitions),
         named(L2, Attribute::SmMap),

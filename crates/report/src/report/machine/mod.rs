@@ -72,10 +72,10 @@ fn head(found: &Found) -> String {
 fn device(found: &Found) -> Table {
     let facts = &found.topology.device;
     let driver = |value: u64, what: &str| Sourced::new(value, found.driver(what));
-    let mut table = Table::new("device", "What the driver said of the board.");
+    let mut table = Table::new("device", "Facts of the device from the driver.");
     table.put("name", Sourced::new(facts.name.as_str(), found.driver("name")));
     let (major, minor) = facts.compute_capability;
-    table.put("chip", Sourced::new("chip not known", assumed("a driver does not name it")));
+    table.put("chip", Sourced::new("chip not known", assumed("the driver does not name it")));
     table.put("compute_capability", Sourced::new(format!("{major}.{minor}"), found.driver("compute capability")));
     table.put("multiprocessors", driver(facts.multiprocessors.into(), "SMs"));
     if let Some(cores) = facts.cores_per_multiprocessor {
@@ -89,7 +89,7 @@ fn device(found: &Found) -> Table {
         "max_blocks_per_multiprocessor",
         match facts.max_blocks_per_multiprocessor {
             Some(blocks) => driver(blocks.into(), "blocks of an SM"),
-            None => Sourced::new(BLOCKS_PER_SM, assumed("this driver does not say it")),
+            None => Sourced::new(BLOCKS_PER_SM, assumed("this driver does not report it")),
         },
     );
     table.put("registers_per_multiprocessor", driver(facts.registers_per_multiprocessor.into(), "registers of an SM"));
@@ -123,7 +123,7 @@ fn shared(found: &Found) -> Table {
     let mut table = Table::new("shared", "");
     table.put("per_block", Sourced::new(facts.shared_per_block, found.driver("shared memory of a block")));
     if let Some(bytes) = facts.shared_per_block_optin {
-        table.put("per_block_optin", Sourced::new(bytes, found.driver("shared memory of a block that asks for more")));
+        table.put("per_block_optin", Sourced::new(bytes, found.driver("shared memory of a block on request")));
     }
     let most = facts.shared_per_multiprocessor.max(facts.shared_per_block);
     table.put("per_multiprocessor", Sourced::new(most, found.driver("shared memory of an SM")));

@@ -1,4 +1,4 @@
-//! Which way loads go, and how long they take.
+//! The route of each load path, and its latency.
 
 use super::caches::{Caches, far_cycles};
 use super::found::{Found, Sourced, assumed, named};
@@ -51,7 +51,7 @@ fn memory(found: &Found) -> Sourced<u64> {
     let far = far_cycles(found) as f64 * (parts - 1.0) / parts;
     match found.number(Dram, Attribute::LatencyCycles) {
         Some(cycles) if far > 0.0 => {
-            let how = format!("{Dram}.{LATENCY} less what lines of the other partitions add to its mean");
+            let how = format!("{Dram}.{LATENCY} minus what lines of the other partitions add to its mean");
             Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(&how))
         }
         _ => found.cycles(Dram, Attribute::LatencyCycles, DRAM_CYCLES),

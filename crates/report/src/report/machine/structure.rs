@@ -7,7 +7,7 @@ use super::table::{IntoToml, Table, inline};
 use strata_model::attribute::{Attribute, INDEX, IndexFunction, Policy, REPLACEMENT, SETS, WAYS};
 use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15};
 
-/// Sets of a cache of data of an SM, and ways of a constant cache, where structure does not show.
+/// Sets of a cache of data of an SM, and ways of a constant cache, where the structure is unknown.
 const ASSUMED_SETS: u64 = 4;
 const CONSTANT_WAYS: u64 = 4;
 /// Finest part into which odds of a victim are divided.
@@ -53,7 +53,7 @@ impl Structure {
         (structure.lines() == lines).then_some(structure)
     }
 
-    /// Where it does not show.
+    /// Where it is unknown.
     pub fn assumed(found: &Found, element: ElementName, lines: u64) -> Self {
         let constant = [ConstantL1, ConstantL15].contains(&element);
         let ways = if constant && lines.is_multiple_of(CONSTANT_WAYS) {
@@ -115,11 +115,13 @@ fn replacement(found: &Found, element: ElementName) -> (Value, String) {
     };
     match policy(replacement) {
         Some(policy) => (policy, found.source(element, &[attribute], finding)),
-        None => ("lru".into_toml(), assumed(&format!("found was {}, which a machine cannot have", replacement.name()))),
+        None => {
+            ("lru".into_toml(), assumed(&format!("found {}, which a machine file cannot express", replacement.name())))
+        }
     }
 }
 
-/// The policy as a value of a machine file; `None` for one that a machine cannot have.
+/// The policy as a value of a machine file; `None` for one that a machine file cannot express.
 pub(super) fn policy(policy: &Policy) -> Option<Value> {
     match policy {
         Policy::Weighted(probabilities) => {

@@ -24,7 +24,7 @@ pub(super) fn render(found: &Found) -> String {
         let Pages { page, sets, ways, source } = pages;
         table.put("name", Sourced::new(name, assumed("its place among the levels")));
         let scope = if element == TlbL1 { "sm" } else { "device" };
-        table.put("scope", Sourced::new(scope, assumed("who shares it is not asked")));
+        table.put("scope", Sourced::new(scope, assumed("sharing is not measured")));
         table.put("page", Sourced::new(page, source.clone()));
         match sets {
             Some(sets) => {
@@ -33,12 +33,12 @@ pub(super) fn render(found: &Found) -> String {
             }
             None => table.put("set_ways", Sourced::new(ways, source)),
         }
-        table.put("replacement", Sourced::new("lru", assumed("replacement in a TLB is not asked")));
+        table.put("replacement", Sourced::new("lru", assumed("the replacement policy of a TLB is not measured")));
         table.put("penalty", found.cycles(element, Attribute::MissPenalty, 1));
         penalties += penalty;
         if let Some(more) = more_if_uncached(found, level, penalties + uncached).filter(|more| *more >= 1.0) {
             let how = format!(
-                "{}: misses of this level where the data is in memory, less those where it is in the L2",
+                "{}: misses of this level with the data in memory, minus those with the data in the L2",
                 named(TlbL1, Attribute::Spectrum)
             );
             table.put("uncached", Sourced::new(more.round() as u64, found.derived(&how)));
@@ -86,7 +86,7 @@ fn pages(found: &Found, element: ElementName) -> Option<Pages> {
         (_, Some(ways)) => {
             (entries.value / ways, format!("{}; sets assumed: as many as make up the entries", page.source))
         }
-        _ => (1, format!("{}; sets assumed: one, they were not found", page.source)),
+        _ => (1, format!("{}; one set is assumed, because the sets were not found", page.source)),
     };
     Some(Pages { page: page.value, sets: Some(sets), ways: vec![entries.value / sets], source })
 }

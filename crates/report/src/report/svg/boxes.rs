@@ -1,4 +1,4 @@
-//! What drawings of boxes are made of: frames, wires with heads, and lines of text whose words have hints of their own.
+//! The parts of drawings with boxes: frames, wires with heads, and lines of text whose words have hints of their own.
 
 use super::{Anchor, CHARACTER, Canvas, Units, clipped};
 

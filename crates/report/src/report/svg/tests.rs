@@ -1,4 +1,4 @@
-//! Pictures of anything: of names that mean mischief, of nothing, of numbers that are none.
+//! Pictures of hostile input: malicious names, no data, numbers that are not finite.
 
 use super::*;
 use crate::report::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Series, Tile, TileGroup, TileRow, Tiles};

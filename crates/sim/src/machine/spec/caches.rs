@@ -1,4 +1,4 @@
-//! What a machine file says of caches and of address translation.
+//! The tables of a machine file for caches and address translation.
 
 use serde::Deserialize;
 

@@ -25,7 +25,7 @@ pub fn html(answer: &Characterization) -> Result<String, minijinja::Error> {
     };
     let mut store = Store::default();
     let chapters: Vec<Value> = answer.parts.iter().map(|(name, part)| chapter(*name, part, &mut store)).collect();
-    page::render("costs.html", &beginning, &store, context! { chapters => chapters })
+    page::render("characterization.html", &beginning, &store, context! { chapters => chapters })
 }
 
 /// The section of a part.

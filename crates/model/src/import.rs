@@ -1,4 +1,4 @@
-//! Timings that another tool took: what each of its series was about, in the words of the field.
+//! Timings of another tool: what each series measured, in the terms of the field.
 //!
 //! An imported series is an experiment that nothing here can run ([`Imported`](crate::experiment::Imported)): its kernel,
 //! its order and its overhead are the other tool's, and only what its files say is known.

@@ -4,13 +4,13 @@
 //! to *grow*, as everywhere in strata. Fails (and says so) if slow loads grow from the first footprint on, or never.
 
 use super::super::capacity::test;
-use super::super::{Notebook, Sheet, Unknown};
+use super::super::{Measurement, Notebook, Unknown};
 use super::{Hits, footprint, latency, series, stride, tick};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::robust;
 use strata_model::attribute::Curve;
 use strata_model::experiment::Imported;
-use strata_model::imported::{Level, Question, Series};
+use strata_model::import::{Level, Question, Series};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
 
@@ -28,9 +28,9 @@ struct Count {
 }
 
 impl Count {
-    fn of(sheet: &Sheet<Imported>, hits: &Hits) -> Self {
-        let loads = sheet.latencies();
-        Count { footprint: footprint(&sheet.experiment).0, slow: hits.count_slow(loads), loads: loads.len() }
+    fn of(measurement: &Measurement<Imported>, hits: &Hits) -> Self {
+        let loads = measurement.latencies();
+        Count { footprint: footprint(&measurement.experiment).0, slow: hits.count_slow(loads), loads: loads.len() }
     }
 }
 
@@ -53,10 +53,10 @@ pub(super) struct Capacity {
 
 /// The capacity; `step` is the granularity of fetching, if it is known.
 pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> Result<Capacity, Unknown> {
-    let sheets = series(notebook, level, Question::Size)?;
-    let (first, last) = (&sheets[0], &sheets[sheets.len() - 1]);
-    let hits = Hits::of(first.latencies(), tick(&sheets))?;
-    let mut counts: Vec<Count> = sheets.iter().map(|sheet| Count::of(sheet, &hits)).collect();
+    let measurements = series(notebook, level, Question::Size)?;
+    let (first, last) = (&measurements[0], &measurements[measurements.len() - 1]);
+    let hits = Hits::of(first.latencies(), tick(&measurements))?;
+    let mut counts: Vec<Count> = measurements.iter().map(|measurement| Count::of(measurement, &hits)).collect();
     let remark = remark(notebook, level, &hits);
     if counts[0].slow > 0 {
         counts = smaller(notebook, level, step, &hits, counts[0].footprint).into_iter().chain(counts).collect();
@@ -65,7 +65,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
     let laps: Vec<u64> = counts.iter().map(|c| c.loads as u64).collect();
     let Some(growth) = growth::growth_of_laps(&points, &laps) else {
         let reason = format!(
-            "up to there no more loads are slow than at the smallest footprint, {}{}",
+            "no more loads are slow up to this footprint than at the smallest one, {}{}",
             footprint(&first.experiment),
             remark.map_or(String::new(), |remark| format!("; {remark}"))
         );
@@ -78,7 +78,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
     let smallest = counts[0];
     if growth.flat_points < 2 && smallest.slow > 0 {
         return Err(Unknown::because(format!(
-            "less than {}: {} of {} loads are slow at this, the smallest footprint of the timings, and more from {} on",
+            "less than {}: at this smallest footprint of the timings {} of {} loads are slow, and more from {} on",
             Bytes(smallest.footprint),
             smallest.slow,
             smallest.loads,
@@ -91,7 +91,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
         hits,
         step: step.map_or(1, |step| step as u64),
         slowest: slowest(last, &hits),
-        change: test(&sheets).map(|(row, numbers)| (footprint(row), numbers)),
+        change: test(&measurements).map(|(row, numbers)| (footprint(row), numbers)),
         counts,
         remark,
     })
@@ -100,22 +100,22 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
 /// What smaller footprints show: rows of the line-size series at the granularity of fetching are such laps, too.
 fn smaller(notebook: &Notebook, level: Level, step: Option<f64>, hits: &Hits, below: u64) -> Vec<Count> {
     let rows = notebook.imported(Series { level, question: Question::LineSize });
-    let at_step = |sheet: &&Sheet<Imported>| {
-        let row = &sheet.experiment;
+    let at_step = |measurement: &&Measurement<Imported>| {
+        let row = &measurement.experiment;
         step == Some(stride(row).0 as f64) && footprint(row).0 < below
     };
-    let rows: Vec<&Sheet<Imported>> = rows.iter().filter(at_step).collect();
+    let rows: Vec<&Measurement<Imported>> = rows.iter().filter(at_step).collect();
     // Another kernel may have timed them.
-    let alike = rows.first().and_then(|sheet| robust::median_u32(sheet.latencies()));
+    let alike = rows.first().and_then(|measurement| robust::median_u32(measurement.latencies()));
     if alike.is_none_or(|median| (median - hits.median).abs() > hits.spread) {
         return Vec::new();
     }
-    rows.into_iter().map(|sheet| Count::of(sheet, hits)).collect()
+    rows.into_iter().map(|measurement| Count::of(measurement, hits)).collect()
 }
 
-fn slowest(sheet: &Sheet<Imported>, hits: &Hits) -> Option<(f64, f64)> {
-    let slow: Vec<u32> = sheet.latencies().iter().copied().filter(|&l| f64::from(l) > hits.slow).collect();
-    Some((robust::median_u32(&slow)?, slow.len() as f64 / sheet.latencies().len() as f64))
+fn slowest(measurement: &Measurement<Imported>, hits: &Hits) -> Option<(f64, f64)> {
+    let slow: Vec<u32> = measurement.latencies().iter().copied().filter(|&l| f64::from(l) > hits.slow).collect();
+    Some((robust::median_u32(&slow)?, slow.len() as f64 / measurement.latencies().len() as f64))
 }
 
 /// Why these loads cannot have been answered by this level, if they cannot: they are faster than the level before it, whose own
@@ -142,8 +142,8 @@ fn remark(notebook: &Notebook, level: Level, hits: &Hits) -> Option<String> {
     let own = latency::stated(notebook, level)?;
     (hits.median + hits.spread < own).then(|| {
         format!(
-            "loads of these rows take {} cycles and those of the latency series {own}, so that a row is not simply the \
-             latencies of this level",
+            "loads of these rows take {} cycles, and those of the latency series {own}, so these rows are not latencies \
+             of this level alone",
             hits.median
         )
     })
@@ -192,10 +192,10 @@ impl Capacity {
     pub fn thrash_size(&self) -> Result<Finding<Bytes>, Unknown> {
         match (self.growth.all_miss, self.counts.last()) {
             (Some(size), _) => {
-                Ok(Finding::measured(Bytes(size), "first footprint from which on all timed loads are slow"))
+                Ok(Finding::measured(Bytes(size), "smallest footprint beyond which all timed loads are slow"))
             }
             (None, Some(&Count { footprint, slow, loads })) => {
-                Err(Unknown::because(format!("beyond {}: there {slow} of {loads} loads are slow", Bytes(footprint))))
+                Err(Unknown::because(format!("more than {}: there {slow} of {loads} loads are slow", Bytes(footprint))))
             }
             (None, None) => Err(Unknown::because("no footprint")),
         }
@@ -211,7 +211,10 @@ impl Capacity {
     pub fn staircase(&self) -> Finding<Curve> {
         let share = |count: &Count| count.slow as f64 / count.loads.max(1) as f64;
         let points: Vec<(u64, f64)> = self.counts.iter().map(|count| (count.footprint, share(count))).collect();
-        Finding::measured(Curve::rounded(&points), "footprint in bytes, share of the timed loads that are slow")
+        Finding::measured(
+            Curve::rounded(&points),
+            "pairs of footprint (bytes) and share of the timed loads that are slow",
+        )
     }
 
     /// As the finding `miss_penalty`. What timing takes is in both and cancels.
@@ -222,10 +225,10 @@ impl Capacity {
         let (hit, spread) = (self.hits.median, self.hits.spread);
         if miss - hit < APART * spread {
             return Err(Unknown::because(format!(
-                "slow loads ({miss} cycles) do not stand apart from hits ({hit}, spread over {spread:.0})"
+                "slow loads ({miss} cycles) and hits ({hit}, spread over {spread:.0}) overlap"
             )));
         }
-        let method = "median of the slow loads of the largest footprint less the median of the hits";
+        let method = "median of the slow loads of the largest footprint minus the median of the hits";
         let finding = Finding::measured(Cycles(miss - hit), method);
         Ok(finding
             .range(miss - hit - spread, miss - hit + spread)

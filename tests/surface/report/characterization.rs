@@ -2,7 +2,6 @@
 
 use strata_model::characterization::{Axis, Characterization, Figure, Line, Part, PartName, Point, SCHEMA, Suite};
 use strata_model::units::Cycles;
-use strata_report::report::costs;
 
 use super::*;
 use crate::published::conforms;
@@ -97,7 +96,7 @@ fn small(device: &str, simulated: bool) -> Characterization {
 #[test]
 fn a_small_answer_reads_well() {
     let answer = small("Tesla K20c", true);
-    let text = costs::text(&answer, &Terminal::PAPER);
+    let text = report::characterization::text(&answer, &Terminal::PAPER);
     for line in text.lines() {
         assert!(line.chars().count() <= 80 && line == line.trim_end(), "{line}");
     }
@@ -105,7 +104,9 @@ fn a_small_answer_reads_well() {
     let mut settings = insta::Settings::clone_current();
     // What the picture looks like is for other tests and for eyes.
     settings.add_filter("base64,[A-Za-z0-9+/=]+", "base64,[picture]");
-    settings.bind(|| insta::assert_snapshot!("markdown", costs::markdown(&answer, Pictures::Embedded).text));
+    settings.bind(|| {
+        insta::assert_snapshot!("markdown", report::characterization::markdown(&answer, Pictures::Embedded).text)
+    });
 }
 
 /// A table keeps to the width whatever it is made of.
@@ -117,7 +118,7 @@ fn no_table_is_wider_than_a_terminal() {
     wide.lines.push(line("", &[(1e300, 1e-300), (-7.5, 0.0)]));
     for name in ["y".repeat(200), "many words ".repeat(20), String::new()] {
         answer.parts.get_mut(&PartName::Texture2d).unwrap().figures[0].x.names[1] = name;
-        let text = costs::text(&answer, &Terminal::PAPER);
+        let text = report::characterization::text(&answer, &Terminal::PAPER);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
@@ -125,18 +126,20 @@ fn no_table_is_wider_than_a_terminal() {
 #[test]
 fn a_recorded_characterization_makes_a_whole_page_and_lines_of_80_columns() {
     for recorded in recorded_of::<Characterization>(SCHEMA) {
-        let page = costs::html(&recorded).unwrap();
+        let page = report::characterization::html(&recorded).unwrap();
         well_formed(&page);
         self_contained(&page);
         assert!(page.len() < 3 << 20, "{} bytes", page.len());
-        assert!(costs::text(&recorded, &Terminal::PAPER).lines().all(|line| line.chars().count() <= 80));
-        assert!(costs::markdown(&recorded, Pictures::Embedded).text.contains("data:image/svg+xml"));
+        assert!(
+            report::characterization::text(&recorded, &Terminal::PAPER).lines().all(|line| line.chars().count() <= 80)
+        );
+        assert!(report::characterization::markdown(&recorded, Pictures::Embedded).text.contains("data:image/svg+xml"));
     }
 }
 
 #[test]
 fn the_page_is_whole() {
-    let page = report::costs::html(&small("Tesla K20c", true)).unwrap();
+    let page = report::characterization::html(&small("Tesla K20c", true)).unwrap();
     well_formed(&page);
     self_contained(&page);
     assert!(page.contains("<title>SIMULATED: no hardware was measured. What access patterns cost on Tesla K20c"));
@@ -154,8 +157,8 @@ fn the_page_is_whole() {
     }
     let measured = small("Tesla K20c", false);
     assert!(
-        !costs::html(&measured).unwrap().contains("SIMULATED")
-            && !costs::text(&measured, &Terminal::PAPER).contains("SIMULATED")
+        !report::characterization::html(&measured).unwrap().contains("SIMULATED")
+            && !report::characterization::text(&measured, &Terminal::PAPER).contains("SIMULATED")
     );
 }
 
@@ -171,10 +174,10 @@ fn names_that_mean_mischief_are_text() {
     for text in [&mut figure.title, &mut figure.x.label, &mut figure.y.label, &mut figure.lines[0].label] {
         *text = MISCHIEF.into();
     }
-    let page = costs::html(&answer).unwrap();
+    let page = report::characterization::html(&answer).unwrap();
     well_formed(&page);
     self_contained(&page);
-    let markdown = costs::markdown(&answer, Pictures::Embedded).text;
+    let markdown = report::characterization::markdown(&answer, Pictures::Embedded).text;
     assert!(!markdown.contains("<script") && markdown.contains("on &lt;script&gt;&amp;\""), "{markdown}");
     assert!(!markdown.contains("a](b"), "{markdown}");
 }
@@ -186,11 +189,11 @@ fn what_cannot_be_drawn_is_still_said() {
     let figure = &mut answer.parts.get_mut(&PartName::Locality).unwrap().figures[0];
     figure.lines = vec![line("far", &[(1.0, 1e300)])];
     answer.parts.get_mut(&PartName::Texture2d).unwrap().figures[0].lines.clear();
-    let page = costs::html(&answer).unwrap();
+    let page = report::characterization::html(&answer).unwrap();
     well_formed(&page);
-    assert_eq!((page.matches("<svg ").count(), page.matches("cannot be drawn").count()), (1, 2), "{page}");
-    assert!(costs::text(&answer, &Terminal::PAPER).contains("1.00e300"));
-    assert!(costs::markdown(&answer, Pictures::Embedded).text.contains("No point was measured."));
+    assert_eq!((page.matches("<svg ").count(), page.matches("no picture available").count()), (1, 2), "{page}");
+    assert!(report::characterization::text(&answer, &Terminal::PAPER).contains("1.00e300"));
+    assert!(report::characterization::markdown(&answer, Pictures::Embedded).text.contains("No point was measured."));
 }
 
 #[test]

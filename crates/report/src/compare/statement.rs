@@ -1,4 +1,4 @@
-//! One side as a sheet: what it says of each place.
+//! One side as a statement: its value at each place.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::place::{Place, Subject};
 use strata_model::attribute::{Attribute, Configuration, Path, Value};
 use strata_model::characterization::{Axis, Characterization, Line, PartName};
 use strata_model::facts::DeviceFacts;
-use strata_model::imported;
+use strata_model::import;
 use strata_model::topology::{ElementName, Finding, RunInfo, Topology};
 
 /// What a side says of a place.
@@ -30,7 +30,7 @@ pub enum Claim {
 
 /// One side.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct Statement {
     /// What it is.
     pub side: Side,
     /// What it says; several claims where sources or statistics are several.
@@ -41,10 +41,10 @@ pub struct Sheet {
     absent: String,
 }
 
-impl Sheet {
-    /// A sheet with nothing on it. `absent` says why what is not on it is not there.
+impl Statement {
+    /// A statement with nothing on it. `absent` says why what is not on it is not there.
     pub fn new(side: Side, absent: impl Into<String>) -> Self {
-        Sheet { side, claims: BTreeMap::new(), subjects: BTreeMap::new(), absent: absent.into() }
+        Statement { side, claims: BTreeMap::new(), subjects: BTreeMap::new(), absent: absent.into() }
     }
 
     /// Of a discovery. `name` is shown for it.
@@ -54,33 +54,33 @@ impl Sheet {
             false => "not asked for there".to_owned(),
         };
         let side = measured(&topology.device, &topology.run, name, Kind::Topology);
-        let mut sheet = Sheet::new(side, absent);
+        let mut statement = Statement::new(side, absent);
         for (element, content) in &topology.elements {
-            sheet.subjects.insert(Subject::Element(*element), "not an attribute of it there".into());
+            statement.subjects.insert(Subject::Element(*element), "not an attribute of it there".into());
             for (attribute, finding) in content.findings() {
-                sheet.attribute(*element, attribute, finding);
+                statement.attribute(*element, attribute, finding);
             }
         }
-        sheet
+        statement
     }
 
     /// Of a characterization.
     pub fn of_characterization(answer: &Characterization, name: &str) -> Self {
         let side = measured(&answer.device, &answer.run, name, Kind::Characterization);
-        let mut sheet = Sheet::new(side, "not asked for there");
+        let mut statement = Statement::new(side, "not asked for there");
         for (name, part) in &answer.parts {
             let missing = part.unanswered.as_ref().map_or("not found there".to_owned(), reason);
-            sheet.subjects.insert(Subject::Part(*name), missing);
+            statement.subjects.insert(Subject::Part(*name), missing);
             for (finding, content) in &part.findings {
-                sheet.finding(Place::of_part(*name, finding), content);
+                statement.finding(Place::of_part(*name, finding), content);
             }
             for figure in &part.figures {
                 for line in &figure.lines {
-                    sheet.line(*name, &figure.name, (&figure.x, &figure.y), line);
+                    statement.line(*name, &figure.name, (&figure.x, &figure.y), line);
                 }
             }
         }
-        sheet
+        statement
     }
 
     /// Adds a claim.
@@ -112,7 +112,7 @@ impl Sheet {
             return self.finding(Place::of_element(element, attribute), finding);
         };
         for (path, in_whole) in Path::parts(attribute) {
-            let reason = finding.reason.clone().or_else(|| Some("unknown, as its note there says".into()));
+            let reason = finding.reason.clone().or_else(|| Some("unknown; its note says why".into()));
             let unit = in_whole.kind().unit().map(str::to_owned);
             let part = Finding { value: whole.part(in_whole), unit, low: None, high: None, reason, ..finding.clone() };
             self.finding(Place::of_element(element, path), &part);
@@ -165,7 +165,7 @@ fn measured(device: &DeviceFacts, run: &RunInfo, name: &str, kind: Kind) -> Side
         uuid: device.uuid.clone(),
         simulated: run.simulated,
         driver: device.driver_version.clone(),
-        made: Some(match imported::tool(&run.backend) {
+        made: Some(match import::tool(&run.backend) {
             Some(tool) => format!("timings by {tool}, {}, imported by strata {}", run.started, run.tool_version),
             None => format!("strata {}, {} effort, seed {}, {}", run.tool_version, run.effort, run.seed, run.started),
         }),

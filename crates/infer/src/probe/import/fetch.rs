@@ -1,9 +1,9 @@
-//! Fetch granularity: the smallest stride of a cold chase at which no load finds what another fetched.
+//! Fetch granularity: the smallest stride of a cold chase at which no load hits data that another load fetched.
 
 use super::super::{Notebook, Unknown};
 use super::{STRAY, latency, series, stride};
 use crate::analysis::{cluster, robust};
-use strata_model::imported::{Level, Question};
+use strata_model::import::{Level, Question};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -13,22 +13,24 @@ const APART: f64 = 3.0;
 const ENOUGH: usize = 8;
 
 pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<Bytes>, Unknown> {
-    let sheets = series(notebook, level, Question::FetchGranularity)?;
+    let measurements = series(notebook, level, Question::FetchGranularity)?;
     let floor = before(notebook, level);
     // The first load of a cold chase also meets what every launch meets first.
-    let rows: Vec<(u64, Vec<u32>)> = sheets
+    let rows: Vec<(u64, Vec<u32>)> = measurements
         .iter()
-        .map(|sheet| {
-            let loads = sheet.latencies().iter().skip(1).copied();
-            (stride(&sheet.experiment).0, loads.filter(|&l| f64::from(l) > floor).collect())
+        .map(|measurement| {
+            let loads = measurement.latencies().iter().skip(1).copied();
+            (stride(&measurement.experiment).0, loads.filter(|&l| f64::from(l) > floor).collect())
         })
         .filter(|(_, loads): &(u64, Vec<u32>)| loads.len() >= ENOUGH)
         .collect();
     let Some(&(smallest, _)) = rows.first() else {
-        return Err(Unknown::because("too few loads of the cold chases came as far as this level"));
+        return Err(Unknown::because("too few loads of the cold chases reached this level"));
     };
-    let Some(threshold) = threshold(&rows, sheets[0].latencies().len()) else {
-        return Err(Unknown::because("loads of the cold chases do not fall into two groups: nothing tells a fetch"));
+    let Some(threshold) = threshold(&rows, measurements[0].latencies().len()) else {
+        return Err(Unknown::because(
+            "the loads of the cold chases do not form two groups, so hits and misses cannot be separated",
+        ));
     };
     let fast = |loads: &[u32]| loads.iter().filter(|&&l| f64::from(l) <= threshold).count();
     let vanished = |at: usize| {
@@ -37,19 +39,20 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<B
     };
     let Some(at) = (0..rows.len()).find(|&at| vanished(at)) else {
         return Err(Unknown::because(format!(
-            "at every stride some loads take at most {threshold:.0} cycles: nothing tells what was fetched along"
+            "at every stride some loads take at most {threshold:.0} cycles, so the fetch granularity cannot be inferred"
         )));
     };
     let (stride, loads) = (rows[at].0, rows[at].1.len());
     let Some((before, rows_before)) = at.checked_sub(1).map(|i| (rows[i].0, &rows[i].1)) else {
         return Err(Unknown::because(format!(
-            "already at the smallest stride, {smallest} B, no load finds what another fetched"
+            "even at the smallest stride, {smallest} B, no load hits data that another load fetched"
         )));
     };
     // A little more could be fetched than this stride without any of so few loads meeting it.
     let most = stride as f64 * loads as f64 / (loads as f64 - 1.0);
     let likely = (before + 1..=most as u64).find(|bytes| bytes.is_power_of_two());
-    let method = "cold chase: the smallest stride at which, and up to its double, no load finds what another fetched";
+    let method = "cold chase: the smallest stride at which no load hits data that another load fetched, up to twice \
+                  this stride";
     let finding = Finding::measured(Bytes(likely.unwrap_or(stride)), method).range(before as f64 + 1.0, most.floor());
     let finding = finding.note(format!(
         "at {before} B {} of {} loads take at most {threshold:.0} cycles, at {stride} B none",
@@ -57,7 +60,7 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<B
         rows_before.len()
     ));
     Ok(match likely {
-        Some(_) => finding.note("of the interval, the power of two"),
+        Some(_) => finding.note("the power of two in the interval"),
         None => finding,
     })
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::super::{Notebook, Unknown};
 use super::{Hits, capacity, footprint, series, stride, tick};
 use crate::analysis::robust;
-use strata_model::imported::{Level, Question};
+use strata_model::import::{Level, Question};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -29,25 +29,25 @@ struct Row {
 
 /// The line; `fetch` is the granularity of fetching, if it is known: no line is smaller.
 pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -> Result<Finding<Bytes>, Unknown> {
-    let sheets = series(notebook, level, Question::LineSize)?;
+    let measurements = series(notebook, level, Question::LineSize)?;
     // The smallest footprint at the smallest stride is the first.
-    let first = &sheets[0];
-    let hits = Hits::of(first.latencies(), tick(&sheets))?;
+    let first = &measurements[0];
+    let hits = Hits::of(first.latencies(), tick(&measurements))?;
     if let Ok(capacity) = capacity::capacity(notebook, level, None)
         && footprint(&first.experiment) >= capacity.first_beyond()
     {
         return Err(Unknown::because(format!(
-            "the smallest footprint of these timings, {}, overflows the cache already",
+            "even the smallest footprint of these timings, {}, overflows the cache",
             footprint(&first.experiment)
         )));
     }
     // How much longer loads take than hits, on the average: a series that averages over several loads by itself shows it too.
     let mut rows_of: BTreeMap<Bytes, Vec<Row>> = BTreeMap::new();
-    for sheet in &sheets {
-        let (stride, loads) = (stride(&sheet.experiment).0, sheet.latencies());
+    for measurement in &measurements {
+        let (stride, loads) = (stride(&measurement.experiment).0, measurement.latencies());
         let excess = (robust::trimmed_mean_u32(loads) - hits.median).max(0.0);
         let row = Row { stride, slow: hits.share_slow(loads), excess };
-        rows_of.entry(footprint(&sheet.experiment)).or_default().push(row);
+        rows_of.entry(footprint(&measurement.experiment)).or_default().push(row);
     }
     let overflows = |rows: &[Row]| rows.iter().any(|row| row.slow >= OVERFLOWS);
     let Some((footprint, rows)) = rows_of.iter().find(|(_, rows)| overflows(rows)) else {
@@ -76,7 +76,7 @@ pub(super) fn line_size(notebook: &Notebook, level: Level, fetch: Option<f64>) -
         }
     }
     Err(Unknown::because(format!(
-        "at {footprint} slow loads do not vanish at any stride up to {} B",
+        "at {footprint} there are slow loads at every stride up to {} B",
         rows.last().map_or(0, |row| row.stride)
     )))
 }

@@ -1,4 +1,4 @@
-//! The report for a terminal: each part with its tables, then what they cannot hold.
+//! The report for a terminal: each part with its tables, then the details.
 
 use std::borrow::Cow;
 

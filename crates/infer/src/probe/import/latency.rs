@@ -1,4 +1,4 @@
-//! Load latency: an upper bound, since what timing took is in it and no file says how much.
+//! Load latency: an upper bound, because it includes an unknown timing overhead.
 //!
 //! Of one cache, several series time hits by kernels of their own. All include what their timing took, so the least is the
 //! closest; how much further the others are is the least that theirs took.
@@ -7,7 +7,7 @@ use super::super::{Gap, Notebook, Unknown};
 use super::series;
 use crate::analysis::{cluster, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
-use strata_model::imported::{Level, Question, Series};
+use strata_model::import::{Level, Question, Series};
 use strata_model::topology::{Entry, Finding};
 use strata_model::units::Cycles;
 
@@ -22,13 +22,13 @@ pub(super) struct Hit {
 
 /// The median of the latency series.
 pub(super) fn stated(notebook: &Notebook, level: Level) -> Option<f64> {
-    let sheets = notebook.imported(Series { level, question: Question::Latency });
-    robust::median_u32(sheets.first()?.latencies())
+    let measurements = notebook.imported(Series { level, question: Question::Latency });
+    robust::median_u32(measurements.first()?.latencies())
 }
 
 /// The median hit of each series that has hits of the level.
 fn hits(notebook: &Notebook, level: Level) -> Vec<Hit> {
-    let sheets = |question| notebook.imported(Series { level, question });
+    let measurements = |question| notebook.imported(Series { level, question });
     let mut found = Vec::new();
     if let Some(cycles) = stated(notebook, level) {
         found.push(Hit { cycles, question: Question::Latency });
@@ -38,8 +38,8 @@ fn hits(notebook: &Notebook, level: Level) -> Vec<Hit> {
         return found;
     }
     // The first row is the smallest stride, of which most loads find what the one before them fetched.
-    let cold = sheets(Question::FetchGranularity).first().and_then(|s| robust::median_u32(s.latencies()));
-    let warm = sheets(Question::Size).first().and_then(|s| robust::median_u32(s.latencies()));
+    let cold = measurements(Question::FetchGranularity).first().and_then(|s| robust::median_u32(s.latencies()));
+    let warm = measurements(Question::Size).first().and_then(|s| robust::median_u32(s.latencies()));
     found.extend(cold.map(|cycles| Hit { cycles, question: Question::FetchGranularity }));
     found.extend(warm.map(|cycles| Hit { cycles, question: Question::Size }));
     found
@@ -52,7 +52,7 @@ pub(super) fn least(notebook: &Notebook, level: Level) -> Option<Hit> {
 
 /// As findings.
 pub(super) fn latency(notebook: &Notebook, level: Level) -> [Entry; 2] {
-    let no_clock = "the clock that these timings were taken at is not known";
+    let no_clock = "the clock frequency of these timings is unknown";
     [
         notebook.attribute(LATENCY_CYCLES, || Ok(cycles(notebook, level)?)),
         notebook.attribute(LATENCY_NS, || Gap::unknown(no_clock)),
@@ -66,19 +66,16 @@ fn cycles(notebook: &Notebook, level: Level) -> Result<Finding<Cycles>, Unknown>
     };
     let finding =
         Finding::measured(Cycles(least.cycles), format!("median hit of the {} series", least.question.name()));
-    let mut finding = finding.at_most(least.cycles).note("what timing a load took is in it");
+    let mut finding = finding.at_most(least.cycles).note("it includes the timing overhead");
     let others: Vec<Hit> = hits(notebook, level).into_iter().filter(|hit| hit.question != least.question).collect();
     for hit in &others {
         finding = finding.note(format!("{} in the {} series", hit.cycles, hit.question.name()));
     }
     let most = others.iter().map(|hit| hit.cycles).fold(least.cycles, f64::max);
     if most > least.cycles {
-        finding = finding.note(format!(
-            "so that timing and whatever else its kernel did took at least {} cycles there",
-            most - least.cycles
-        ));
+        finding = finding.note(format!("so its kernel added at least {} cycles there", most - least.cycles));
     }
-    if let Some(groups) = own.ok().and_then(|sheets| groups(sheets.first()?.latencies())) {
+    if let Some(groups) = own.ok().and_then(|measurements| groups(measurements.first()?.latencies())) {
         finding = finding.note(groups);
     }
     Ok(finding)

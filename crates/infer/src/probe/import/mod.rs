@@ -1,5 +1,5 @@
-//! What timings of another tool show. There is nothing to ask: the samples are what they are, so that these questions only infer,
-//! by the statistics of our own ([`growth`](crate::analysis::growth), the thesis' test, [`cluster`](crate::analysis::cluster)).
+//! Inference from the timings of another tool. These probes plan no experiments: they only infer, with the same statistics as
+//! our own probes ([`growth`](crate::analysis::growth), the thesis' test, [`cluster`](crate::analysis::cluster)).
 //!
 //! No calibration came with the timings. What tells a hit from a miss is taken from each series by itself, since the kernels of
 //! two series may take different times about a load; latencies are upper bounds; differences within a series are what they are.
@@ -9,13 +9,13 @@ mod fetch;
 mod latency;
 mod line;
 
-use super::{Notebook, Sheet, Unknown};
+use super::{Measurement, Notebook, Unknown};
 use crate::analysis::robust;
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE,
 };
 use strata_model::experiment::Imported;
-use strata_model::imported::{Level, MOST_ROWS, Question, Series};
+use strata_model::import::{Level, MOST_ROWS, Question, Series};
 use strata_model::topology::{Element, ElementName, Entry, Finding};
 use strata_model::units::Bytes;
 
@@ -79,19 +79,19 @@ fn element(notebook: &Notebook, level: Level) -> Element {
 }
 
 /// A series, which must be there.
-fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Sheet<Imported>>, Unknown> {
-    let sheets = notebook.imported(Series { level, question });
-    if sheets.is_empty() {
+fn series(notebook: &Notebook, level: Level, question: Question) -> Result<Vec<Measurement<Imported>>, Unknown> {
+    let measurements = notebook.imported(Series { level, question });
+    if measurements.is_empty() {
         return Err(Unknown::because(format!(
             "the timings have no series for the {} of the {}",
             question.name(),
             level.name()
         )));
     }
-    if sheets.len() > MOST_ROWS {
-        return Err(Unknown::because(format!("the series has more than the {MOST_ROWS} rows that are looked at")));
+    if measurements.len() > MOST_ROWS {
+        return Err(Unknown::because(format!("the series has more than {MOST_ROWS} rows, which is the limit")));
     }
-    Ok(sheets)
+    Ok(measurements)
 }
 
 /// The footprint of a row; 0 where its file does not say, which is so of no row that asks for a size or a line.
@@ -105,14 +105,14 @@ fn stride(row: &Imported) -> Bytes {
 }
 
 /// The clock's step: what all latencies are multiples of (4 cycles on the AMD GPU seen). A step up or down is no difference.
-fn tick(sheets: &[Sheet<Imported>]) -> u32 {
+fn tick(measurements: &[Measurement<Imported>]) -> u32 {
     let gcd = |mut a: u32, mut b: u32| {
         while b != 0 {
             (a, b) = (b, a % b);
         }
         a
     };
-    sheets.iter().flat_map(Sheet::latencies).copied().fold(0, gcd).max(1)
+    measurements.iter().flat_map(Measurement::latencies).copied().fold(0, gcd).max(1)
 }
 
 /// How long hits take in one series, and from when on a load is slow.
