@@ -308,7 +308,7 @@ fn a_missing_symbol() {
     in_child("a_missing_symbol", partial, || {
         let error = failure(Cuda::open("auto"));
         assert!(error.is_absence());
-        says(&error, &["lacks cuLaunchKernel", "CUDA 13.0", "Install"]);
+        says(&error, &["lacks cuLaunchKernel", "CUDA 13.0", "Reinstall"]);
     });
 }
 

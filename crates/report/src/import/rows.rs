@@ -128,6 +128,6 @@ mod tests {
         let line = "1,".repeat(MAX_LINE as usize);
         assert!(read(&line, 1).unwrap_err().1.contains("longer than"));
         assert!(read(&"1,2\n".repeat(MOST_ROWS + 1), 1).unwrap_err().1.contains("rows"));
-        assert!(rows(&[0xff, 0xfe, b'\n'][..], 1).unwrap_err().1.contains("no text"));
+        assert!(rows(&[0xff, 0xfe, b'\n'][..], 1).unwrap_err().1.contains("not text"));
     }
 }
