@@ -1,7 +1,7 @@
 //! The recovery table: discovery on the machines that come with strata, held against what is true of them.
 //!
 //! `machines/RECOVERY.md` keeps the table. Each machine is discovered in the way of the command line, several times with
-//! different seeds. Three machines are recovered in every run, with two seeds each. `STRATA_SEEDS=10` asks for so many seeds,
+//! different seeds. Three machines are recovered in every run, with two seeds each. `STRATA_RECOVERY_SEEDS=10` asks for so many seeds,
 //! and with it `STRATA_ALL_MACHINES=1` for all machines. `STRATA_MACHINES=a100,v100` names some. `UPDATE_GOLDEN=1` writes
 //! the sections that are run anew.
 
@@ -33,7 +33,8 @@ const HEAD: &str = "# What discovery recovers of the simulated machines\n\n\
     was written before, by one simulated GPU and seed 1.\n";
 
 fn seeds() -> u64 {
-    std::env::var("STRATA_SEEDS").map_or(SEEDS, |n| n.parse().expect("STRATA_SEEDS is a number of seeds"))
+    std::env::var("STRATA_RECOVERY_SEEDS")
+        .map_or(SEEDS, |n| n.parse().expect("STRATA_RECOVERY_SEEDS is a number of seeds"))
 }
 
 fn path() -> PathBuf {
@@ -166,7 +167,7 @@ fn sections(text: &str) -> BTreeMap<String, String> {
 #[test]
 fn discovery_recovers_the_machines() {
     // Many seeds of all machines take hours: who wants them says both.
-    let all = ["STRATA_ALL_MACHINES", "STRATA_SEEDS"].iter().all(|name| std::env::var_os(name).is_some());
+    let all = ["STRATA_ALL_MACHINES", "STRATA_RECOVERY_SEEDS"].iter().all(|name| std::env::var_os(name).is_some());
     let named = std::env::var("STRATA_MACHINES").ok();
     let is_wanted = |name: &&str| match &named {
         Some(named) => named.split(',').any(|one| one.trim() == *name),
