@@ -4,7 +4,6 @@ use super::alu;
 use super::issue::{extended, illegal};
 use super::launch::{Fault, Grid, State};
 use super::warp::{LANES, Warp, lanes};
-use crate::model::banks::Banks;
 use crate::model::hierarchy::{Requester, Way};
 use crate::model::memory::{put_word, word};
 use crate::ptx::{Inst, NONE, Op, Space};
@@ -24,29 +23,6 @@ pub(super) struct Cost {
     /// Cycles for which the warp issues nothing else: atomics whose lanes wait for each other hold it, whether or not
     /// somebody wants their value.
     pub held: u64,
-}
-
-/// How often banks must give a row for the access that was reckoned last: a loop of a kernel asks for the same again.
-pub(crate) struct Passes {
-    of: Option<(Banks, u64)>,
-    addresses: Vec<u64>,
-    passes: u32,
-}
-
-impl Passes {
-    /// Nothing has been reckoned.
-    pub const NONE: Passes = Passes { of: None, addresses: Vec::new(), passes: 1 };
-
-    /// [`Banks::passes`].
-    fn by(&mut self, banks: Banks, addresses: &[u64], bytes: u64) -> u32 {
-        if self.of != Some((banks, bytes)) || self.addresses != addresses {
-            self.of = Some((banks, bytes));
-            self.addresses.clear();
-            self.addresses.extend_from_slice(addresses);
-            self.passes = banks.passes(addresses, bytes);
-        }
-        self.passes
-    }
 }
 
 /// What the lanes of one access want.

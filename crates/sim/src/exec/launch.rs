@@ -8,8 +8,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
-use super::access::Passes;
 use super::issue::Step;
+use super::passes::Passes;
 use super::walk::Bounds;
 use super::warp::{LANES, Warp};
 use crate::model::banks::Banks;

@@ -7,8 +7,9 @@ mod access;
 mod alu;
 mod issue;
 mod launch;
+mod passes;
 mod walk;
 mod warp;
 
-pub(super) use access::Passes;
 pub(super) use launch::{Fault, Grid, LaneCosts, State, run};
+pub(super) use passes::Passes;
