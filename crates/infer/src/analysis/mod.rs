@@ -12,6 +12,7 @@ pub mod bank_map;
 pub mod bootstrap;
 pub mod change_point;
 pub mod cluster;
+pub mod graph;
 pub mod growth;
 mod histogram;
 pub mod ks;

@@ -9,6 +9,7 @@
 //! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
 
 use super::{Gap, Measurement, Notebook, Unknown};
+use crate::analysis::graph::{correlation, double_centred, groups, parts};
 use crate::analysis::robust;
 use strata_model::attribute::{SmMap, SmPlace};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
@@ -23,18 +24,18 @@ const PIECE: Bytes = Bytes(8 * KIB);
 const LINE: Bytes = Bytes(128);
 /// Laps of which the fastest counts: what delays a load only ever adds to it.
 const LAPS: u32 = 3;
+/// Most groups that one partition is split into: none has more GPCs.
+const MOST_GROUPS: usize = 8;
+/// Distances between SMs below this many cycles are noise: a cycle is the least that the clock shows.
+const LEAST_DISTANCE: f64 = 1.0;
 /// SMs whose times correlate by more than this are on one side; of `n` partitions those on different ones by -1/(n - 1).
 const SAME: f64 = 0.5;
 /// The lowest correlation on one side is above the highest across by at least this.
 const APART: f64 = 0.3;
 /// Times differ by line and SM if they do by this many times what they do from lap to lap.
 const STRUCTURED: f64 = 3.0;
-/// Within a partition, SMs are in groups of their own if the distance between groups is this many times that within.
-const GROUPED: f64 = 2.0;
 /// SMs of a partition at least: one alone agrees with itself.
 const FEWEST: usize = 2;
-/// Most groups that one partition is split into: none has more GPCs.
-const MOST_GROUPS: usize = 8;
 
 /// What is known of the partitions.
 #[derive(Clone, Debug)]
@@ -74,88 +75,6 @@ fn typical(measurement: &Measurement<Chase>) -> (Vec<f64>, f64) {
     (fastest, noise)
 }
 
-/// Takes the mean of each line and of each SM off.
-fn centred(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let lines = rows.first().map_or(0, Vec::len);
-    let of_line: Vec<f64> =
-        (0..lines).map(|l| rows.iter().map(|row| row[l]).sum::<f64>() / rows.len() as f64).collect();
-    rows.iter()
-        .map(|row| {
-            let row: Vec<f64> = row.iter().zip(&of_line).map(|(x, mean)| x - mean).collect();
-            let mean = robust::mean(&row);
-            row.into_iter().map(|x| x - mean).collect()
-        })
-        .collect()
-}
-
-fn rms(row: &[f64]) -> f64 {
-    (row.iter().map(|x| x * x).sum::<f64>() / row.len().max(1) as f64).sqrt()
-}
-
-fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let norm = rms(a) * rms(b) * a.len() as f64;
-    if norm == 0.0 { 0.0 } else { a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() / norm }
-}
-
-/// Numbers of the connected parts of `count` nodes, in the order of their first members.
-fn parts(count: usize, joined: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-    let mut of: Vec<Option<usize>> = vec![None; count];
-    let mut next = 0;
-    for start in 0..count {
-        if of[start].is_some() {
-            continue;
-        }
-        let mut reached = vec![start];
-        of[start] = Some(next);
-        while let Some(node) = reached.pop() {
-            for (other, part) in of.iter_mut().enumerate().filter(|(_, part)| part.is_none()) {
-                if joined(node, other) {
-                    *part = Some(next);
-                    reached.push(other);
-                }
-            }
-        }
-        next += 1;
-    }
-    of.into_iter().flatten().collect()
-}
-
-/// Groups of rows that are alike: cut where joining the nearest comes to a distance that stands out.
-fn groups(rows: &[Vec<f64>]) -> Vec<usize> {
-    let rows = centred(rows);
-    let count = rows.len();
-    let distance = |a: usize, b: usize| {
-        let difference: Vec<f64> = rows[a].iter().zip(&rows[b]).map(|(x, y)| x - y).collect();
-        rms(&difference)
-    };
-    // Distances at which parts are joined, from a minimum spanning tree grown row by row.
-    let mut nearest: Vec<f64> = (0..count).map(|i| distance(0, i)).collect();
-    let mut inside = vec![false; count];
-    let mut joins = Vec::new();
-    let mut newest = 0;
-    for _ in 1..count {
-        inside[newest] = true;
-        for i in (0..count).filter(|&i| !inside[i]) {
-            nearest[i] = nearest[i].min(distance(newest, i));
-        }
-        let Some(next) = (0..count).filter(|&i| !inside[i]).min_by(|&a, &b| nearest[a].total_cmp(&nearest[b])) else {
-            break;
-        };
-        joins.push(nearest[next]);
-        newest = next;
-    }
-    joins.sort_by(f64::total_cmp);
-    // The widest gap among the last joins; a cycle is the least that counts.
-    let cut = (joins.len().saturating_sub(MOST_GROUPS - 1)..joins.len())
-        .filter(|&i| i > 0)
-        .map(|i| (joins[i] / joins[i - 1].max(1.0), joins[i]))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match cut {
-        Some((ratio, at)) if ratio >= GROUPED => parts(count, |a, b| distance(a, b) < at),
-        _ => vec![0; count],
-    }
-}
-
 fn spread(values: &[f64]) -> (f64, f64, f64) {
     let at = |q| robust::quantile(values, q).unwrap_or_default();
     (at(0.5), at(0.05), at(0.95))
@@ -170,7 +89,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
     notebook.once(&notebook.memo.partitions, (), || {
         let measurements = notebook.read(&chases(notebook))?;
         let (rows, noise): (Vec<Vec<f64>>, Vec<f64>) = measurements.iter().map(typical).unzip();
-        let centred = centred(&rows);
+        let centred = double_centred(&rows);
         // By the median over all lines: a far line in every second or third is seen by it, a slow load now and then is not.
         let differences: Vec<f64> = centred.iter().flatten().map(|x| x.abs()).collect();
         let structure = robust::median(&differences).unwrap_or_default();
@@ -239,7 +158,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
         for part in 0..count {
             let members: Vec<usize> = (0..sms).filter(|&sm| of_sm[sm] == part).collect();
             let own: Vec<Vec<f64>> = members.iter().map(|&sm| rows[sm].clone()).collect();
-            let found = groups(&own);
+            let found = groups(&own, MOST_GROUPS, LEAST_DISTANCE);
             group_counts.push(found.iter().max().map_or(1, |m| m + 1));
             for (&sm, number) in members.iter().zip(found) {
                 group[sm] = number;
@@ -314,26 +233,4 @@ fn cycles((median, low, high): (f64, f64, f64)) -> Finding<Cycles> {
         "latency of an atomic, including the timing overhead; the interval is the 5th to the 95th percentile over \
                lines and SMs",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_stand_out_or_are_one() {
-        let row = |offset: f64, wobble: f64| {
-            (0..64).map(|l| if l % 2 == 0 { offset } else { 0.0 } + wobble * f64::from(l % 3)).collect()
-        };
-        let rows: Vec<Vec<f64>> = vec![row(0.0, 0.1), row(0.2, 0.2), row(40.0, 0.1), row(40.3, 0.0), row(0.1, 0.1)];
-        assert_eq!(groups(&rows), [0, 0, 1, 1, 0]);
-        let alike: Vec<Vec<f64>> = (0..6).map(|i| row(f64::from(i) * 0.3, 0.1)).collect();
-        assert_eq!(groups(&alike), [0; 6]);
-    }
-
-    #[test]
-    fn parts_are_numbered_by_their_first_members() {
-        assert_eq!(parts(5, |a, b| a % 2 == b % 2), [0, 1, 0, 1, 0]);
-        assert_eq!(parts(0, |_, _| true), Vec::<usize>::new());
-    }
 }

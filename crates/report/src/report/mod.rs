@@ -1,8 +1,10 @@
 //! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
 //! around them. For other programs there are MT4G's keys, hwloc's XML and machine files of the simulator.
 //!
-//! Reports are made of a [`Topology`](strata_model::topology::Topology) or of a [`Characterization`](strata_model::characterization::Characterization) ([`costs`]) and nothing else, so that a replay gives the
-//! report of the run. Only the page for a browser shows the samples, too ([`Evidence`](strata_model::evidence::Evidence)).
+//! Reports are made of a [`Topology`](strata_model::topology::Topology), or of a
+//! [`Characterization`](strata_model::characterization::Characterization) ([`mod@characterization`]), and of nothing else, so that
+//! a replay gives the report of the run. Only the page for a browser shows the samples, too
+//! ([`Evidence`](strata_model::evidence::Evidence)).
 
 mod album;
 pub mod characterization;
