@@ -1,6 +1,6 @@
 //! Every committed recording of a real run still gives the report it gave: in both formats, byte for byte.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --test golden` writes the reports anew; the difference is then for a reader to judge.
+//! `UPDATE_GOLDEN=1 cargo test --test surface golden` writes the reports anew; the difference is then for a reader to judge.
 
 use std::fs;
 use std::path::{Path, PathBuf};

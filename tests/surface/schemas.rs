@@ -1,7 +1,7 @@
 //! The published JSON schemas: they are what `strata schema` prints, every committed report is what they say, and what is
 //! not is refused.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --test schemas` writes them anew; a change that takes something away is a new version.
+//! `UPDATE_GOLDEN=1 cargo test --test surface schemas` writes them anew; a change that takes something away is a new version.
 
 use std::fs;
 use std::path::Path;
