@@ -47,19 +47,19 @@ impl Device {
     /// [`ErrorClass::NoDevice`](crate::ErrorClass::NoDevice) without a driver or such a device;
     /// [`ErrorClass::Input`](crate::ErrorClass::Input) if there is no such simulated machine or its file has a defect.
     pub fn open(name: &str) -> Result<Self> {
-        match simulated(name) {
+        let (kind, facts, telemetry) = match simulated(name) {
             Some(machine) => {
                 let machine = Machine::find(machine)?;
-                let mut gpu = Sim::new(machine.clone(), 0);
-                let (facts, telemetry) = (gpu.facts().clone(), gpu.telemetry());
-                Ok(Device { kind: Kind::Simulated(Box::new(machine)), facts, telemetry, opened: Instant::now() })
+                let (facts, telemetry) = described(&mut Sim::new(machine.clone(), 0));
+                (Kind::Simulated(Box::new(machine)), facts, telemetry)
             }
             None => {
                 let mut gpu = Cuda::open(name)?;
-                let (facts, telemetry) = (gpu.facts().clone(), gpu.telemetry());
-                Ok(Device { kind: Kind::Cuda(Box::new(gpu)), facts, telemetry, opened: Instant::now() })
+                let (facts, telemetry) = described(&mut gpu);
+                (Kind::Cuda(Box::new(gpu)), facts, telemetry)
             }
-        }
+        };
+        Ok(Device { kind, facts, telemetry, opened: Instant::now() })
     }
 
     /// The GPUs that the driver offers.
@@ -126,18 +126,11 @@ impl Device {
             }
         }
     }
+}
 
-    /// Opens a simulated machine that is given as the text of a machine file. `origin` names it in errors.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorClass::Input`](crate::ErrorClass::Input) if the text has a defect.
-    pub fn simulate(origin: &str, text: &str) -> Result<Self> {
-        let machine = Machine::parse(origin, text)?;
-        let mut gpu = Sim::new(machine.clone(), 0);
-        let (facts, telemetry) = (gpu.facts().clone(), gpu.telemetry());
-        Ok(Device { kind: Kind::Simulated(Box::new(machine)), facts, telemetry, opened: Instant::now() })
-    }
+/// Its facts and its state now.
+fn described(gpu: &mut dyn Gpu) -> (DeviceFacts, Telemetry) {
+    (gpu.facts().clone(), gpu.telemetry())
 }
 
 /// What follows `sim:` in the name of a simulated device.
