@@ -1,8 +1,5 @@
 //! What tests of discovery on simulated machines share: running it, and what is true of a machine.
 
-// Every test binary that has this uses another part of it.
-#![allow(dead_code)]
-
 pub mod any;
 pub mod expect;
 pub mod truth;

@@ -21,10 +21,6 @@ use super::expect::{Expect, Row};
 const CONSTANT_LIMIT: u64 = 65536;
 /// Shared memory that a timing kernel takes.
 const WINDOW_BYTES: u64 = 6144;
-/// Largest footprint that is tried of an SM's cache.
-const PRIVATE_LIMIT: u64 = 1 << 20;
-/// The smallest footprint of a search.
-const SMALLEST: u64 = 1024;
 
 type Seen = [(Experiment, Result<Samples, Failure>)];
 
@@ -420,9 +416,4 @@ fn l2(truth: &mut Truth, seen: &Seen) {
         .as_ref()
         .map_or(0.0, |p| p.far_memory.get() as f64 * (p.count.get() - 1) as f64 / p.count.get() as f64);
     truth.latency(Dram, path.memory.get() + far as u64, SHARED_LEVELS);
-}
-
-/// Limits within which the search for a first-level cache can succeed at all.
-pub fn is_searchable(size: u64) -> bool {
-    (SMALLEST..PRIVATE_LIMIT * 2 / 3).contains(&size)
 }

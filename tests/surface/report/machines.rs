@@ -1,7 +1,7 @@
 //! What discovery found of the simulated machines, kept, so that reports of all of them can be looked at within a second.
 //!
-//! `UPDATE_MACHINES=1 cargo test --release --test report machines` discovers them anew (quick effort, seed 1; a quarter of an hour).
-//! They are material for reports: whether discovery still finds the same is for `tests/recovery.rs`.
+//! `UPDATE_MACHINES=1 cargo test --release --test surface machines` discovers them anew (quick effort, seed 1; a quarter of an hour).
+//! They are material for reports: whether discovery still finds the same is for `tests/simulated/recovery.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

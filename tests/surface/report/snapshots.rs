@@ -1,5 +1,5 @@
 //! Reports of every recording and of every simulated machine, kept to be read: text, the skeleton of the Markdown, what stands
-//! where in the drawing. The texts of recordings are kept beside them (`tests/golden.rs`).
+//! where in the drawing. The texts of recordings are kept beside them (`tests/surface/golden.rs`).
 
 use std::collections::BTreeMap;
 

@@ -87,7 +87,7 @@ fn varies(measurements: &[Measurement<Chase>], levels: &HitMiss, footprint: u64)
     misses.any(|m| Some(m) != first)
 }
 
-/// Sheets by the address at which their chain lay, the place of the last one first.
+/// Measurements by the address at which their chain lay, the place of the last one first.
 fn by_place(measurements: &[Measurement<Chase>]) -> Vec<Vec<Measurement<Chase>>> {
     let mut places: Vec<Vec<Measurement<Chase>>> = Vec::new();
     for measurement in measurements.iter().rev() {
