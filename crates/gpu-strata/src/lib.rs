@@ -57,7 +57,12 @@
 //! [exit status](ErrorClass::exit_status) the `strata` command has for it. Something that cannot be measured is no error: its
 //! finding is unknown and gives the reason.
 //!
-//! The library never prints. How the code is built, and in which order to read it: ARCHITECTURE.md.
+//! The library never prints.
+//!
+//! # Changing it
+//!
+//! A new attribute is one entry in `crates/model/src/attribute/mod.rs` and one file in `crates/infer/src/probe/`;
+//! `docs/first-probe.md` shows each step. `ARCHITECTURE.md` has the crates, the reading order, and where to change what.
 
 mod answer;
 mod comparison;
