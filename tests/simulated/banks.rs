@@ -117,7 +117,7 @@ fn the_curve_of_a_discovery_has_the_ways_of_the_machine() {
     use strata_sim::model::banks::Banks;
     for machine in ["gtx560ti", "k20c"] {
         let machine = Machine::named(machine).unwrap();
-        let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], |_| None);
+        let outcome = sim::discovery(&machine, Effort::Quick, 1, &[Shared]);
         let rows = sim::json(sim::finding(&outcome.topology, Shared, "bank_curve")).as_array().unwrap().clone();
         assert!(rows.len() > 100, "{} rows", rows.len());
         let shared = &machine.spec.shared;
@@ -140,7 +140,7 @@ fn the_curve_of_a_discovery_has_the_ways_of_the_machine() {
 fn what_cannot_be_asked_is_unknown_for_its_reason() {
     let machine = Machine::named("k20c").unwrap();
     let none = |e: &Experiment| matches!(e, Experiment::Warp(_)).then(|| Failure::unsupported("no warps today"));
-    let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], none);
+    let outcome = sim::refusing(&machine, &[Shared], none);
     for attribute in ["banks", "bank_width", "bank_modes", "conflict_cycles", "broadcast", "padding", "bank_curve"] {
         let finding = sim::finding(&outcome.topology, Shared, attribute);
         assert_eq!(finding.reason.as_deref(), Some("no warps today"), "{attribute}");
@@ -149,7 +149,7 @@ fn what_cannot_be_asked_is_unknown_for_its_reason() {
         let asks = matches!(e, Experiment::Warp(warp) if warp.bank_width.is_some());
         asks.then(|| Failure::unsupported("this driver does not have it"))
     };
-    let outcome = sim::refusing(&machine, Effort::Quick, 1, &[Shared], choice);
+    let outcome = sim::refusing(&machine, &[Shared], choice);
     let finding = |attribute| sim::finding(&outcome.topology, Shared, attribute);
     assert_eq!(finding("bank_modes").reason.as_deref(), Some("this driver does not have it"));
     assert_eq!(finding("banks").number(), Some(32.0));
@@ -163,7 +163,7 @@ fn the_banks_of_random_machines_are_found() {
     let mut wrong = Vec::new();
     for seed in 0..30 {
         let machine = sim::any::machine(seed).machine;
-        let outcome = sim::refusing(&machine, Effort::Quick, seed, &[Shared], |_| None);
+        let outcome = sim::discovery(&machine, Effort::Quick, seed, &[Shared]);
         let mut rows = sim::truth::rows(&machine, &outcome.seen);
         rows.retain(|row| row.element == Shared);
         assert!(rows.len() >= 7, "{} rows", rows.len());

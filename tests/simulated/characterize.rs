@@ -1,17 +1,13 @@
 //! What a characterization finds on simulated machines: sizes and windows are those of the machine, whatever the machine.
 
-use std::sync::Arc;
-
-use strata_bench::Bench;
-use strata_gpu::Gpu;
-use strata_infer::characterize::{Characterized, Request, characterize};
-use strata_infer::probe::Effort;
+use gpu_strata::{Effort, Options};
 use strata_model::attribute::Sizes;
-use strata_model::characterization::{Figure, Part, PartName, Suite};
+use strata_model::characterization::{Characterization, Figure, Part, PartName, Suite};
 use strata_model::units::Bytes;
-use strata_sim::Sim;
 use strata_sim::machine::spec::{Path, Scope, Spec};
 use strata_sim::machine::{self, Machine};
+
+use crate::sim;
 
 /// Machines of a developer's test run: one of each generation that differs here. All of them with `STRATA_ALL_MACHINES`.
 const FEW: [&str; 3] = ["gtx560ti", "k20c", "840m"];
@@ -24,12 +20,10 @@ fn machines() -> Vec<Machine> {
         .collect()
 }
 
-fn characterized(machine: &Machine, parts: &[PartName], threads: &[u32]) -> Characterized {
-    let mut gpu = Sim::new(machine.clone(), 1);
-    let facts = gpu.facts().clone();
-    let mut bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
+fn characterized(machine: &Machine, parts: &[PartName], threads: &[u32]) -> Characterization {
     let suite = Suite { parts: parts.to_vec(), threads: threads.to_vec(), ..Suite::default() };
-    characterize(&mut bench, &facts, &Request { suite, effort: Effort::Quick, seed: 1 }, &mut |_| {})
+    let found = sim::device(machine).characterize(&suite, Options::effort(Effort::Quick));
+    found.expect("a simulated machine is characterized").characterization
 }
 
 fn one(machine: &Machine, part: PartName) -> Part {

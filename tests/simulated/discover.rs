@@ -1,7 +1,6 @@
 //! What discovery makes of sources that fail, and of a request for a part of the GPU. What it finds when nothing fails is
 //! for `recovery` and `random_machines`.
 
-use strata_infer::probe::Effort;
 use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::samples::Failure;
 use strata_model::topology::ElementName;
@@ -12,7 +11,7 @@ use crate::sim::{self, Outcome};
 /// Discovery of a Kepler GPU with all that `refuse` does not refuse.
 fn discovered(only: &[ElementName], refuse: impl FnMut(&Experiment) -> Option<Failure>) -> Outcome {
     let machine = Machine::named("k20c").expect("it comes with strata");
-    sim::refusing(&machine, Effort::Quick, 1, only, refuse)
+    sim::refusing(&machine, only, refuse)
 }
 
 #[test]

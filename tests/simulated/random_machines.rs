@@ -2,13 +2,12 @@
 //! answers most of what can be known.
 
 use crate::sim;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
 use crate::sim::any::{self, Noise};
 use crate::sim::expect::{Verdict, judge};
-use strata_infer::probe::Effort;
+use gpu_strata::Effort;
 
 /// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.
 const CASES: u64 = 12;
@@ -42,18 +41,13 @@ struct Tally {
     asked: u32,
     answered: u32,
     unanswered: Vec<String>,
-    /// Seconds by element: what to look at when the test becomes slow.
-    seconds: BTreeMap<&'static str, f64>,
 }
 
 fn one(seed: u64) -> Tally {
     let drawn = any::machine(seed);
-    let outcome = sim::discovery(&drawn.machine, Effort::Quick, seed);
+    let outcome = sim::discovery(&drawn.machine, Effort::Quick, seed, &[]);
     let rows = sim::truth::rows(&drawn.machine, &outcome.seen);
     let mut tally = Tally::default();
-    for stage in &outcome.stages {
-        *tally.seconds.entry(stage.name).or_default() += (stage.measuring + stage.inferring).as_secs_f64();
-    }
     let hostile = matches!(drawn.noise, Noise::Hostile(_));
     for (row, verdict) in judge(&outcome.topology, &rows) {
         let name = format!("machine {seed} ({:?}), {}.{}", drawn.noise, row.element, row.attribute);
@@ -106,9 +100,6 @@ fn what_is_stated_is_right_and_most_is_stated() {
         sum.covered += tally.covered;
         sum.asked += tally.asked;
         sum.answered += tally.answered;
-        for (name, seconds) in tally.seconds {
-            *sum.seconds.entry(name).or_default() += seconds;
-        }
     }
     let share = |part: u32, whole: u32| f64::from(part) / f64::from(whole.max(1));
     println!(
@@ -119,8 +110,6 @@ fn what_is_stated_is_right_and_most_is_stated() {
         sum.answered,
         sum.asked
     );
-    let seconds: Vec<String> = sum.seconds.iter().map(|(name, seconds)| format!("{name} {seconds:.0} s")).collect();
-    println!("on one core each: {}", seconds.join(", "));
     sum.unanswered.sort_unstable();
     if std::env::var_os("UNANSWERED").is_some() {
         println!("unanswered:\n{}", sum.unanswered.join("\n"));

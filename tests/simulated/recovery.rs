@@ -11,6 +11,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use gpu_strata::Effort;
+
 use crate::sim::expect::{Expect, Row, Verdict, judge, pattern, pattern_name};
 use strata_model::attribute::Spectrum;
 use strata_model::topology::{ElementName, Finding};
@@ -120,7 +122,7 @@ fn section(name: &str, seeds: u64) -> (String, Vec<String>) {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut off = Vec::new();
     for seed in 1..=seeds {
-        let outcome = sim::as_users_do(name, seed, &[]);
+        let outcome = sim::discovery(&machine, Effort::Standard, seed, &[]);
         let rows = sim::truth::rows(&machine, &outcome.seen);
         for (row, verdict) in judge(&outcome.topology, &rows) {
             let finding = sim::finding(&outcome.topology, row.element, row.attribute);
@@ -224,7 +226,7 @@ fn a_hashed_first_level_has_a_size_with_every_seed() {
     for name in names.split(',') {
         let machine = Machine::named(name.trim()).expect("it comes with strata");
         for seed in 1..=seeds() {
-            let outcome = sim::as_users_do(name.trim(), seed, only);
+            let outcome = sim::discovery(&machine, Effort::Standard, seed, only);
             let rows = sim::truth::rows(&machine, &outcome.seen);
             let sizes: Vec<Row> =
                 rows.into_iter().filter(|row| row.attribute == "size" && only.contains(&row.element)).collect();

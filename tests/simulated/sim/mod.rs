@@ -4,18 +4,19 @@ pub mod any;
 pub mod expect;
 pub mod truth;
 
+use std::io::Write;
 use std::sync::Arc;
 
+use gpu_strata::{Device, Effort, Options};
 use strata_bench::Bench;
 use strata_gpu::Gpu;
-use strata_infer::asking::Stage;
 use strata_infer::discover::{Request, discover};
-use strata_infer::probe::Effort;
 use strata_model::attribute::Attribute;
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{ElementName, Finding, RunInfo, Topology};
+use strata_recording::Recording;
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
 
@@ -43,44 +44,42 @@ impl<S: Source, R: FnMut(&Experiment) -> Option<Failure>> Source for Watched<S, 
 pub struct Outcome {
     pub topology: Topology,
     pub seen: Vec<(Experiment, Result<Samples, Failure>)>,
-    pub stages: Vec<Stage>,
 }
 
-/// Discovery on a machine.
-pub fn discovery(machine: &Machine, effort: Effort, seed: u64) -> Outcome {
-    refusing(machine, effort, seed, &[], |_| None)
-}
-
-/// Discovery of some elements on a machine that refuses some experiments.
-pub fn refusing(
-    machine: &Machine,
-    effort: Effort,
-    seed: u64,
-    only: &[ElementName],
-    refuse: impl FnMut(&Experiment) -> Option<Failure>,
-) -> Outcome {
-    let mut gpu = Sim::new(machine.clone(), seed);
-    let facts = gpu.facts().clone();
-    let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
-    let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
-    let question = Request { only: only.to_vec(), effort, seed };
-    let found = discover(&mut watched, &facts, &question, &mut |_| {});
-    let run = RunInfo { simulated: true, ..RunInfo::default() };
-    let stages = found.stages.clone();
-    Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen, stages }
+/// A device of the library's front that simulates this machine, written to a file as a user's own machine is.
+pub fn device(machine: &Machine) -> Device {
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a temporary file");
+    file.write_all(machine.text.as_bytes()).expect("the machine fits");
+    let name = file.path().to_str().expect("a path of text");
+    Device::open(&format!("sim:{name}")).unwrap_or_else(|error| panic!("{}: {error}", machine.origin))
 }
 
 /// Discovery of some elements (of all, if none is named) in the way of the command line: through the library's front, by
-/// several simulated GPUs side by side, with standard effort. What was seen is read from the recording.
-pub fn as_users_do(machine: &str, seed: u64, only: &[ElementName]) -> Outcome {
+/// several simulated GPUs side by side. What was seen is read from the recording.
+pub fn discovery(machine: &Machine, effort: Effort, seed: u64, only: &[ElementName]) -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("run.strata");
-    let mut device = gpu_strata::Device::open(&format!("sim:{machine}")).expect("it comes with strata");
-    let options = gpu_strata::Options::effort(Effort::Standard).seed(seed).record(&path);
-    let found = device.discover_only(only, options).expect("a simulated machine is discovered");
-    let recording = strata_recording::Recording::read(&path).expect("what was recorded can be read");
+    let options = Options::effort(effort).seed(seed).record(&path);
+    let found = device(machine).discover_only(only, options).expect("a simulated machine is discovered");
+    let recording = Recording::read(&path).expect("what was recorded can be read");
     let seen = recording.entries.iter().map(|entry| (entry.experiment.clone(), entry.outcome.clone())).collect();
-    Outcome { topology: found.topology, seen, stages: Vec::new() }
+    Outcome { topology: found.topology, seen }
+}
+
+/// Discovery of some elements on a machine that refuses some experiments, which no device does: by one simulated GPU.
+pub fn refusing(
+    machine: &Machine,
+    only: &[ElementName],
+    refuse: impl FnMut(&Experiment) -> Option<Failure>,
+) -> Outcome {
+    let mut gpu = Sim::new(machine.clone(), 1);
+    let facts = gpu.facts().clone();
+    let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
+    let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
+    let question = Request { only: only.to_vec(), effort: Effort::Quick, seed: 1 };
+    let found = discover(&mut watched, &facts, &question, &mut |_| {});
+    let run = RunInfo { simulated: true, ..RunInfo::default() };
+    Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen }
 }
 
 /// An attribute of an element by its key.
