@@ -54,12 +54,13 @@ fn chain(rng: &mut ChaCha8Rng, path: LoadPath) -> (LoadPath, Bytes, Bytes) {
 
 fn order(rng: &mut ChaCha8Rng, path: LoadPath, footprint: Bytes, stride: Bytes) -> Order {
     let element = path.element();
-    match rng.random_range(0..7) {
+    match rng.random_range(0..8) {
         0 | 1 => Order::Sequential,
         2 => Order::Random,
         3 => Order::Scattered { granule: element },
         4 => Order::Paged { page: Bytes(stride.0 * rng.random_range(1..=4)), lines: rng.random_range(1..=2) },
         5 => Order::Pages { granule: element * 2, lines: 1, shuffled: rng.random() },
+        6 => Order::Window { granule: element * 2, first: rng.random_range(0..footprint / stride) },
         _ => Order::Listed { offsets: (0..footprint / stride).rev().map(|i| i * stride.0).collect() },
     }
 }

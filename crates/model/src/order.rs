@@ -32,18 +32,15 @@ pub fn offsets(chain: Chain<'_>) -> Vec<u64> {
         }
         Order::Listed { offsets } => offsets.clone(),
         Order::Pages { granule, lines, shuffled } => {
-            let places = (pages_span(chain.stride) / granule.0) as usize;
-            let mut pages: Vec<Vec<u64>> = (0..chain.footprint / chain.stride)
-                .map(|page| {
-                    let chosen = rand::seq::index::sample(&mut rng, places, *lines as usize);
-                    chosen.into_iter().map(|place| page * stride + place as u64 * granule.0).collect()
-                })
-                .collect();
+            let mut pages = pages(chain, *granule, *lines, &mut rng);
             if *shuffled {
                 shuffle(&mut pages, &mut rng);
             }
-            let element = chain.path.element().0;
-            pages.into_iter().flatten().flat_map(|line| [line, line + element]).collect()
+            twice(pages.into_iter().flatten(), chain)
+        }
+        Order::Window { granule, first } => {
+            let pages = pages(chain, *granule, 1, &mut rng);
+            twice(pages.into_iter().skip(*first as usize).flatten(), chain)
         }
         Order::Paged { page, lines } => {
             let (page, lines) = (*page, *lines);
@@ -62,6 +59,22 @@ pub fn offsets(chain: Chain<'_>) -> Vec<u64> {
             offsets
         }
     }
+}
+
+/// The lines of every page.
+fn pages(chain: Chain<'_>, granule: Bytes, lines: u32, rng: &mut ChaCha8Rng) -> Vec<Vec<u64>> {
+    let places = (pages_span(chain.stride) / granule.0) as usize;
+    let mut lines_of = |page: u64| -> Vec<u64> {
+        let chosen = rand::seq::index::sample(rng, places, lines as usize);
+        chosen.into_iter().map(|place| page * chain.stride.0 + place as u64 * granule.0).collect()
+    };
+    (0..chain.footprint / chain.stride).map(&mut lines_of).collect()
+}
+
+/// Two elements of each of these lines.
+fn twice(lines: impl Iterator<Item = u64>, chain: Chain<'_>) -> Vec<u64> {
+    let element = chain.path.element().0;
+    lines.flat_map(|line| [line, line + element]).collect()
 }
 
 /// Byte offsets of visits to lines that begin at these offsets, in this order, for an order that lists them: an element can be
@@ -134,11 +147,18 @@ mod tests {
             let (stride, granule) = (4096, Bytes(128));
             let order = Order::Pages { granule, lines, shuffled };
             let e = Chase { footprint: Bytes(stride * pages), ..chase(order, pages, stride, seed) };
-            let visited = offsets(e.chain());
+            let mut visited = offsets(e.chain());
             prop_assert_eq!(visited.len() as u64, e.lap());
             for pair in visited.chunks(2) {
                 prop_assert_eq!(pair[1] - pair[0], 8);
                 prop_assert_eq!(pair[0] % 128, 0);
+            }
+            if lines == 1 && !shuffled {
+                let first = pages / 2;
+                let window = Chase { order: Order::Window { granule, first }, ..e.clone() };
+                let end = visited.split_off(2 * first as usize);
+                prop_assert_eq!(window.lap(), end.len() as u64);
+                prop_assert_eq!(offsets(window.chain()), end);
             }
             for page in visited.chunks(2 * lines as usize) {
                 prop_assert!(page.iter().all(|o| o / stride == page[0] / stride));

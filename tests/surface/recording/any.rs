@@ -99,6 +99,7 @@ fn orders() -> impl Strategy<Value = Order> {
             lines,
             shuffled
         }),
+        (bytes(), any::<u64>()).prop_map(|(granule, first)| Order::Window { granule, first }),
     ]
 }
 

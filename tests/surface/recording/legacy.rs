@@ -86,6 +86,7 @@ fn of_a_chain(order: &Order) -> AnyOrder {
         Order::Paged { page, lines } => AnyOrder::Paged { page, lines },
         Order::Listed { offsets } => AnyOrder::Listed { offsets },
         Order::Pages { granule, lines, shuffled } => AnyOrder::Pages { granule, lines, shuffled },
+        Order::Window { .. } => panic!("no version before 4 had windows"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use strata_model::attribute::{
-    Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE,
+    Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE, Step,
 };
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Chase, LoadPath};
@@ -16,7 +16,7 @@ use super::*;
 fn small(device: &str, simulated: bool) -> Topology {
     let cycles = Finding::measured(Cycles(32.0), "whole-lap chase").interval(31.5, 32.5, 0.95).from_experiments([1]);
     let size = Finding::measured(Bytes(2048), "nested footprints").range(1984.0, 2048.0).note("one of two | three");
-    let points = Curve(vec![(Bytes(2112), 0.1515), (Bytes(2176), 0.2941), (Bytes(2560), 1.0)]);
+    let points = Curve(vec![Step::new(2112, 0.1515), Step::new(2176, 0.2941), Step::new(2560, 1.0)]);
     let sharers: Elements = [ElementName::Texture, ElementName::ReadOnly].into_iter().collect();
     let l1 = Element::default()
         .with(SIZE, size)

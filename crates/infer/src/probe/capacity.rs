@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use super::edge::{self, counts};
 use super::levels::HitMiss;
 use super::spikes::{self, Spikes};
+use super::stairs::{self, Stairs};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_all, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
-use strata_model::attribute::Curve;
 use strata_model::experiment::{Chase, LoadPath, Place, Timing};
 use strata_model::topology::Finding;
-use strata_model::units::{Bytes, Cycles};
+use strata_model::units::Bytes;
 
 /// Footprint at which doubling begins, as in the thesis.
 const START: Bytes = Bytes::kib(1);
@@ -30,8 +30,6 @@ const DOUBLING_LOADS: u32 = 3072;
 const CHANGED: f64 = 0.05;
 /// Footprints between the ends of a bracket, measured at once.
 pub(super) const SECTIONS: usize = 32;
-/// Footprints between the knee and the footprint from which everything misses.
-const STAIRS: usize = 40;
 /// Level of the Kolmogorov-Smirnov test.
 const ALPHA: f64 = 0.01;
 
@@ -84,10 +82,8 @@ pub struct Capacity {
     pub highest: Bytes,
     /// Misses a lap that do not grow with the footprint, of each allocation.
     pub conflicts: Vec<f64>,
-    /// Footprint from which at least 99 % of a lap misses, if it was reached.
-    pub thrash: Option<Bytes>,
-    /// Misses by footprint beyond the knee: (footprint in bytes, share of the lap).
-    pub staircase: Vec<(u64, f64)>,
+    /// What was seen beyond the knee.
+    pub stairs: Stairs,
     /// Hits and misses.
     pub levels: HitMiss,
     /// The cache's line, as far as it is known.
@@ -227,8 +223,8 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
             _ => search.sector,
         };
         let knees = ask_all((0..search.allocations).map(|a| edge::edge(notebook, search, &rough, step, a)));
-        let staircase = staircase(notebook, search, &rough, step);
-        let (knees, staircase) = (knees?, staircase?);
+        let stairs = stairs::stairs(notebook, search, &rough, step);
+        let (knees, stairs) = (knees?, stairs?);
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();
         let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
         let median = robust::median(&sizes).unwrap_or(0.0) as u64;
@@ -239,33 +235,13 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
             lowest: knees.iter().map(|k| k.lowest).min().unwrap_or_default(),
             highest: knees.iter().map(|k| k.highest).max().unwrap_or_default(),
             conflicts: knees.iter().map(|k| k.base).collect(),
-            thrash: staircase.iter().find(|(_, share)| *share >= THRASHED).map(|&(size, _)| Bytes(size)),
-            staircase,
+            stairs,
             levels: rough.levels,
             line,
             change_point: rough.change_point,
             ks: rough.ks,
         })
     })
-}
-
-/// Share of a lap's loads that miss where "everything misses": the rest are spikes of the other kind.
-const THRASHED: f64 = 0.99;
-
-/// Shares of missing loads from the knee to twice the capacity.
-fn staircase(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) -> Result<Vec<(u64, f64)>, Gap> {
-    let bracket = Bracket { low: rough.low.0, high: (2 * rough.high.0).min(search.limit.0) };
-    let mut sizes = search::sections(bracket, step.0, STAIRS);
-    sizes.push(Bytes(bracket.high).round_down(step).0);
-    let chases: Vec<Chase> = sizes.into_iter().map(|s| search.chase(Bytes(s), step, 0)).collect();
-    let mut stairs: Vec<(u64, f64)> = notebook
-        .read(&chases)?
-        .iter()
-        .map(|s| (s.experiment.footprint.0, rough.levels.miss_share(s.latencies())))
-        .collect();
-    stairs.sort_unstable_by_key(|s| s.0);
-    stairs.dedup_by_key(|s| s.0);
-    Ok(stairs)
 }
 
 impl Capacity {
@@ -298,27 +274,6 @@ impl Capacity {
         listed.join(", ")
     }
 
-    /// As the finding `thrash_size`.
-    pub fn thrash_size(&self) -> Finding<Bytes> {
-        match (self.thrash, self.staircase.last()) {
-            (Some(size), _) => Finding::measured(size, "smallest footprint of which at least 99 % of the loads miss"),
-            (None, Some(&(size, share))) => Finding::unknown(format!(
-                "more than {}: there {:.0} % of the loads of a lap miss",
-                Bytes(size),
-                share * 100.0
-            )),
-            (None, None) => Finding::unknown("no footprint beyond the capacity was measured"),
-        }
-    }
-
-    /// As the finding `staircase`.
-    pub fn staircase(&self) -> Finding<Curve> {
-        Finding::measured(
-            Curve::rounded(&self.staircase),
-            "pairs of footprint (bytes) and miss rate of a lap; one allocation",
-        )
-    }
-
     /// As the finding `conflicts`.
     pub fn conflicts(&self) -> Finding<f64> {
         let most = self.conflicts.iter().copied().fold(0.0, f64::max);
@@ -329,12 +284,5 @@ impl Capacity {
         )
         .unit("loads")
         .range(least, most)
-    }
-
-    /// As the finding `miss_penalty`.
-    pub fn miss_penalty(&self) -> Finding<Cycles> {
-        let penalty = self.levels.miss - self.levels.hit;
-        let method = "median of the misses minus median of the hits; the interval is the spread of the hits";
-        Finding::measured(Cycles(penalty), method).range(penalty - self.levels.spread, penalty + self.levels.spread)
     }
 }

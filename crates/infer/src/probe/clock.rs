@@ -14,6 +14,8 @@ const SPAN_US: u32 = 10_000;
 const MAX_SPANS: u32 = 50;
 /// Spans in a row that must agree.
 const AGREEING: usize = 3;
+/// Share by which the rate may be off: a span of 10,000 ticks of the timer is known to one tick.
+pub(super) const ACCURACY: f64 = 1e-4;
 /// They agree if they differ by no more than this share.
 const TOLERANCE: f64 = 0.002;
 /// `repeat` of the spans at the end of a run.

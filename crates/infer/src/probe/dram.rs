@@ -5,9 +5,9 @@
 
 use super::latency::{self, Setting};
 use super::{Gap, Notebook, l2};
-use crate::analysis::{bootstrap, robust};
+use crate::analysis::robust;
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
-use strata_model::units::{Bytes, Cycles, MIB};
+use strata_model::units::{Bytes, MIB};
 
 /// DRAM is measured over at least this many times the L2.
 const DRAM_FACTOR: u64 = 3;
@@ -60,24 +60,14 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
                 }
             }
             if !kept.is_empty() {
-                values.push(robust::trimmed_mean(&kept));
+                values.push((measurement.experiment.place.allocation, robust::trimmed_mean(&kept)));
             }
         }
         if values.is_empty() {
             return Gap::unknown("no load after a flush of the L2 takes longer than a hit");
         }
-        let interval =
-            bootstrap::interval(&values, robust::mean, latency::LEVEL, latency::RESAMPLES, notebook.seed(14));
         Ok(Dram {
-            measured: latency::Measured {
-                cycles: Cycles(robust::mean(&values)),
-                interval: (interval.low, interval.high),
-                range: (
-                    values.iter().copied().fold(f64::MAX, f64::min),
-                    values.iter().copied().fold(f64::MIN, f64::max),
-                ),
-                count: values.len(),
-            },
+            measured: latency::Measured::of(&values),
             footprint: wanted,
             left_out: left_out as f64 / all.max(1) as f64,
         })

@@ -11,6 +11,7 @@ use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
 use super::spikes::{self, Count, Spikes};
+use super::stairs::Stairs;
 use super::{Gap, Notebook, Settle, Unknown, ask_all, fetch, l2_exact, line};
 use crate::analysis::growth::Growth;
 use crate::analysis::robust;
@@ -23,6 +24,8 @@ use strata_model::units::{Bytes, MIB};
 pub const STRIDE: Bytes = Bytes(128);
 /// Lines are sampled from each such piece of the footprint; footprints are multiples of it.
 pub(super) const PIECE: Bytes = Bytes::kib(64);
+/// Misses may begin so many pieces before the sample shows them, or, as samples are written, after it does.
+pub(super) const LATE: u64 = 3;
 /// Loads timed of a footprint, about.
 const SAMPLE: u64 = 2048;
 /// Smallest footprint: a quarter of the smallest L2 known of a GPU with compute capability 2.0 or later.
@@ -163,7 +166,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         let sampled = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
         // A first miss may be outside of the sample, or be displaced by the samples themselves as they are written.
         let (mut lowest, mut highest) = (
-            knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default().saturating_sub(PIECE.0),
+            knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default().saturating_sub(LATE * PIECE.0),
             knees.iter().map(|k| k.growth.first_grown).max().unwrap_or_default(),
         );
         let mut exact = None;
@@ -181,14 +184,20 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             lowest: Bytes(lowest),
             highest: Bytes(highest),
             conflicts: knees.iter().map(|k| k.growth.base / SAMPLE as f64).collect(),
-            thrash: None,
-            staircase: knees.into_iter().next().map(|k| k.points).unwrap_or_default(),
+            stairs: staircase(&knees, highest - lowest),
             levels,
             line: Err(Unknown::because("not part of the search")),
             change_point: Bytes(bracket.low),
             ks: (0.0, 0.0),
         })
     })
+}
+
+/// The points of the first allocation, with the others as what may differ; the knee may be `off` bytes further on.
+fn staircase(knees: &[Knee], off: u64) -> Stairs {
+    let Some((first, others)) = knees.split_first() else { return Stairs::default() };
+    let others: Vec<Vec<(u64, f64)>> = others.iter().map(|knee| knee.points.clone()).collect();
+    Stairs::of_shares(&first.points, off, &vec![SAMPLE as usize; first.points.len()], &others)
 }
 
 /// Whether filling the L2 settles: after two passes a footprint of a part of it is there. Where lines give way at random,

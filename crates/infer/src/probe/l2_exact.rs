@@ -5,7 +5,7 @@
 //! So the first line beyond the capacity shows. One allocation; a walk takes time in proportion to the square of the
 //! footprint, which is why large L2s keep the answer of the sample, with its interval.
 
-use super::l2::PIECE;
+use super::l2::{LATE, PIECE};
 use super::levels::HitMiss;
 use super::spikes::{self, Count, Spikes};
 use super::{Gap, Notebook};
@@ -16,8 +16,6 @@ use strata_model::units::Bytes;
 
 /// Footprints up to this are walked line by line.
 pub const LARGEST: Bytes = Bytes::mib(8);
-/// The sample may be late or early by so many of its steps.
-const MARGIN: u64 = 3;
 /// Footprints between the ends of a bracket.
 const SECTIONS: usize = 3;
 /// Rounds: each leaves a quarter of the bracket, so 12 narrow 2^24 lines to one.
@@ -35,7 +33,7 @@ pub fn refine(
     spikes: Spikes,
     step: Bytes,
 ) -> Result<Growth, Gap> {
-    let margin = MARGIN * PIECE.0;
+    let margin = LATE * PIECE.0;
     let mut bracket =
         Bracket { low: coarse.last_flat.saturating_sub(margin).max(PIECE.0), high: coarse.first_grown + margin };
     let mut sweep: Vec<Chase> = Vec::new();

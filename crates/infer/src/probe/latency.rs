@@ -4,8 +4,8 @@
 //! loads is in it. The overhead of per-load timing is found the same way, from one and from two loads between the clock
 //! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
 
-use super::{Gap, Measurement, Notebook, Unknown};
-use crate::analysis::{bootstrap, robust};
+use super::{Gap, Measurement, Notebook, Unknown, clock};
+use crate::analysis::{mean, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Entry, Finding};
@@ -19,8 +19,11 @@ const ROUNDS: u32 = 5;
 const OVERHEAD_LOADS: u32 = 1024;
 /// Confidence level of intervals.
 pub const LEVEL: f64 = 0.95;
-/// Resamples of a bootstrap.
-pub const RESAMPLES: usize = 1000;
+/// Allocations at least before their means have an interval: of two it would say nothing.
+const ALLOCATIONS: usize = 3;
+/// Cycles by which a latency may be off however well its measurements agree: the clock counts whole cycles over
+/// [`LOADS`] loads more. Never less than the last digit that is stated.
+const RESOLUTION: f64 = 0.01;
 
 /// Where and over what a latency is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +57,7 @@ impl Setting {
 pub struct Measured {
     /// Mean.
     pub cycles: Cycles,
-    /// Bootstrap interval of the mean.
+    /// Interval of the mean.
     pub interval: (f64, f64),
     /// Lowest and highest of any SM and allocation.
     pub range: (f64, f64),
@@ -109,29 +112,57 @@ pub(super) fn cycles_a_load<E>(measurement: &Measurement<E>) -> Option<f64> {
 /// An unknown or a failure, if no SM gave samples.
 pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> {
     let measurements = notebook.read_each(&laps(notebook, setting))?;
-    let values: Vec<f64> = measurements.iter().flatten().filter_map(cycles_a_load).collect();
+    let value = |s: &Measurement<Chase>| Some((s.experiment.place.allocation, cycles_a_load(s)?));
+    let values: Vec<(u32, f64)> = measurements.iter().flatten().filter_map(value).collect();
     if values.is_empty() {
         return Err(match measurements.into_iter().find_map(Result::err) {
             Some(failure) => failure.into(),
             None => Unknown::because("no lap was measured").into(),
         });
     }
-    let interval = bootstrap::interval(&values, robust::mean, LEVEL, RESAMPLES, notebook.seed(1));
-    Ok(Measured {
-        cycles: Cycles(robust::mean(&values)),
-        interval: (interval.low, interval.high),
-        range: (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(f64::MIN, f64::max)),
-        count: values.len(),
-    })
+    let measured = Measured::of(&values);
+    let [only] = values[..] else { return Ok(measured) };
+    // One place has no spread; its rounds have one.
+    let (low, high) =
+        measurements.iter().flatten().flat_map(rounds).fold((only.1, only.1), |(a, b), x| (a.min(x), b.max(x)));
+    let interval = (measured.interval.0.min(low), measured.interval.1.max(high));
+    Ok(Measured { interval, ..measured })
+}
+
+impl Measured {
+    /// Of the medians of SMs, each with its allocation; there must be one. What is measured in one allocation may have its place
+    /// in common, so the means of the allocations say how far another one may be off, if there are enough of them.
+    pub(super) fn of(measured: &[(u32, f64)]) -> Self {
+        let values: Vec<f64> = measured.iter().map(|(_, value)| *value).collect();
+        let cycles = robust::mean(&values);
+        let (mut low, mut high) = mean::interval(&values, LEVEL);
+        let means: Vec<f64> = measured
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|same| robust::mean(&same.iter().map(|(_, value)| *value).collect::<Vec<_>>()))
+            .collect();
+        if means.len() >= ALLOCATIONS {
+            let of_means = mean::interval(&means, LEVEL);
+            (low, high) = (low.min(of_means.0), high.max(of_means.1));
+        }
+        Measured {
+            cycles: Cycles(cycles),
+            interval: (low.min(cycles - RESOLUTION), high.max(cycles + RESOLUTION)),
+            range: (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(f64::MIN, f64::max)),
+            count: values.len(),
+        }
+    }
 }
 
 /// As findings in both units.
 pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, method: &str) -> [Entry; 2] {
     let round = |x: f64| (x * 100.0).round() / 100.0;
+    // Outwards, so that a rounded end never excludes what the interval holds; but not past what a float cannot tell from it.
+    let down = |x: f64| ((x * 100.0 + 1e-6).floor() / 100.0).min(round(x));
+    let up = |x: f64| ((x * 100.0 - 1e-6).ceil() / 100.0).max(round(x));
     let cycles = notebook.attribute(LATENCY_CYCLES, || {
         let m = infer()?;
         Ok(Finding::measured(Cycles(round(m.cycles.0)), method)
-            .interval(round(m.interval.0), round(m.interval.1), LEVEL)
+            .interval(down(m.interval.0), up(m.interval.1), LEVEL)
             .note(format!("{} to {} over {} measurements", round(m.range.0), round(m.range.1), m.count)))
     });
     let ns = notebook.attribute(LATENCY_NS, || {
@@ -139,9 +170,13 @@ pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, 
         let Some(clock) = notebook.clock() else {
             return Gap::unknown("the SM clock could not be measured");
         };
-        let ns = |cycles: f64| round(clock.duration(Cycles(cycles)).0);
-        Ok(Finding::derived(Nanoseconds(ns(m.cycles.0)), format!("cycles at the measured {:.0} MHz", clock.0 * 1e3))
-            .interval(ns(m.interval.0), ns(m.interval.1), LEVEL))
+        let ns = |cycles: f64| clock.duration(Cycles(cycles)).0;
+        let (low, high) = (ns(m.interval.0) * (1.0 - clock::ACCURACY), ns(m.interval.1) * (1.0 + clock::ACCURACY));
+        Ok(Finding::derived(
+            Nanoseconds(round(ns(m.cycles.0))),
+            format!("cycles at the measured {:.0} MHz", clock.0 * 1e3),
+        )
+        .interval(down(low), up(high), LEVEL))
     });
     [cycles, ns]
 }

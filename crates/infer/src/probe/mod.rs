@@ -26,6 +26,7 @@ pub mod partitions;
 mod replacement;
 mod spectrum;
 pub mod spikes;
+mod stairs;
 mod structure;
 pub mod tlb;
 

@@ -35,6 +35,12 @@ pub struct BankPoint {
     pub stride: u64,
     /// Cycles of a load.
     pub cycles: f64,
+    /// Lower end of the interval of `cycles`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of the interval of `cycles`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
     /// How often banks give a row, by the cycles above those of one element for all lanes; null if that is no whole number.
     #[serde(default)]
     pub ways: Option<u64>,

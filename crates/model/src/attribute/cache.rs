@@ -3,21 +3,9 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::curve::Curve;
 use crate::topology::ElementName;
 use crate::units::Bytes;
-
-/// Misses by footprint: pairs of a footprint in bytes and the share of loads that miss, in ascending order of footprints.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[schemars(inline)]
-pub struct Curve(pub Vec<(Bytes, f64)>);
-
-impl Curve {
-    /// Of footprints in bytes and shares, the shares to four digits.
-    pub fn rounded(points: &[(u64, f64)]) -> Self {
-        Curve(points.iter().map(|&(size, share)| (Bytes(size), (share * 1e4).round() / 1e4)).collect())
-    }
-}
 
 /// Sizes in bytes, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

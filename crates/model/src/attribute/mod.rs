@@ -6,6 +6,7 @@
 
 mod banks;
 mod cache;
+mod curve;
 mod path;
 mod sm_map;
 mod spectrum;
@@ -17,7 +18,8 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
-pub use cache::{Configuration, Curve, Elements, IndexFunction, Mask, Policy, Sizes, Ways};
+pub use cache::{Configuration, Elements, IndexFunction, Mask, Policy, Sizes, Ways};
+pub use curve::{Curve, Step};
 pub use path::Path;
 pub use sm_map::{SmMap, SmPlace};
 pub use spectrum::{Data, Spectrum, SpectrumRow, Translation};
@@ -296,7 +298,7 @@ mod tests {
             (Kind::Policy, r#""bit_plru""#),
             (Kind::Policy, r#"{"policy":"weighted","probabilities":[0.5,0.25,0.25]}"#),
             (Kind::Policy, r#""of next year""#),
-            (Kind::Curve, "[[2112,0.15],[2176,1.0]]"),
+            (Kind::Curve, "[[2112,0.15],[2176,1.0,0.97,1.0]]"),
             (Kind::Elements, r#"["texture","cluster_shared"]"#),
             (Kind::SmMap, r#"[{"sm":0,"partition":1,"group":null}]"#),
             (

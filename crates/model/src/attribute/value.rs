@@ -188,17 +188,17 @@ impl Value {
             Value::Ways(ways) => ways.list().len(),
             Value::Index(function) => index(function),
             Value::Policy(replacement) => policy(replacement),
-            Value::Curve(Curve(points)) => 2 * points.len(),
+            Value::Curve(Curve(points)) => 4 * points.len(),
             Value::Elements(Elements { names, others }) => names.len() + texts(others),
             Value::SmMap(SmMap(all)) => 4 * all.len(),
             Value::Spectrum(Spectrum(rows)) => 8 * rows.len(),
             Value::Padding(Padding(rows)) => 3 * rows.len(),
-            Value::BankCurve(BankCurve(points)) => 5 * points.len(),
+            Value::BankCurve(BankCurve(points)) => 7 * points.len(),
             Value::Configuration(Configuration { ways, index: function, replacement, misses, .. }) => {
                 ways.as_ref().map_or(0, |ways| ways.list().len())
                     + function.as_ref().map_or(0, index)
                     + replacement.as_ref().map_or(0, policy)
-                    + misses.as_ref().map_or(0, |misses| 2 * misses.0.len())
+                    + misses.as_ref().map_or(0, |misses| 4 * misses.0.len())
             }
             _ => 0,
         }

@@ -27,7 +27,7 @@ fn words(value: &Value) -> String {
         Value::Elements(elements) => list(elements.keys()),
         Value::Policy(policy) => replacement(policy),
         Value::Index(function) => index(function),
-        Value::Curve(curve) => list(curve.0.iter().map(|(size, share)| format!("[{},{share:?}]", size.0))),
+        Value::Curve(curve) => list(curve.0.iter().map(|step| format!("[{},{:?}]", step.footprint.0, step.share))),
         Value::Configuration(parts) => configuration(parts),
         Value::Spectrum(rows) => table(rows.0.iter().map(|row| format!("{} {:.0}", row.met(), row.cycles))),
         Value::SmMap(map) => table(map.0.iter().map(place)),

@@ -46,6 +46,14 @@ pub enum Order {
         /// In a random cycle, not in ascending order.
         shuffled: bool,
     },
+    /// As [`Order::Pages`] with one line of each page, in ascending order, but only of the pages from `first` on: the same chain
+    /// at another place of the memory.
+    Window {
+        /// As of [`Order::Pages`].
+        granule: Bytes,
+        /// Number of the first stride that is visited; there must be one.
+        first: u64,
+    },
 }
 
 /// A chain as an experiment describes it: a view of the fields that say which offsets a lap visits.
@@ -74,6 +82,7 @@ impl Chain<'_> {
             Order::Paged { page, lines } => (self.footprint.0 / page.0.max(1)).saturating_mul(u64::from(*lines)),
             Order::Listed { offsets } => offsets.len() as u64,
             Order::Pages { lines, .. } => strides.saturating_mul(2 * u64::from(*lines)),
+            Order::Window { first, .. } => strides.saturating_sub(*first).saturating_mul(2),
             Order::Sequential | Order::Random | Order::Scattered { .. } => strides,
         }
     }
@@ -115,6 +124,9 @@ impl Chain<'_> {
                     || u64::from(*lines) > pages_span(stride) / granule.0 =>
             {
                 Some(format!("stride {stride} has no {lines} lines at multiples of {granule} for pairs"))
+            }
+            Order::Window { granule, .. } if *granule < element * 2 || !stride.0.is_multiple_of(granule.0) => {
+                Some(format!("stride {stride} has no line at multiples of {granule} for a pair"))
             }
             Order::Listed { offsets } => {
                 let outside = |o: &&u64| **o > footprint.0.saturating_sub(element.0) || !o.is_multiple_of(element.0);

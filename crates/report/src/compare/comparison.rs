@@ -144,6 +144,10 @@ pub struct Comparison {
     pub b: Side,
     /// Distances of up to this many per cent of the larger value count as none.
     pub tolerance_percent: f64,
+    /// Values compared that have an interval at a level. They share one chance of a false difference, so the more there are, the
+    /// wider each interval counts.
+    #[serde(default)]
+    pub intervals_compared: usize,
     /// What alone was compared; empty for all.
     pub only: Vec<String>,
     /// What is different about the two sides themselves.

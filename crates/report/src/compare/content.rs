@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::chance::{self, Chance};
 use strata_model::attribute::{Policy, Sizes, Value};
 
 /// A number with all that it may be: the interval of a measurement, a published range, a bound (infinite on one side), or
@@ -12,6 +13,8 @@ pub struct Range {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+    /// The value and the level of its interval, where it has one at a level.
+    stated: Option<(f64, f64)>,
     /// What differences are relative to: the value, or where there is none the greater end.
     scale: f64,
 }
@@ -26,7 +29,33 @@ impl Range {
             value.filter(|x| x.is_finite()).unwrap_or(if greatest.abs() > least.abs() { greatest } else { least });
         let high = if low.is_some() && high.is_none() { f64::INFINITY } else { greatest };
         let low = if high.is_finite() && low.is_none() && value.is_none() { f64::NEG_INFINITY } else { least };
-        Some(Range { low, high, scale: scale.abs() })
+        Some(Range { low, high, stated: None, scale: scale.abs() })
+    }
+
+    /// With an interval of this level around a value, if it is one.
+    pub fn at_level(self, value: Option<f64>, level: Option<f64>) -> Self {
+        let inside = |value: &f64| (self.low..=self.high).contains(value);
+        Range { stated: value.filter(inside).zip(level), ..self }
+    }
+
+    /// Whether it has an interval at a level.
+    pub fn has_level(&self) -> bool {
+        self.stated.is_some()
+    }
+
+    /// As wide as it counts among many comparisons.
+    fn widened(&self, chance: Chance) -> Range {
+        let Some((value, level)) = self.stated else { return *self };
+        let factor = chance.widening(level);
+        Range { low: value - factor * (value - self.low), high: value + factor * (self.high - value), ..*self }
+    }
+
+    /// How far two lie apart, in per cent of the larger value, if more than chance accounts for: 0 where it does not.
+    pub fn apart_among(&self, other: &Range, chance: Chance) -> f64 {
+        match self.widened(chance).apart(&other.widened(chance)) {
+            0.0 => 0.0,
+            _ => self.apart(other),
+        }
     }
 
     /// How far two lie apart, in per cent of the larger value: 0 where they overlap.
@@ -91,19 +120,28 @@ pub enum Verdict {
 }
 
 impl Content {
+    /// Whether it has an interval at a level: a number, or a curve at any of its points.
+    pub fn has_level(&self) -> bool {
+        match self {
+            Content::Number(range) => range.has_level(),
+            Content::Curve(points) => points.values().flat_map(|point| point.ranges.values()).any(Range::has_level),
+            Content::Set(_) | Content::Exact(_) => false,
+        }
+    }
+
     /// Points, of a curve.
     pub fn points(&self) -> Option<usize> {
         if let Content::Curve(points) = self { Some(points.len()) } else { None }
     }
 
-    /// Compares with another. Distances of up to `tolerance` per cent count as none.
-    pub fn against(&self, other: &Content, tolerance: f64) -> Verdict {
+    /// Compares with another. Distances of up to `tolerance` per cent count as none, and what `chance` accounts for.
+    pub fn against(&self, other: &Content, tolerance: f64, chance: Chance) -> Verdict {
         match (self, other) {
-            (Content::Number(a), Content::Number(b)) => match a.apart(b) {
+            (Content::Number(a), Content::Number(b)) => match a.apart_among(b, chance) {
                 percent if percent > tolerance => Verdict::Apart { percent },
                 _ => Verdict::Agree { points: None },
             },
-            (Content::Curve(a), Content::Curve(b)) => curves(a, b, tolerance),
+            (Content::Curve(a), Content::Curve(b)) => curves(a, b, tolerance, chance),
             (Content::Set(a), Content::Set(b)) if a == b => Verdict::Agree { points: None },
             (Content::Exact(a), Content::Exact(b)) if equal(a, b, tolerance) => Verdict::Agree { points: None },
             _ => Verdict::Unequal,
@@ -111,12 +149,20 @@ impl Content {
     }
 }
 
-fn curves(a: &BTreeMap<String, CurvePoint>, b: &BTreeMap<String, CurvePoint>, tolerance: f64) -> Verdict {
+fn curves(
+    a: &BTreeMap<String, CurvePoint>,
+    b: &BTreeMap<String, CurvePoint>,
+    tolerance: f64,
+    chance: Chance,
+) -> Verdict {
     let (mut of, mut differ, mut most) = (0, 0, None::<f64>);
+    // Where a point has an interval, one in some may lie apart.
+    let mut numbers = false;
     for (x, here) in a {
         let Some(there) = b.get(x) else { continue };
         of += 1;
-        let apart = apart(here, there);
+        numbers |= !here.ranges.is_empty();
+        let apart = apart(here, there, chance);
         let unequal = !alike(&here.exact, &there.exact, tolerance) || !here.ranges.keys().eq(there.ranges.keys());
         differ += usize::from(unequal || apart > tolerance);
         if apart > tolerance {
@@ -127,15 +173,19 @@ fn curves(a: &BTreeMap<String, CurvePoint>, b: &BTreeMap<String, CurvePoint>, to
         (0, _) if a.is_empty() && b.is_empty() => Verdict::Agree { points: Some(0) },
         (0, _) => Verdict::Nothing,
         (_, 0) => Verdict::Agree { points: Some(of) },
+        (_, few) if numbers && few <= chance::points_apart(of) => Verdict::Agree { points: Some(of) },
         _ => Verdict::Points { differ, of, percent: most },
     }
 }
 
 /// The largest distance of what two points have in common.
-fn apart(a: &CurvePoint, b: &CurvePoint) -> f64 {
-    let common = a.ranges.iter().filter_map(|(name, here)| Some(here.apart(b.ranges.get(name)?)));
+fn apart(a: &CurvePoint, b: &CurvePoint, chance: Chance) -> f64 {
+    let common = a.ranges.iter().filter_map(|(name, here)| Some(here.apart_among(b.ranges.get(name)?, chance)));
     common.fold(0.0, f64::max)
 }
+
+/// Probabilities of a replacement policy are counted from some hundred evictions: two runs differ by as much.
+const SHARE_OFF: f64 = 0.05;
 
 /// Equality of values that are no numbers. The numbers within may lie up to `tolerance` per cent apart.
 fn equal(a: &Value, b: &Value, tolerance: f64) -> bool {
@@ -151,7 +201,9 @@ fn equal(a: &Value, b: &Value, tolerance: f64) -> bool {
             let sizes = |all: &Sizes| all.0.iter().map(|size| size.0 as f64).collect::<Vec<_>>();
             all_near(&sizes(a), &sizes(b))
         }
-        (Value::Policy(Policy::Weighted(a)), Value::Policy(Policy::Weighted(b))) => all_near(a, b),
+        (Value::Policy(Policy::Weighted(a)), Value::Policy(Policy::Weighted(b))) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= SHARE_OFF || near(*a, *b))
+        }
         _ => a == b,
     }
 }
@@ -172,6 +224,8 @@ mod tests {
     use strata_model::attribute::Ways;
 
     use super::*;
+
+    const ALONE: Chance = Chance::of_one_among(1);
 
     fn range(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Range {
         Range::new(value, low, high).unwrap()
@@ -204,7 +258,8 @@ mod tests {
         assert!(!equal(&ways(&[100, 1]), &ways(&[98, 1]), 1.0) && equal(&ways(&[100, 1]), &ways(&[98, 1]), 2.0));
         assert!(!equal(&Value::from(true), &Value::from(false), 50.0));
         let weighted = |share| Value::from(Policy::Weighted(vec![share, 0.5]));
-        assert!(!equal(&weighted(0.5), &weighted(0.49), 1.0) && equal(&weighted(0.5), &weighted(0.49), 5.0));
+        assert!(equal(&weighted(0.5), &weighted(0.46), 0.0) && !equal(&weighted(0.5), &weighted(0.44), 1.0));
+        assert!(equal(&weighted(0.5), &weighted(0.44), 15.0));
     }
 
     #[test]
@@ -214,11 +269,11 @@ mod tests {
         let curve =
             |points: &[(&str, f64)]| Content::Curve(points.iter().map(|(x, y)| ((*x).to_owned(), point(*y))).collect());
         let a = curve(&[("1", 10.0), ("2", 20.0), ("3", 30.0)]);
-        assert_eq!(a.against(&curve(&[("2", 20.0), ("4", 9.0)]), 0.0), Verdict::Agree { points: Some(1) });
+        assert_eq!(a.against(&curve(&[("2", 20.0), ("4", 9.0)]), 0.0, ALONE), Verdict::Agree { points: Some(1) });
         let differing = curve(&[("1", 8.0), ("2", 20.0)]);
-        assert_eq!(a.against(&differing, 0.0), Verdict::Points { differ: 1, of: 2, percent: Some(20.0) });
-        assert_eq!(a.against(&differing, 20.0), Verdict::Agree { points: Some(2) });
-        assert_eq!(a.against(&curve(&[("7", 1.0)]), 0.0), Verdict::Nothing);
+        assert_eq!(a.against(&differing, 0.0, ALONE), Verdict::Points { differ: 1, of: 2, percent: Some(20.0) });
+        assert_eq!(a.against(&differing, 20.0, ALONE), Verdict::Agree { points: Some(2) });
+        assert_eq!(a.against(&curve(&[("7", 1.0)]), 0.0, ALONE), Verdict::Nothing);
     }
 
     prop_compose! {
@@ -248,7 +303,7 @@ mod tests {
         #[test]
         fn more_tolerance_never_makes_a_difference((a, al, ah) in any_range(), b in -1e6..1e6f64, t in 0.0..50.0f64) {
             let (a, b) = (range(Some(a), Some(al), Some(ah)), range(Some(b), None, None));
-            let agrees = |t| matches!(Content::Number(a).against(&Content::Number(b), t), Verdict::Agree { .. });
+            let agrees = |t| matches!(Content::Number(a).against(&Content::Number(b), t, ALONE), Verdict::Agree { .. });
             prop_assert!(!agrees(t) || agrees(t + 1.0));
         }
     }

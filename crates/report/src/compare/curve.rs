@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::attribute::{BankPoint, Curve, PaddingRow, SmPlace, SpectrumRow, Value};
+use strata_model::attribute::{BankPoint, Curve, PaddingRow, SmPlace, SpectrumRow, Step, Value};
 use strata_model::characterization::{Axis, Line};
 use strata_model::units::Bytes;
 
@@ -24,8 +24,9 @@ pub fn of_value(value: &Value) -> Option<Points> {
 }
 
 /// Footprint and share of misses.
-fn step((footprint, share): &(Bytes, f64)) -> Option<(String, CurvePoint)> {
-    Some((footprint.0.to_string(), point(Range::new(Some(*share), None, None)?)))
+fn step(step: &Step) -> Option<(String, CurvePoint)> {
+    let (low, high) = step.interval.unzip();
+    Some((step.footprint.0.to_string(), point(Range::new(Some(step.share), low, high)?)))
 }
 
 fn pattern(row: &SpectrumRow) -> Option<(String, CurvePoint)> {
@@ -36,7 +37,7 @@ fn pattern(row: &SpectrumRow) -> Option<(String, CurvePoint)> {
 fn stride(at: &BankPoint) -> Option<(String, CurvePoint)> {
     let exact = Exact::from([("ways", at.ways.map(|ways| ways as f64))]);
     let place = format!("{} {}", of_width(at.width, at.mode), at.stride);
-    Some((place, cycles(Range::new(Some(at.cycles), None, None)?, exact)))
+    Some((place, cycles(Range::new(Some(at.cycles), at.low, at.high)?, exact)))
 }
 
 fn padding(row: &PaddingRow) -> (String, CurvePoint) {
@@ -84,13 +85,14 @@ mod tests {
 
     #[test]
     fn rows_are_found_by_what_says_where_they_are() {
-        let at = BankPoint { width: Bytes(4), stride: 2, cycles: 25.0, ways: Some(2), mode: None };
+        let at =
+            BankPoint { width: Bytes(4), stride: 2, cycles: 25.0, low: None, high: None, ways: Some(2), mode: None };
         let curve = of_value(&BankCurve(vec![at]).into()).unwrap();
         let (place, point) = curve.first_key_value().unwrap();
         assert_eq!(place, "4 2");
         assert_eq!(point.exact, Exact::from([("ways", Some(2.0))]));
         assert_eq!(point.ranges["cycles"], Range::new(Some(25.0), None, None).unwrap());
-        let steps = of_value(&Curve(vec![(Bytes(2112), 0.1), (Bytes(2176), 0.2)]).into()).unwrap();
+        let steps = of_value(&Curve(vec![Step::new(2112, 0.1), Step::new(2176, 0.2)]).into()).unwrap();
         assert_eq!(steps.keys().collect::<Vec<_>>(), ["2112", "2176"]);
         assert_eq!(of_value(&Value::from(Bytes(2))), None);
     }

@@ -5,6 +5,7 @@
 //! statement is from: a result, a recording that was replayed, a summary of MT4G ([`mt4g`]) and published values
 //! ([`published`]) are compared alike.
 
+mod chance;
 mod comparison;
 mod content;
 mod curve;
@@ -22,6 +23,7 @@ pub use statement::Statement;
 
 use std::collections::BTreeSet;
 
+use chance::Chance;
 use content::{Content, Verdict};
 use strata_model::attribute::Value;
 
@@ -45,6 +47,7 @@ pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
         a: a.side.clone(),
         b: b.side.clone(),
         tolerance_percent: options.tolerance_percent,
+        intervals_compared: 0,
         only: options.only.iter().map(Choice::to_string).collect(),
         remarks: remarks(&a.side, &b.side),
         same: true,
@@ -59,6 +62,11 @@ pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
     };
     let chosen = |place: &&Place| options.only.is_empty() || options.only.iter().any(|choice| choice.has(place));
     let places: BTreeSet<&Place> = a.claims.keys().chain(b.claims.keys()).filter(chosen).collect();
+    // All that has an interval at a level shares one chance of a false difference.
+    let at_level = |side: &Statement, place| side.known(place).iter().any(|(content, ..)| content.has_level());
+    let both = |place: &&&Place| !a.known(place).is_empty() && !b.known(place).is_empty();
+    answer.intervals_compared =
+        places.iter().filter(both).filter(|place| at_level(a, place) || at_level(b, place)).count();
     for place in places {
         let (here, there) = (a.known(place), b.known(place));
         match (here.is_empty(), there.is_empty()) {
@@ -91,7 +99,7 @@ fn judge(answer: &mut Comparison, place: &Place, here: &[Known<'_>], there: &[Kn
     let mut deciding = Vec::new();
     for a in here {
         for b in there.iter().filter(|b| is_pair(a.1, b.1, here, there)) {
-            let row = row(place, *a, *b, answer.tolerance_percent);
+            let row = row(place, *a, *b, answer.tolerance_percent, Chance::of_one_among(answer.intervals_compared));
             match (a.2 || b.2, row.agrees) {
                 (_, None) => answer.incomparable.push(row),
                 (true, _) => answer.context.push(row),
@@ -117,7 +125,13 @@ fn is_pair(a: &Stated, b: &Stated, here: &[Known<'_>], there: &[Known<'_>]) -> b
             && !here.iter().any(|(_, stated, _)| origin(stated) == from_b)
 }
 
-fn row(place: &Place, (content_a, a, _): Known<'_>, (content_b, b, _): Known<'_>, tolerance: f64) -> Row {
+fn row(
+    place: &Place,
+    (content_a, a, _): Known<'_>,
+    (content_b, b, _): Known<'_>,
+    tolerance: f64,
+    chance: Chance,
+) -> Row {
     let mut row = Row {
         place: place.to_string(),
         a: a.clone(),
@@ -135,7 +149,7 @@ fn row(place: &Place, (content_a, a, _): Known<'_>, (content_b, b, _): Known<'_>
         row.because = Some(format!("different units: {} and {}", unit(a), unit(b)));
         return row;
     }
-    match content_a.against(content_b, tolerance) {
+    match content_a.against(content_b, tolerance, chance) {
         Verdict::Agree { points } => {
             row.agrees = Some(true);
             row.points_differ = points.map(|_| 0);

@@ -181,7 +181,8 @@ fn reason(finding: &Finding) -> String {
 /// What a finding says, to compare; `None` where it says nothing, not even a bound.
 pub(super) fn content(finding: &Finding) -> Option<Content> {
     let Some(value) = finding.value.as_ref().filter(|value| value.number().is_none()) else {
-        return Range::new(finding.number(), finding.low, finding.high).map(Content::Number);
+        let range = Range::new(finding.number(), finding.low, finding.high);
+        return range.map(|range| Content::Number(range.at_level(finding.number(), finding.level)));
     };
     Some(match value {
         Value::Elements(elements) => Content::Set(elements.keys().map(str::to_owned).collect()),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use strata_model::attribute::{
     Configuration, Curve, Elements, Key, LATENCY_CYCLES, LATENCY_NS, LEAST_CONFIGURATION, LINE_SIZE, NOMINAL_SIZE,
-    Policy, REPLACEMENT, SHARED_WITH, SIZE, STAIRCASE, Typed, WAYS, Ways,
+    Policy, REPLACEMENT, SHARED_WITH, SIZE, STAIRCASE, Step, Typed, WAYS, Ways,
 };
 use strata_model::characterization::PartName;
 use strata_model::facts::DeviceFacts;
@@ -110,10 +110,10 @@ fn lists_of_sharers_have_no_order_and_others_do() {
 #[test]
 fn a_curve_is_one_row_and_a_configuration_several() {
     let of = |share: f64, size: u64| {
-        let misses = Some(Curve(vec![(Bytes(1), 0.5)]));
+        let misses = Some(Curve(vec![Step::new(1, 0.5)]));
         let least = Configuration { size: Bytes(size), sets: None, ways: None, index: None, replacement: None, misses };
         let element = Element::from([
-            Entry::new(STAIRCASE, Finding::measured(Curve(vec![(Bytes(100), 0.1), (Bytes(200), share)]), "")),
+            Entry::new(STAIRCASE, Finding::measured(Curve(vec![Step::new(100, 0.1), Step::new(200, share)]), "")),
             Entry::new(LEAST_CONFIGURATION, Finding::measured(least, "")),
         ]);
         statement(&topology([(ElementName::L1, element)]))
@@ -207,7 +207,7 @@ fn any_element() -> impl Strategy<Value = Element> {
     let entries = (
         any_of(SIZE, (0u64..5).prop_map(Bytes)),
         any_of(LATENCY_NS, (0.0..5.0f64).prop_map(Nanoseconds)),
-        any_of(STAIRCASE, steps.prop_map(|steps| Curve(steps.into_iter().map(|(x, y)| (Bytes(x), y)).collect()))),
+        any_of(STAIRCASE, steps.prop_map(|steps| Curve(steps.into_iter().map(|(x, y)| Step::new(x, y)).collect()))),
         any_of(SHARED_WITH, names.prop_map(|names| names.into_iter().collect::<Elements>())),
         any_of(REPLACEMENT, prop::sample::select(vec![Policy::Lru, Policy::Random, Policy::Weighted(vec![0.5, 0.5])])),
     );

@@ -126,6 +126,7 @@ const EXPERIMENTS: &[&str] = &[
     "granule_B",
     "page_B",
     "lines_per_page",
+    "first_page",
     "offsets_B",
     "bank_width_B",
     "pattern",
@@ -184,6 +185,7 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         &Maybe(own.granule.map(Bytes::get)),
         &Maybe(own.page.map(Bytes::get)),
         &Maybe(own.lines_per_page),
+        &Maybe(own.first),
         &Maybe(own.offsets.map(list)),
         &Maybe(own.bank_width.map(Bytes::get)),
         &Maybe(own.pattern),
@@ -221,6 +223,7 @@ struct Own<'e> {
     granule: Option<Bytes>,
     page: Option<Bytes>,
     lines_per_page: Option<u32>,
+    first: Option<u64>,
     offsets: Option<&'e [u64]>,
     bank_width: Option<Bytes>,
     pattern: Option<String>,
@@ -293,6 +296,13 @@ impl<'e> Own<'e> {
                 order: Some(if *shuffled { "pages_shuffled" } else { "pages" }),
                 granule: Some(*granule),
                 lines_per_page: Some(*lines),
+                ..own
+            },
+            Order::Window { granule, first } => Own {
+                order: Some("window"),
+                granule: Some(*granule),
+                lines_per_page: Some(1),
+                first: Some(*first),
                 ..own
             },
         }

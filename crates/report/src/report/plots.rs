@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series, Tile, TileGroup, TileRow, Tiles};
 use super::svg::{self, Picture};
 use super::words;
-use strata_model::attribute::{Attribute, BankCurve, BankPoint, Curve, SmMap, SmPlace, Spectrum, SpectrumRow, Value};
+use strata_model::attribute::{
+    Attribute, BankCurve, BankPoint, Curve, SmMap, SmPlace, Spectrum, SpectrumRow, Step, Value,
+};
 use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
 
@@ -39,12 +41,22 @@ fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64
 }
 
 /// Misses of a lap by footprint.
-fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> Option<Curves> {
-    let points: Vec<(f64, f64)> = points.iter().map(|(footprint, share)| (footprint.0 as f64, *share)).collect();
-    if points.is_empty() {
+fn staircase(name: ElementName, steps: &[Step], size: Option<f64>) -> Option<Curves> {
+    let series = match steps.iter().all(|step| step.interval.is_some()) {
+        true => Series::banded(
+            "misses",
+            Draw::Steps,
+            steps.iter().map(|step| {
+                let (low, high) = step.interval.unwrap_or((step.share, step.share));
+                (step.footprint.0 as f64, [step.share, low, high])
+            }),
+        ),
+        false => Series::new("misses", Draw::Steps, steps.iter().map(|step| (step.footprint.0 as f64, step.share))),
+    };
+    if steps.is_empty() {
         return None;
     }
-    let (x, y) = (span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)));
+    let (x, y) = (span(steps.iter().map(|step| step.footprint.0 as f64)), span(steps.iter().map(|step| step.share)));
     let (bytes, share) = (|b| Measure::Bytes.show(b), |s| Measure::Share.show(s));
     let mark = size.map(|at| Mark::new(at, format!("usable {}", Bytes(at as u64))));
     let usable = mark.as_ref().map_or(String::new(), |m| format!("; {} is marked", m.label));
@@ -52,15 +64,19 @@ fn staircase(name: ElementName, points: &[(Bytes, f64)], size: Option<f64>) -> O
         title: format!("{}: misses by footprint", name.title()),
         description: format!(
             "{} footprints from {} to {}; {} to {} of the loads miss{usable}.",
-            points.len(),
+            steps.len(),
             bytes(x.0),
             bytes(x.1),
             share(y.0),
             share(y.1)
         ),
-        x: Axis { label: "footprint".into(), measure: Measure::Bytes, log2: crowded(points.iter().map(|p| p.0)) },
+        x: Axis {
+            label: "footprint".into(),
+            measure: Measure::Bytes,
+            log2: crowded(steps.iter().map(|step| step.footprint.0 as f64)),
+        },
         y: Axis { label: "miss rate of a lap".into(), measure: Measure::Share, log2: false },
-        series: vec![Series::new("misses", Draw::Steps, points)],
+        series: vec![series],
         marks: mark.into_iter().collect(),
         ..Curves::default()
     })
@@ -226,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_element_gives_the_pictures_of_its_findings() {
-        let staircase = Finding::measured(Curve(vec![(Bytes(2112), 0.15)]), "by hand");
+        let staircase = Finding::measured(Curve(vec![Step::new(2112, 0.15)]), "by hand");
         let element = Element::default().with(STAIRCASE, staircase);
         let attributes: Vec<Attribute> = of(ElementName::L1, &element).iter().map(|p| p.attribute).collect();
         assert_eq!(attributes, [Attribute::Staircase]);

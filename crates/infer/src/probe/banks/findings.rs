@@ -1,6 +1,6 @@
 //! The findings about banks.
 
-use super::super::latency::{LEVEL, RESAMPLES};
+use super::super::latency::LEVEL;
 use super::{Curve, Geometry, WORD, curve_of, geometry, scale, second_choice, strided};
 use crate::analysis::{bootstrap, robust};
 use crate::probe::{Gap, Notebook, Settle, ask_all};
@@ -14,6 +14,8 @@ use strata_model::units::{Bytes, Cycles};
 const EXPLAINED: f64 = 0.25;
 /// Up to this share of the whole rise, or half a cycle, ways cost alike.
 const LINEAR: f64 = 0.02;
+/// Resamples of a bootstrap.
+const RESAMPLES: usize = 1000;
 /// A number of ways is stated if it is a whole number within this.
 const WHOLE: f64 = 0.25;
 
@@ -216,6 +218,8 @@ pub fn curve(notebook: &Notebook) -> Result<Finding<BankCurve>, Gap> {
                 width: curve.width.bytes(),
                 stride: point.stride.into(),
                 cycles: round(point.cycles),
+                low: Some(round(point.interval.0)),
+                high: Some(round(point.interval.1)),
                 ways: whole,
                 mode: mode.map(Bytes),
             });

@@ -63,6 +63,8 @@ fn cycles(measurement: &Measurement<Warp>) -> Result<f64, Unknown> {
 struct Point {
     stride: u32,
     cycles: f64,
+    /// Where the rounds are, but for the one that is farthest from the others.
+    interval: (f64, f64),
 }
 
 /// Latency by stride, at one width and choice of banks.
@@ -117,10 +119,21 @@ fn curve_of(notebook: &Notebook, width: AccessWidth, asked: Option<BankWidth>) -
         let points: Result<Vec<Point>, Unknown> = strides
             .iter()
             .zip(&measurements)
-            .map(|(&stride, measurement)| Ok(Point { stride, cycles: cycles(measurement)? }))
+            .map(|(&stride, measurement)| {
+                let cycles = cycles(measurement)?;
+                Ok(Point { stride, cycles, interval: around(cycles, rounds(measurement)) })
+            })
             .collect();
         Ok(Curve { width, points: points?, noise: robust::quantile(&spreads, 0.9).unwrap_or(0.0) })
     })
+}
+
+/// What the rounds but the farthest say, and what the clock can tell apart: a cycle at both ends of two times.
+fn around(cycles: f64, mut rounds: Vec<f64>) -> (f64, f64) {
+    rounds.sort_unstable_by(|a, b| (a - cycles).abs().total_cmp(&(b - cycles).abs()));
+    rounds.truncate((rounds.len() - 1).max(1));
+    let resolution = 4.0 / f64::from(LOADS);
+    (rounds.iter().copied().fold(cycles, f64::min) - resolution, rounds.into_iter().fold(cycles, f64::max) + resolution)
 }
 
 /// Where a load counts as slower than one without a conflict.

@@ -4,7 +4,7 @@ use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
 use super::super::{Gap, Measurement, Notebook, Settle, Unknown, fetch};
-use super::{SMALL, fetch_finding, inside, instances, line_finding, shared_with, small};
+use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, shared_with, small};
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
     SIZE, STAIRCASE, THRASH_SIZE,
@@ -57,9 +57,9 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     };
     Element::from([
         notebook.size(SIZE, || Ok(capacity()?.size(&l1_search(notebook)?))),
-        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.thrash_size())),
+        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.stairs.thrash_size())),
         notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
-        notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
+        notebook.attribute(STAIRCASE, || Ok(capacity()?.stairs.staircase())),
         notebook.attribute(LINE_SIZE, || line_finding(capacity()?.line?)),
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(sector(notebook)?)),
     ])
@@ -69,7 +69,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         "whole-lap chase by ld.const, indexed path, difference of 2n and n loads, on all SMs at once",
     ))
     .and([
-        notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty())),
+        notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&capacity()?))),
         notebook.attribute(SHARED_WITH, || shared_with(notebook, LoadPath::Constant)),
         notebook.attribute(INSTANCES_PER_SM, || instances(notebook, LoadPath::Constant)),
     ])
@@ -140,7 +140,7 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
             Err(Unknown::Beyond { .. }) => wanted,
             found => wanted.min((found?.usable * 3) / 4),
         };
-        let least = first.thrash.unwrap_or(first.usable * BEYOND_FIRST);
+        let least = first.stairs.thrash().map_or(first.usable * BEYOND_FIRST, |(from, ..)| from);
         if footprint < least {
             return Gap::unknown(format!(
                 "the constant L1 may hold part of every chain that fits this cache: up to {least}"
@@ -166,7 +166,7 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         latency,
         "whole-lap chase by ld.const over several times the size of the constant L1, one SM at a time",
     ))
-    .and([notebook.attribute(MISS_PENALTY, || Ok(known()?.miss_penalty()))])
+    .and([notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&known()?)))])
 }
 
 pub(super) fn uniform(notebook: &Notebook) -> Element {

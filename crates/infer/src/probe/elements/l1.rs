@@ -94,7 +94,7 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Ga
         ways: value(WAYS, of_structure().map(|s| s.ways()), &mut reasons),
         index: value(INDEX, of_structure().map(|s| s.index()), &mut reasons),
         replacement: value(REPLACEMENT, replacement.settled()?, &mut reasons),
-        misses: capacity.staircase().value,
+        misses: capacity.stairs.staircase().value,
     };
     let method = format!("size and structure, measured again with a shared-memory carveout of {MOST_SHARED} %");
     let finding = Finding::measured(parts, method);

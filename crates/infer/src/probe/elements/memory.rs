@@ -87,7 +87,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
                 "highest miss rate of a sample below the usable capacity, over all allocations",
             ))
         }),
-        notebook.attribute(STAIRCASE, || Ok(l2::capacity(notebook)?.staircase())),
+        notebook.attribute(STAIRCASE, || Ok(l2::capacity(notebook)?.stairs.staircase())),
         notebook.attribute(LINE_SIZE, || line_finding(l2::line_size(notebook)?)),
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(l2::fetch_granularity(notebook)?)),
     ])
@@ -100,8 +100,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(MISS_PENALTY, || {
             let dram = dram::dram(notebook)?;
             let hit = latency::measure(notebook, &l2::setting(notebook))?;
-            let penalty = dram.measured.cycles - hit.cycles;
-            Ok(Finding::derived(Cycles((penalty.0 * 10.0).round() / 10.0), "DRAM latency minus L2 latency"))
+            Ok(difference(&dram.measured, &hit))
         }),
         unknown_inside(notebook, SETS),
         unknown_inside(notebook, WAYS),
@@ -111,6 +110,19 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
     ])
+}
+
+/// What one latency is longer than another, with the interval that follows from those of the two.
+fn difference(longer: &latency::Measured, shorter: &latency::Measured) -> Finding<Cycles> {
+    let round = |x: f64| (x * 10.0).round() / 10.0;
+    let penalty = longer.cycles.0 - shorter.cycles.0;
+    let below = (longer.cycles.0 - longer.interval.0).hypot(shorter.interval.1 - shorter.cycles.0);
+    let above = (longer.interval.1 - longer.cycles.0).hypot(shorter.cycles.0 - shorter.interval.0);
+    Finding::derived(Cycles(round(penalty)), "DRAM latency minus L2 latency").interval(
+        round(penalty - below),
+        round(penalty + above),
+        latency::LEVEL,
+    )
 }
 
 /// Why nothing is said of what is inside an L2.
@@ -148,12 +160,13 @@ pub(super) fn host(notebook: &Notebook) -> Element {
         footprint: Bytes::kib(4),
         stride: APART,
         shared: true,
-        allocations: 1,
+        // How far a page of host memory is depends on the page and on the SM's side of the GPU, by a tenth each.
+        allocations: notebook.effort().choose(1, 4, 8),
         sms: notebook.effort().choose(1, 4, 8),
     };
     Element::from(latency::findings(
         notebook,
         || latency::measure(notebook, &setting),
-        "whole-lap chase by ld.volatile.global over one pinned page of host memory, one SM at a time",
+        "whole-lap chase by ld.volatile.global over pinned pages of host memory, one SM at a time",
     ))
 }

@@ -18,7 +18,7 @@ use strata_model::attribute::{
 use strata_model::experiment::{Chase, LoadPath, Order, Timing};
 use strata_model::samples::Failure;
 use strata_model::topology::{Element, ElementName, Entry, Finding};
-use strata_model::units::{Bytes, MIB};
+use strata_model::units::{Bytes, Cycles, MIB};
 
 /// Largest footprint tried of a cache that an SM has to itself: four times the largest unified L1 known, 256 KiB.
 const PRIVATE_LIMIT: Bytes = Bytes(MIB);
@@ -143,19 +143,23 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     let carveout = if path == LoadPath::GlobalCa { l1::carveout_note(notebook).ok().flatten() } else { None };
     Element::from([
         size.noted(carveout),
-        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.thrash_size())),
+        notebook.attribute(THRASH_SIZE, || Ok(capacity()?.stairs.thrash_size())),
         notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
-        notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
+        notebook.attribute(STAIRCASE, || Ok(capacity()?.stairs.staircase())),
         notebook.attribute(LINE_SIZE, || line_finding(capacity()?.line?)),
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(sector(notebook, path)?)),
     ])
     .and(first_level_latency(notebook, path))
     .and([
-        notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty())),
+        notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&capacity()?))),
         notebook.attribute(SHARED_WITH, || shared_with(notebook, path)),
         notebook.attribute(INSTANCES_PER_SM, || instances(notebook, path)),
     ])
     .and(inside(notebook, &|| Ok((search_of(notebook, path)?, capacity()?))))
+}
+
+fn miss_penalty(capacity: &Capacity) -> Finding<Cycles> {
+    capacity.stairs.miss_penalty(&capacity.levels)
 }
 
 fn mapping_granularity(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {

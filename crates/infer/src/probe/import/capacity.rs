@@ -8,7 +8,7 @@ use super::super::{Measurement, Notebook, Unknown};
 use super::{Hits, footprint, latency, series, stride, tick};
 use crate::analysis::growth::{self, Growth};
 use crate::analysis::robust;
-use strata_model::attribute::Curve;
+use strata_model::attribute::{Curve, Step};
 use strata_model::experiment::Imported;
 use strata_model::import::{Level, Question, Series};
 use strata_model::topology::Finding;
@@ -210,7 +210,7 @@ impl Capacity {
     /// As the finding `staircase`.
     pub fn staircase(&self) -> Finding<Curve> {
         let share = |count: &Count| count.slow as f64 / count.loads.max(1) as f64;
-        let points: Vec<(u64, f64)> = self.counts.iter().map(|count| (count.footprint, share(count))).collect();
+        let points: Vec<Step> = self.counts.iter().map(|count| Step::new(count.footprint, share(count))).collect();
         Finding::measured(
             Curve::rounded(&points),
             "pairs of footprint (bytes) and share of the timed loads that are slow",

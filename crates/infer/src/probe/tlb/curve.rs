@@ -46,11 +46,21 @@ pub(super) const BELIEVED: f64 = 0.5;
 const SMALLER_PAGES: f64 = 0.33;
 /// Share of loads that miss whatever the page: more is no chance.
 const CHANCE: f64 = 0.02;
+/// Standard errors of an interval of 95 %.
+const DEVIATIONS: f64 = 1.96;
+/// Where between hits and misses the limit may lie, as shares of the distance.
+const LIMITS: [f64; 2] = [0.25, 0.75];
 /// Standard deviations of a count that are no chance.
 const SIGNIFICANT: f64 = 4.0;
 
 pub(super) fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: bool) -> Chase {
     walk_lines(notebook, distance, pages, 1, shuffled)
+}
+
+/// As [`walk`] of pages in ascending order, from page `first` on.
+pub(super) fn walk_from(notebook: &Notebook, distance: Bytes, first: u64, pages: u64) -> Chase {
+    let whole = walk(notebook, distance, pages, false);
+    Chase { order: Order::Window { granule: LINE, first }, footprint: distance * (first + pages), ..whole }
 }
 
 fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuffled: bool) -> Chase {
@@ -246,6 +256,28 @@ impl Rise {
             (None, Some(above)) => ((point(measurement).mean - self.below) / (above - self.below)).clamp(0.0, 1.0),
             (None, None) => 0.0,
         }
+    }
+
+    /// The lowest and the highest share of visits that miss: in one lap or another, and wherever between hits and misses the
+    /// limit lies.
+    pub(super) fn least_and_most(&self, measurement: &Measurement<Chase>) -> (f64, f64) {
+        let share = self.share(measurement);
+        let Some(classes) = self.classes else {
+            // By the mean alone: the plateau, too, is known to an error.
+            let off = self
+                .above
+                .map_or(1.0, |above| DEVIATIONS * self.error.hypot(point(measurement).error) / (above - self.below));
+            return ((share - off).max(0.0), (share + off).min(1.0));
+        };
+        let limit = |at: f64| HitMiss {
+            threshold: (classes.hit + at * (classes.miss - classes.hit)).round() as u32,
+            ..classes
+        };
+        let laps = extras(measurement);
+        let of_laps = laps.iter().map(|lap| classes.miss_share(&as_latencies(lap)));
+        let all = as_latencies(&laps.concat());
+        let of_limits = LIMITS.map(|at| limit(at).miss_share(&all));
+        of_laps.chain(of_limits).fold((share, share), |(low, high), x| (low.min(x), high.max(x)))
     }
 
     /// Whether the pages walked are more than fit.

@@ -7,17 +7,20 @@
 //! Fails where two levels overflow within a factor of one and a half, or where a level holds more than 8192 entries.
 
 mod curve;
+mod windows;
 
-use super::{Gap, Notebook, Settle, Unknown, structure};
+use super::{Gap, Measurement, Notebook, Settle, Unknown, structure};
+use crate::analysis::band;
 use crate::analysis::overflow::{Footprint, Sets};
 use crate::analysis::plateau::Point;
 use crate::analysis::robust;
 pub(super) use curve::Curve;
 use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, point, walk};
-use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, WAYS};
+use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
 use strata_model::experiment::Chase;
 use strata_model::topology::{Element, Finding};
 use strata_model::units::{Bytes, Cycles};
+use windows::Window;
 
 /// Most entries of a level: four times those of the largest known (about 2048 on an H200).
 const MOST_ENTRIES: u64 = 8192;
@@ -25,6 +28,8 @@ const MOST_ENTRIES: u64 = 8192;
 const SHARP: f64 = 0.85;
 /// At a distance of one and a half or two entries, one and a half or two times the footprint fits; less is chance.
 const FITS_MORE: f64 = 1.25;
+/// Ways of a level with a hashed index where they are not known: those of an H200's second level, the only one known.
+const FEWEST_WAYS: usize = 8;
 /// Levels that are looked for.
 const LEVELS: usize = 3;
 /// Pages that are no more than so many times the entries of the level before may all be held there.
@@ -46,8 +51,10 @@ pub(super) struct Level {
     entries: u64,
     /// Address of the first page.
     base: u64,
-    /// Footprints of the walks from the reach on, in bytes, and the share of visits that miss.
-    curve: Vec<(u64, f64)>,
+    /// The same pages in a row at other places in the memory.
+    windows: Vec<Window>,
+    /// Footprints of the walks from the reach on, and the share of visits that miss.
+    curve: Vec<Step>,
     /// What a visit costs where every page misses, less one where none does, and how far off that may be.
     every_miss: Option<(f64, f64)>,
     /// Sets, or why they are not known.
@@ -57,21 +64,8 @@ pub(super) struct Level {
 /// For each of these distances, how many pages fit, and whether one more does not: more may not have been tried.
 fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u64, bool)>, Gap> {
     let most = |distance: Bytes| (limit(notebook) / distance).min(2 * (rise.grown / rise.distance.0)).min(MOST_ENTRIES);
-    let mut brackets: Vec<(u64, u64)> = distances.iter().map(|&d| (1, most(d) + 1)).collect();
-    loop {
-        let open: Vec<usize> = (0..brackets.len()).filter(|&i| brackets[i].1 - brackets[i].0 > 1).collect();
-        if open.is_empty() {
-            let tried = |i: usize| brackets[i].1 <= most(distances[i]);
-            return Ok((0..brackets.len()).map(|i| (brackets[i].0, tried(i))).collect());
-        }
-        let middles: Vec<u64> = open.iter().map(|&i| brackets[i].0.midpoint(brackets[i].1)).collect();
-        let chases: Vec<Chase> =
-            open.iter().zip(&middles).map(|(&i, &pages)| walk(notebook, distances[i], pages, false)).collect();
-        let measurements = notebook.read(&chases)?;
-        for ((&i, &at), measurement) in open.iter().zip(&middles).zip(&measurements) {
-            if rise.overflows(measurement) { brackets[i].1 = at } else { brackets[i].0 = at }
-        }
-    }
+    let most: Vec<u64> = distances.iter().map(|&distance| most(distance)).collect();
+    windows::most_that_fit(notebook, rise, &most, |i, pages| walk(notebook, distances[i], pages, false))
 }
 
 fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
@@ -132,9 +126,11 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
         let chases: Vec<Chase> = (entries..=most).map(|n| walk(notebook, distance, n, false)).collect();
         let measurements = notebook.read(&chases)?;
-        let curve: Vec<(u64, f64)> = measurements.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
+        // An older recording has no other places.
+        let windows = windows::windows(notebook, &rise, distance, entries, most).settled()?.unwrap_or_default();
+        let curve = steps(&rise, distance, &measurements, &windows);
         let beyond = measurements.iter().zip(&curve).skip(1);
-        let missing: Vec<Point> = beyond.filter(|(_, (_, share))| *share > SHARP).map(|(s, _)| point(s)).collect();
+        let missing: Vec<Point> = beyond.filter(|(_, step)| step.share > SHARP).map(|(s, _)| point(s)).collect();
         let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
             .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
         let footprints: Option<Vec<Footprint>> = measurements
@@ -146,8 +142,25 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
                 .map_err(|unclear| Unknown::because(structure::why_unclear(&unclear, footprints[0].lines))),
             None => Err(Unknown::because("one miss costs less than visits vary, so it is unknown which pages miss")),
         };
-        Ok(Level { base: measurements[0].samples().base, rise, distance, page, entries, curve, every_miss, sets })
+        let base = measurements[0].samples().base;
+        Ok(Level { rise, distance, page, entries, base, windows, curve, every_miss, sets })
     })
+}
+
+/// The curve with a band: what footprints on either side show, other places, single laps, and where the limit between hits and
+/// misses may lie.
+fn steps(rise: &Rise, distance: Bytes, walks: &[Measurement<Chase>], windows: &[Window]) -> Vec<Step> {
+    let bytes = |pages: u64| (distance * pages).0;
+    let shares: Vec<(u64, f64)> = walks.iter().map(|s| (s.experiment.footprint.0, rise.share(s))).collect();
+    let elsewhere = |window: &Window| window.shares.iter().map(|&(pages, share)| (bytes(pages), share)).collect();
+    let others: Vec<Vec<(u64, f64)>> = windows.iter().map(elsewhere).collect();
+    let counted: Vec<usize> = walks.iter().map(|s| s.latencies().len() / 2).collect();
+    let band = band::around(&shares, 0, &counted, &others);
+    let step = |((&(footprint, share), (low, high)), walk): ((&(u64, f64), (f64, f64)), &Measurement<Chase>)| {
+        let (least, most) = rise.least_and_most(walk);
+        Step { interval: Some((low.min(least), high.max(most))), ..Step::new(footprint, share) }
+    };
+    shares.iter().zip(band).zip(walks).map(step).collect()
 }
 
 const METHOD: &str = "visits to one line per page by ld.global.cg: first load of the line minus the second";
@@ -157,15 +170,51 @@ impl Level {
         let step = self.distance.0 as f64;
         let reach = self.distance * self.entries;
         // Where single misses cannot be told, so many may go unseen, unless one page more makes nearly all miss.
-        let sharp = self.curve.get(1).is_some_and(|c| c.1 > SHARP);
+        let sharp = self.curve.get(1).is_some_and(|step| step.share > SHARP);
         let unseen =
             if self.rise.classes.is_some() || sharp { 0.0 } else { (BELIEVED * self.entries as f64).floor() * step };
         // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says.
         let highest =
             if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
-        Finding::measured(reach, METHOD)
-            .range(reach.0 as f64 - unseen, highest as f64)
-            .note(format!("{} pages at a distance of {} fit, and one more does not", self.entries, self.distance))
+        let (fewest, most) = self.counts().fold((self.entries, self.entries), |(a, b), n| (a.min(n), b.max(n)));
+        let low = (self.distance * fewest).0 as f64 * (1.0 - self.early()) - unseen;
+        let high = (self.distance * most).0.max(highest) as f64;
+        let counts: Vec<String> = self.windows.iter().map(|window| window.entries.to_string()).collect();
+        let early = match self.early() {
+            0.0 => "",
+            _ => "; the index is hashed: with other page tables, up to one entry of each set fewer fit",
+        };
+        let at_others = match counts.is_empty() {
+            true => "; one place in the memory".to_owned(),
+            false => format!("; at other places in the memory {}", counts.join(", ")),
+        };
+        Finding::measured(reach, METHOD).range(low, high).note(format!(
+            "{} pages at a distance of {} fit, and one more does not{at_others}{early}",
+            self.entries, self.distance
+        ))
+    }
+
+    /// By what share of the entries the first miss may come earlier in another process. Where the index is hashed, pages in a row
+    /// fill the sets to within about one page of each other, so that the first set overflows up to one page of each set before
+    /// all are full. Which sets that are depends on where the driver put the pages, which stays as it is in one process.
+    fn early(&self) -> f64 {
+        let sharp = self.curve.get(1).is_some_and(|step| step.share > SHARP);
+        match &self.sets {
+            _ if sharp => 0.0,
+            Ok(sets) if sets.complete => 0.0,
+            Ok(sets) => 1.0 / sets.ways().into_iter().min().unwrap_or(FEWEST_WAYS).max(1) as f64,
+            Err(_) => 1.0 / FEWEST_WAYS as f64,
+        }
+    }
+
+    /// How many pages fit, at each place.
+    fn counts(&self) -> impl Iterator<Item = u64> {
+        std::iter::once(self.entries).chain(self.windows.iter().map(|window| window.entries))
+    }
+
+    /// Most pages that fit at any place.
+    fn most(&self) -> u64 {
+        self.counts().fold(self.entries, u64::max)
     }
 
     fn entries(&self) -> Result<Finding<u64>, Unknown> {
@@ -173,9 +222,9 @@ impl Level {
         let ways = self.sets.as_ref().ok().filter(|s| s.complete).map(|s| s.ways().iter().sum::<usize>());
         Ok(match ways {
             Some(sum) => Finding::measured(sum as u64, METHOD).unit("entries").range(sum as f64, sum as f64),
-            None => Finding::measured(self.entries, METHOD)
+            None => Finding::measured(self.most(), METHOD)
                 .unit("entries")
-                .at_least(self.entries as f64)
+                .at_least(self.most() as f64)
                 .note("entries in use when the first TLB miss occurs; sets that were not full may hold more"),
         })
     }
@@ -192,7 +241,7 @@ impl Level {
 
     /// Largest footprint walked page by page.
     fn largest(&self) -> Bytes {
-        Bytes(self.curve.last().map_or(0, |c| c.0))
+        self.curve.last().map_or(Bytes(0), |step| step.footprint)
     }
 
     fn penalty(&self) -> Finding<Cycles> {
@@ -209,9 +258,16 @@ impl Level {
     }
 
     fn staircase(&self) -> Finding<attribute::Curve> {
+        let mut curve = self.curve.clone();
+        if self.early() > 0.0 {
+            // In another process the whole curve may have moved by more than its length.
+            let highest = curve.iter().filter_map(|step| step.interval).map(|(_, high)| high).fold(0.0, f64::max);
+            curve.iter_mut().for_each(|step| step.interval = Some((0.0, highest)));
+        }
         Finding::measured(
-            attribute::Curve::rounded(&self.curve),
-            "pairs of footprint (bytes) and share of visits that miss; pages in ascending order",
+            attribute::Curve::rounded(&curve),
+            "footprint in bytes, share of visits that miss, and the lowest and highest share expected of another measurement; \
+             pages in ascending order",
         )
     }
 }

@@ -56,9 +56,10 @@ fn head(comparison: &Comparison) -> Vec<String> {
         0.0 => String::new(),
         percent => format!(" and the gap is more than {percent} % of the larger value"),
     };
+    let intervals = comparison.intervals_compared;
     lines.push(format!(
-        "Two numbers differ if their intervals do not overlap{tolerance}. A number without an interval counts as an \
-         interval of one value."
+        "Two numbers differ if their intervals do not overlap{tolerance}. {intervals} intervals share a 5 % chance of a false \
+         difference, so each counts a little wider than it is. A number without an interval counts as an interval of one value."
     ));
     lines.push(summary(comparison));
     lines

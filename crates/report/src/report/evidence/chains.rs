@@ -81,7 +81,7 @@ pub(super) fn draw(
 
 /// Latency and share of misses over footprint. Chains ascend in footprint.
 fn over_footprint(kind: &Kind, measurements: &[Measurement<'_>], levels: &Groups, spreads: &mut Spreads) -> Plot {
-    let pairs = matches!(measurements[0].experiment.chain(), Some(chain) if matches!(chain.order, Order::Pages { .. }));
+    let pairs = matches!(measurements[0].experiment.chain(), Some(chain) if matches!(chain.order, Order::Pages { .. } | Order::Window { .. }));
     let mut curve = |which: Which| -> Vec<(f64, [f64; 3])> {
         let same = measurements.chunk_by(|a, b| a.footprint() == b.footprint());
         let point = |same: &[Measurement<'_>]| {

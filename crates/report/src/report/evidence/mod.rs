@@ -131,7 +131,7 @@ fn in_words(order: &Order) -> &'static str {
         Order::Scattered { .. } => "scattered",
         Order::Paged { .. } => "page by page",
         Order::Listed { .. } => "listed",
-        Order::Pages { .. } => "two of a line in each page",
+        Order::Pages { .. } | Order::Window { .. } => "two of a line in each page",
     }
 }
 
