@@ -22,7 +22,12 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
     // Without a name, a side is the published values of the other side's GPU.
     let side = |argument: &Option<String>| argument.as_deref().map_or(Side::PublishedOfOther, Side::named);
     let destination = Destination::at(arguments.output.as_deref())?;
-    let options = CompareOptions { tolerance_percent: arguments.tolerance, only: arguments.only.clone() };
+    let options = CompareOptions {
+        tolerance_percent: arguments.tolerance,
+        only: arguments.only.clone(),
+        required: arguments.require.clone(),
+        max_age: arguments.max_age,
+    };
     let answer = compare(side(&arguments.a), side(&arguments.b), &options)?;
     if !arguments.quiet {
         let text = match arguments.format {

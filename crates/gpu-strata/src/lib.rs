@@ -73,7 +73,7 @@ mod recording;
 mod run;
 
 pub use answer::{Answer, Characterized, Discovery, Exchange, Markdown, PictureFile, Pictures, Schema, Terminal};
-pub use comparison::{Choice, CompareOptions, Comparison, Side, compare, references};
+pub use comparison::{Choice, CompareOptions, Comparison, MaxAge, Requirement, Side, compare, references};
 pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};
 pub use machine::Machine;

@@ -1,5 +1,6 @@
 //! `strata compare` as its users meet it: statuses, the recordings, published values, summaries of MT4G, bad input.
 
+mod accept;
 mod hostile;
 mod reports;
 

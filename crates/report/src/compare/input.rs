@@ -49,6 +49,15 @@ impl Document {
         }
     }
 
+    /// When the run started, as it says: RFC 3339 in UTC.
+    pub fn started(&self) -> Option<&str> {
+        match self {
+            Document::Topology(topology) => Some(&topology.run.started),
+            Document::Characterization(answer) => Some(&answer.run.started),
+            Document::Mt4g(_) => None,
+        }
+    }
+
     /// The GPU: its name, and its compute capability if it is one of NVIDIA's.
     pub fn device(&self) -> (&str, Option<(u32, u32)>) {
         let (name, capability) = match self {
