@@ -36,7 +36,7 @@ pub enum Command {
     Replay(Replay),
     /// Make a recording from the raw timings of another tool
     Import(Import),
-    /// Compare two results, or a result with the published values of its GPU
+    /// Compare two results, a result with the published values of its GPU, or results with a policy
     Compare(Compare),
     /// List the GPUs that the driver sees
     Devices {
@@ -99,6 +99,8 @@ pub enum Document {
     Characterization,
     /// The result of `strata compare`
     Comparison,
+    /// The result of `strata compare --policy`
+    Acceptance,
 }
 
 /// Output formats of a list.

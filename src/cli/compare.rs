@@ -6,11 +6,15 @@ use clap::{Args, ValueEnum, ValueHint};
 use gpu_strata::attribute::Attribute;
 use gpu_strata::{Choice, MaxAge, Requirement};
 
+/// The options that are about a class of GPUs.
+const CLASS: &str = "class";
+
 /// What counts as a difference.
 const COMPARED: &str = "Exit status, like that of diff: 0 nothing differs; 1 something differs; 2 trouble (bad usage, a name \
     that does not exist, an unreadable or outdated file, nothing to compare). These are not differences: a value that only one \
     side knows (unless --require names it), a value published for another product of the same architecture, and contradicting \
-    sources if at least one agrees.";
+    sources if at least one agrees. With --policy: 0 every result passes; 1 a value is outside its limits, or a required one is \
+    unknown; 2 trouble, such as a result of another product.";
 
 /// The same, with the attributes that can be compared.
 fn compared() -> String {
@@ -30,6 +34,18 @@ pub struct Compare {
     /// As A [default: reference]
     #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
     pub b: Option<String>,
+    /// Further results; only with --policy or --write-policy, for which A and B are results like these
+    #[arg(value_name = "RESULT", value_hint = ValueHint::FilePath, requires = CLASS)]
+    pub more: Vec<String>,
+    /// Hold each result against the limits of this policy instead of comparing two
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = CLASS,
+        conflicts_with_all = ["only", "require", "tolerance"])]
+    pub policy: Option<PathBuf>,
+    /// Write a policy made from these results, which are known to be good: two or more, better five, of different runs of one
+    /// GPU product
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = CLASS,
+        conflicts_with_all = ["only", "require", "tolerance", "max_age", "format", "output"])]
+    pub write_policy: Option<PathBuf>,
     /// Accept distances up to this many per cent of the larger value
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_tolerance)]
     pub tolerance: f64,
@@ -40,8 +56,8 @@ pub struct Compare {
     /// difference
     #[arg(long, value_name = "ELEMENT.ATTRIBUTE,…", value_delimiter = ',', value_parser = str::parse::<Requirement>)]
     pub require: Vec<Requirement>,
-    /// Refuse B (A, if B is published values) if its run started longer ago than this, such as 30m, 1h or 7d, or if nobody can
-    /// say when it started
+    /// Refuse B (A, if B is published values; with --policy every result) if its run started longer ago than this, such as 30m,
+    /// 1h or 7d, if it started more than five minutes in the future, or if nobody can say when
     #[arg(long, value_name = "DURATION", value_parser = str::parse::<MaxAge>)]
     pub max_age: Option<MaxAge>,
     /// Output format
@@ -63,9 +79,9 @@ pub struct Compare {
 pub enum ComparisonFormat {
     /// Lines for people
     Text,
-    /// The whole comparison; `strata schema comparison` describes it
+    /// The whole comparison; `strata schema comparison` describes it, and with --policy `strata schema acceptance`
     Json,
-    /// Tables, as GitHub-flavoured Markdown
+    /// Tables, as GitHub-flavoured Markdown; not with --policy
     Markdown,
 }
 

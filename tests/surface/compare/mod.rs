@@ -2,6 +2,7 @@
 
 mod accept;
 mod hostile;
+mod policy;
 mod reports;
 
 use std::fs;

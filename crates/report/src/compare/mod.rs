@@ -23,7 +23,7 @@ pub use input::{Document, Error, LONGEST, parse};
 pub use place::{Choice, Place, Subject};
 pub use published::{Asked, NoReference, published};
 pub use require::{Requirement, check_names};
-pub use statement::Statement;
+pub use statement::{Claim, Statement};
 
 use std::collections::BTreeSet;
 

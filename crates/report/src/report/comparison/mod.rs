@@ -95,7 +95,7 @@ fn summary(comparison: &Comparison) -> String {
     format!("{verdict}: {}.", counts.join(", "))
 }
 
-fn side(letter: &str, side: &Side) -> String {
+pub(super) fn side(letter: &str, side: &Side) -> String {
     let kind = match side.kind {
         Kind::Topology => "topology of ",
         Kind::Characterization => "characterization of ",
@@ -122,7 +122,7 @@ fn unmet(unmet: &Unmet) -> String {
 }
 
 /// What one side says, with its interval and unit.
-fn stated(stated: &Stated) -> String {
+pub(super) fn stated(stated: &Stated) -> String {
     // Whole bytes, and hundredths of anything else: what a mean has beyond that is not what is looked for.
     let digits = if stated.unit.as_deref() == Some("B") { 1.0 } else { 100.0 };
     let rounded = |x: f64| (x * digits).round() / digits;
@@ -190,7 +190,7 @@ fn verdict(row: &Row, mixed: bool) -> Option<String> {
 }
 
 /// A distance with about two digits that count.
-fn percent(value: f64) -> String {
+pub(super) fn percent(value: f64) -> String {
     match value {
         v if v >= 10.0 => format!("{v:.0} %"),
         v if v >= 1.0 => format!("{v:.1} %"),
