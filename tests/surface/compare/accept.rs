@@ -70,6 +70,8 @@ fn a_required_value_that_a_side_does_not_know_is_a_difference() {
     assert!(in_a.contains("dram latency.ns: required, but unknown in A: not among its elements"), "{in_a}");
     let in_both = stdout(&compare(&[H200, H200, "--require", "l1.sets"]).code(1));
     assert!(in_both.contains("unknown in A: ") && in_both.contains("unknown in B: "), "{in_both}");
+    // Results of two kinds have nothing in common, which is trouble; what is required and absent is a difference.
+    compare(&[H200, COSTS, "--require", "l1.size"]).code(1);
     // It is compared even if nothing else of it is asked for.
     compare(&[H200, &unknown, "--only", "l1", "--require", "l2.latency"]).code(1);
     // Neither a bound nor what was published for another product is a value.

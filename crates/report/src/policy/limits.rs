@@ -1,8 +1,8 @@
 //! Where the limits of a number lie, by what good results showed.
 //!
 //! The next good value lies within mean ± t · s · √(1 + 1/n) with the confidence of t: the prediction interval for one further
-//! observation of a normal distribution (Hahn and Meeker, *Statistical Intervals*, 1991, section 4.7). The limits are that
-//! interval, and at least the envelope of the intervals of all results, widened by [`FLOOR`].
+//! observation of a normal distribution (Hahn and Meeker, *Statistical Intervals*, 1991, section 4.7). On each side
+//! the limit is the end of that interval or the envelope of all results' intervals and [`FLOOR`] more, whichever lies further out.
 
 /// What one result says: its value and interval. An end may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +61,9 @@ fn rounded(x: f64, round: fn(f64) -> f64) -> f64 {
     }
     let decimals = DIGITS - 1 - x.abs().log10().floor() as i32;
     let power = 10_f64.powi(decimals.abs());
-    if decimals > 0 { round(x * power) / power } else { round(x / power) * power }
+    // What differs from a whole number by the error of the arithmetic alone is that number.
+    let whole = |scaled: f64| if (scaled - scaled.round()).abs() < 1e-6 { scaled.round() } else { round(scaled) };
+    if decimals > 0 { whole(x * power) / power } else { whole(x / power) * power }
 }
 
 #[cfg(test)]
