@@ -1,13 +1,16 @@
 //! The command line: its options and the text of `--help`.
 
+mod compare;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use gpu_strata::attribute::Attribute;
 use gpu_strata::characterization::{PartName, Suite};
 use gpu_strata::topology::ElementName;
-use gpu_strata::{Choice, Effort, check_device_name};
+use gpu_strata::{Effort, check_device_name};
+
+pub use compare::{Compare, ComparisonFormat};
 
 /// Measures the memory hierarchy of a GPU: sizes, latencies, sharing, TLBs, and what access patterns cost.
 #[derive(Parser, Debug)]
@@ -33,7 +36,7 @@ pub enum Command {
     Replay(Replay),
     /// Make a recording from the raw timings of another tool
     Import(Import),
-    /// Compare two results, or a result with the published values of its GPU
+    /// Compare two results, a result with the published values of its GPU, or results with a policy
     Compare(Compare),
     /// List the GPUs that the driver sees
     Devices {
@@ -96,6 +99,8 @@ pub enum Document {
     Characterization,
     /// The result of `strata compare`
     Comparison,
+    /// The result of `strata compare --policy`
+    Acceptance,
 }
 
 /// Output formats of a list.
@@ -224,60 +229,6 @@ pub enum Tool {
     Mt4g,
 }
 
-/// What counts as a difference.
-const COMPARED: &str = "Exit status, like that of diff: 0 nothing differs; 1 something differs; 2 trouble (bad usage, an \
-    unreadable file, nothing to compare). These are not differences: a value that only one side knows, a value published for \
-    another product of the same architecture, and contradicting sources if at least one agrees.";
-
-/// The same, with the attributes that can be compared.
-fn compared() -> String {
-    let attributes = Attribute::in_report_order().into_iter();
-    let lines = attributes.map(|attribute| format!("\n  {attribute}: {}", attribute.about()));
-    format!("{COMPARED}\n\nAttributes of elements:{}", lines.collect::<String>())
-}
-
-/// `strata compare`
-#[derive(Args, Debug)]
-#[command(after_help = COMPARED, after_long_help = compared())]
-pub struct Compare {
-    /// A result as JSON, a recording, a summary of MT4G, `reference` (published values of the other side's GPU) or
-    /// `reference:NAME`
-    #[arg(value_name = "A", value_hint = ValueHint::FilePath, required_unless_present = "list_references")]
-    pub a: Option<String>,
-    /// As A [default: reference]
-    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
-    pub b: Option<String>,
-    /// Accept distances up to this many per cent of the larger value
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_tolerance)]
-    pub tolerance: f64,
-    /// Elements, parts or attributes to compare, separated by commas: l2, l1.latency
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = str::parse::<Choice>)]
-    pub only: Vec<Choice>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = ComparisonFormat::Text)]
-    pub format: ComparisonFormat,
-    /// Write the comparison to this file instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
-    /// Print nothing; only set the exit status
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// List the GPUs whose published values are built in
-    #[arg(long, exclusive = true)]
-    pub list_references: bool,
-}
-
-/// Output formats of a comparison.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ComparisonFormat {
-    /// Lines for people
-    Text,
-    /// The whole comparison; `strata schema comparison` describes it
-    Json,
-    /// Tables, as GitHub-flavoured Markdown
-    Markdown,
-}
-
 /// `strata measure`
 #[derive(Args, Debug)]
 pub struct Measure {
@@ -353,11 +304,6 @@ fn number<T: FromStr>(text: &str, allowed: &str) -> Result<T, String> {
 /// The value, if a suite with this value alone is allowed.
 fn possible<T>(value: T, alone: Suite) -> Result<T, String> {
     alone.defect().map_or(Ok(value), Err)
-}
-
-fn parse_tolerance(text: &str) -> Result<f64, String> {
-    let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
-    percent.ok_or_else(|| format!("`{text}` is not a tolerance: give a number from 0 to 100 (per cent)"))
 }
 
 fn parse_effort(name: &str) -> Result<Effort, String> {

@@ -11,6 +11,7 @@ use strata_model::topology::Topology;
 use strata_recording::{Header, Recording, Writer};
 use strata_report::compare;
 use strata_report::import;
+use strata_report::policy::Policy;
 use strata_report::report;
 use strata_sim::machine::Machine;
 use strata_sim::ptx;
@@ -19,13 +20,14 @@ use strata_sim::ptx;
 pub type Parser = fn(&[u8]);
 
 /// The parsers by name.
-pub const ALL: [(&str, Parser); 8] = [
+pub const ALL: [(&str, Parser); 9] = [
     ("machine", machine),
     ("ptx", ptx_text),
     ("recording", recording),
     ("recording_block", recording_block),
     ("experiments", experiments),
     ("results", results),
+    ("policy", policy),
     ("mt4g", mt4g),
     ("cubin", machine_code),
 ];
@@ -119,6 +121,14 @@ pub fn results(data: &[u8]) {
     if let Ok(characterization) = serde_json::from_slice::<Characterization>(data) {
         let _ = report::characterization::html(&characterization);
         let _ = report::characterization::text(&characterization, &report::Terminal::PAPER);
+    }
+}
+
+/// A policy, and what is written of it again.
+pub fn policy(data: &[u8]) {
+    if let Ok(policy) = Policy::parse("fuzz", text(data)) {
+        let again = Policy::parse("fuzz", &policy.toml());
+        assert!(again.is_ok(), "{again:?}");
     }
 }
 

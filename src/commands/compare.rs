@@ -1,8 +1,10 @@
-//! `strata compare`: two results, or a result and published values.
+//! `strata compare`: two results, a result and published values, or results and a policy.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use gpu_strata::{CompareOptions, Side, compare, references};
+use anyhow::anyhow;
+use gpu_strata::{CompareOptions, Policy, Side, compare, references};
 
 use super::Fault;
 use super::output::{self, Destination};
@@ -10,7 +12,12 @@ use crate::cli::{Compare, ComparisonFormat};
 
 /// Compares, reports and returns the exit status of `diff`: 0 the same, 1 different, 2 any trouble.
 pub fn run(arguments: &Compare) -> Result<ExitCode, Fault> {
-    compared(arguments).map_err(Fault::trouble)
+    match (&arguments.policy, &arguments.write_policy) {
+        (Some(policy), _) => checked(arguments, policy),
+        (_, Some(target)) => written(arguments, target),
+        _ => compared(arguments),
+    }
+    .map_err(Fault::trouble)
 }
 
 fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
@@ -21,8 +28,13 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
     }
     // Without a name, a side is the published values of the other side's GPU.
     let side = |argument: &Option<String>| argument.as_deref().map_or(Side::PublishedOfOther, Side::named);
-    let destination = Destination::at(arguments.output.as_deref())?;
-    let options = CompareOptions { tolerance_percent: arguments.tolerance, only: arguments.only.clone() };
+    let destination = destination(arguments, None)?;
+    let options = CompareOptions {
+        tolerance_percent: arguments.tolerance,
+        only: arguments.only.clone(),
+        required: arguments.require.clone(),
+        max_age: arguments.max_age,
+    };
     let answer = compare(side(&arguments.a), side(&arguments.b), &options)?;
     if !arguments.quiet {
         let text = match arguments.format {
@@ -33,4 +45,64 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
         destination.write(&text)?;
     }
     Ok(ExitCode::from(u8::from(!answer.same())))
+}
+
+/// `--policy`: 0 every result passes, 1 one does not.
+fn checked(arguments: &Compare, policy: &Path) -> Result<ExitCode, Fault> {
+    if arguments.format == ComparisonFormat::Markdown {
+        return Err(Fault::usage(anyhow!("--format: with --policy it can be text or json")));
+    }
+    let destination = destination(arguments, Some(policy))?;
+    let answer = Policy::open(policy)?.check(sides(arguments), arguments.max_age)?;
+    if !arguments.quiet {
+        let text = match arguments.format {
+            ComparisonFormat::Json => answer.json()?,
+            _ => answer.text(&destination.terminal()),
+        };
+        destination.write(&text)?;
+    }
+    Ok(ExitCode::from(u8::from(!answer.passes())))
+}
+
+/// `--write-policy`
+fn written(arguments: &Compare, target: &Path) -> Result<ExitCode, Fault> {
+    let policy = Policy::of_good(sides(arguments))?;
+    policy.write(target)?;
+    if !arguments.quiet {
+        let file = target.display();
+        eprintln!(
+            "strata: wrote `{file}`: {} limits for {} from {} results; {} values have no limit, and the file says why",
+            policy.limits(),
+            policy.product(),
+            policy.made_from(),
+            policy.left_out()
+        );
+        if policy.is_wide() {
+            output::warn(&[
+                "so few results say little of the spread, so the limits of what varies are wide; five or more \
+                            results of different GPUs make narrower ones"
+                    .to_owned(),
+            ]);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All results, in their order.
+fn sides(arguments: &Compare) -> Vec<Side> {
+    inputs(arguments).map(Side::named).collect()
+}
+
+fn inputs(arguments: &Compare) -> impl Iterator<Item = &str> {
+    arguments.a.iter().chain(&arguments.b).chain(&arguments.more).map(String::as_str)
+}
+
+/// Where the answer goes: not to a file that is read.
+fn destination(arguments: &Compare, policy: Option<&Path>) -> Result<Destination, Fault> {
+    let path = arguments.output.as_deref();
+    if let Some(path) = path {
+        let read = inputs(arguments).map(Path::new).chain(policy);
+        output::check_not_read(path, read)?;
+    }
+    Destination::at(path)
 }

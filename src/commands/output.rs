@@ -49,6 +49,15 @@ impl Drop for Reserved {
     }
 }
 
+/// Refuses an output that is one of the files that are read.
+pub fn check_not_read<'p>(output: &Path, read: impl IntoIterator<Item = &'p Path>) -> Result<(), Fault> {
+    let Ok(output) = fs::canonicalize(output) else { return Ok(()) };
+    if read.into_iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == output)) {
+        return Err(Fault::usage(anyhow!("`{}` is read; name another file with --output", output.display())));
+    }
+    Ok(())
+}
+
 /// Where the report goes.
 pub struct Destination {
     file: Option<Reserved>,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use strata_model::characterization::{self, Characterization};
 use strata_model::topology::{self, Topology};
 use strata_report::compare::{self, Comparison};
+use strata_report::policy::{self, Acceptance};
 use strata_report::report;
 
 /// The committed reports of this schema.
@@ -30,6 +31,7 @@ fn what_is_published_is_what_is_printed() {
         (topology::SCHEMA, report::schema::<Topology>().unwrap()),
         (characterization::SCHEMA, report::schema::<Characterization>().unwrap()),
         (compare::SCHEMA, report::schema::<Comparison>().unwrap()),
+        (policy::ACCEPTANCE, report::schema::<Acceptance>().unwrap()),
     ];
     for (name, now) in printed {
         let path = path_of(name);

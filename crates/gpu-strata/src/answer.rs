@@ -194,6 +194,8 @@ pub enum Schema {
     Characterization,
     /// Of a comparison.
     Comparison,
+    /// Of results that were held against a policy.
+    Acceptance,
 }
 
 impl Schema {
@@ -207,6 +209,7 @@ impl Schema {
             Schema::Topology => report::schema::<Topology>(),
             Schema::Characterization => report::schema::<Characterization>(),
             Schema::Comparison => report::schema::<strata_report::compare::Comparison>(),
+            Schema::Acceptance => report::schema::<strata_report::policy::Acceptance>(),
         }
         .map_err(Error::report("the schema"))
     }

@@ -3,13 +3,14 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use strata_model::units::Bytes;
 use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Statement, published};
 use strata_report::reference;
 use strata_report::report;
 
-pub use strata_report::compare::{Choice, Options as CompareOptions};
+pub use strata_report::compare::{Choice, MaxAge, Options as CompareOptions, Requirement};
 
 use crate::answer::{Answer, Terminal};
 use crate::error::{Error, Result};
@@ -43,7 +44,7 @@ impl Side {
     }
 
     /// The document of this side, if it is one, with its name.
-    fn load(self) -> Result<Loaded> {
+    pub(crate) fn load(self) -> Result<Loaded> {
         match self {
             Side::File(path) => {
                 let name = path.display().to_string();
@@ -62,13 +63,24 @@ impl Side {
 }
 
 /// A side whose file was read.
-enum Loaded {
+pub(crate) enum Loaded {
     Document(Document, String),
     Published(String),
     PublishedOfOther,
 }
 
 impl Loaded {
+    /// Refuses what is too old, from the future or without a date.
+    pub(crate) fn check_age(&self, max_age: Option<MaxAge>) -> Result<()> {
+        let Some(max_age) = max_age else { return Ok(()) };
+        let (name, started) = match self {
+            Loaded::Document(document, name) => (name.as_str(), document.started()),
+            Loaded::Published(name) => (name.as_str(), None),
+            Loaded::PublishedOfOther => (REFERENCE, None),
+        };
+        max_age.check(name, started, SystemTime::now()).map_err(Error::Input)
+    }
+
     fn statement(&self, other: &Loaded) -> Result<Statement> {
         match (self, other) {
             (Loaded::Document(document, name), _) => Ok(document.statement(name)),
@@ -101,17 +113,22 @@ pub struct Comparison {
     pub document: compare::Comparison,
 }
 
-/// Compares two sides. Two values differ if their intervals exclude each other.
+/// Compares two sides. Two values differ if their intervals exclude each other. What is required and unknown on a side counts as
+/// a difference.
 ///
 /// # Errors
 ///
 /// [`Error::Unreadable`], [`Error::Recording`] or [`Error::Document`] for a file that is no result,
-/// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two have no attribute in common.
+/// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two have no attribute in common, if a name that is
+/// asked for does not exist, or if the side that is judged is older than allowed.
 pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison> {
     let (a, b) = (a.load()?, b.load()?);
+    let judged = if matches!(b, Loaded::Document(..)) { &b } else { &a };
+    judged.check_age(options.max_age)?;
     let (a, b) = (a.statement(&b)?, b.statement(&a)?);
+    compare::check_names(&options.only, &options.required, [&a, &b]).map_err(Error::Input)?;
     let document = compare::compare(&a, &b, options);
-    if !document.compared() {
+    if !document.compared() && document.unmet.is_empty() {
         let only = if document.only.is_empty() { String::new() } else { format!(" in {}", document.only.join(", ")) };
         return Err(Error::Input(format!(
             "`{}` and `{}` have no attribute in common{only}; give two results of the same kind, or other names to --only",

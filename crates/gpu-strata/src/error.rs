@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use strata_report::{compare, export, import, reference};
+use strata_report::{compare, export, import, policy, reference};
 use strata_sim::machine;
 
 /// The result of everything in this library.
@@ -28,6 +28,9 @@ pub enum Error {
     /// A file that holds no result that can be compared.
     #[error(transparent)]
     Document(#[from] compare::Error),
+    /// A policy that cannot be read, made, written or used.
+    #[error(transparent)]
+    Policy(#[from] policy::Error),
     /// No values are published of the GPU in question.
     #[error(transparent)]
     NoReference(#[from] compare::NoReference),
@@ -110,7 +113,9 @@ impl Error {
             Error::Gpu(error) if error.is_absence() => ErrorClass::NoDevice,
             Error::Gpu(_) | Error::Recorder(_) | Error::Reference(_) | Error::Report { .. } => ErrorClass::Failed,
             Error::Interrupted { .. } => ErrorClass::Interrupted,
+            Error::Policy(policy::Error::Write { .. }) => ErrorClass::Failed,
             Error::Machine(_)
+            | Error::Policy(_)
             | Error::Recording(_)
             | Error::Document(_)
             | Error::NoReference(_)

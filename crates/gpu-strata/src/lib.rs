@@ -46,6 +46,8 @@
 //! # Ok::<(), gpu_strata::Error>(())
 //! ```
 //!
+//! A [`Policy`] holds limits for one GPU product. It is made of good results and accepts or rejects others.
+//!
 //! # Experiments of one's own
 //!
 //! An [`experiment::Experiment`] is plain data. [`Device::measure`] runs a list of them and gives their
@@ -69,14 +71,16 @@ mod comparison;
 mod device;
 mod error;
 mod machine;
+mod policy;
 mod recording;
 mod run;
 
 pub use answer::{Answer, Characterized, Discovery, Exchange, Markdown, PictureFile, Pictures, Schema, Terminal};
-pub use comparison::{Choice, CompareOptions, Comparison, Side, compare, references};
+pub use comparison::{Choice, CompareOptions, Comparison, MaxAge, Requirement, Side, compare, references};
 pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};
 pub use machine::Machine;
+pub use policy::{Acceptance, Policy};
 pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
 

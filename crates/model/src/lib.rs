@@ -10,6 +10,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod facts;
 pub mod import;
+pub mod locate;
 pub mod order;
 pub mod pattern;
 pub mod samples;

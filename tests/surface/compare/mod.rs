@@ -1,6 +1,8 @@
 //! `strata compare` as its users meet it: statuses, the recordings, published values, summaries of MT4G, bad input.
 
+mod accept;
 mod hostile;
+mod policy;
 mod reports;
 
 use std::fs;

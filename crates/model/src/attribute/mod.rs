@@ -243,6 +243,14 @@ impl Attribute {
         matches!(self.kind(), Kind::Curve | Kind::SmMap | Kind::Spectrum | Kind::BankCurve)
     }
 
+    /// Whether two GPUs of one product have exactly the same value: it is counted or built so. All else is measured, and two
+    /// runs may differ by a little.
+    pub const fn is_discrete(self) -> bool {
+        use Attribute::{BankWidth, FetchGranularity, LineSize, MappingGranularity, NominalSize, PageSize};
+        matches!(self, NominalSize | LineSize | FetchGranularity | PageSize | MappingGranularity | BankWidth)
+            || self.kind().is_discrete()
+    }
+
     /// All of them in the order of a report: by topic.
     pub fn in_report_order() -> Vec<Attribute> {
         let mut all = Attribute::ALL.to_vec();

@@ -49,7 +49,17 @@ impl Path {
 
     /// The kind of its values.
     pub fn kind(self) -> Kind {
-        self.part.map_or(self.attribute, |(_, attribute)| attribute).kind()
+        self.meaning().kind()
+    }
+
+    /// As [`Attribute::is_discrete`].
+    pub fn is_discrete(self) -> bool {
+        self.meaning().is_discrete()
+    }
+
+    /// What it is in the whole element.
+    fn meaning(self) -> Attribute {
+        self.part.map_or(self.attribute, |(_, attribute)| attribute)
     }
 }
 

@@ -159,6 +159,18 @@ values! {
     BankCurve(BankCurve), "a curve by stride", Points;
 }
 
+impl Kind {
+    /// Whether values of this kind are counted, named or built, so that two of the same thing are equal: no number that is
+    /// measured, and no curve.
+    pub const fn is_discrete(self) -> bool {
+        match self.compared() {
+            Compared::Exact | Compared::Set => true,
+            Compared::Interval => matches!(self, Kind::Count | Kind::Ways),
+            Compared::Points | Compared::Parts => false,
+        }
+    }
+}
+
 impl Value {
     /// The value as a number, if it is one.
     pub fn number(&self) -> Option<f64> {

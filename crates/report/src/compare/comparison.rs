@@ -133,6 +133,22 @@ pub struct Single {
     pub reason: String,
 }
 
+/// What is required and not known on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Unmet {
+    /// Subject and name.
+    pub place: String,
+    /// Why A does not know it; absent where A does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a: Option<String>,
+    /// Why B does not know it; absent where B does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b: Option<String>,
+    /// Why it could not be compared though both know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
 /// The whole answer. Of a place that one side has several values for, each pair is a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
@@ -150,10 +166,16 @@ pub struct Comparison {
     pub intervals_compared: usize,
     /// What alone was compared; empty for all.
     pub only: Vec<String>,
+    /// What must be known on both sides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
     /// What is different about the two sides themselves.
     pub remarks: Vec<String>,
-    /// Nothing differs: exit status 0.
+    /// Nothing differs and what is required is known: exit status 0.
     pub same: bool,
+    /// What is required and not known on both sides; each counts as a difference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmet: Vec<Unmet>,
     /// What differs: what is not a number first, then the furthest apart.
     pub differs: Vec<Row>,
     /// Where sources contradict each other, and some agree.
@@ -170,6 +192,13 @@ pub struct Comparison {
     pub agrees: Vec<Row>,
     /// Places that neither side knows.
     pub unknown: Vec<String>,
+}
+
+impl Stated {
+    /// Whether it is more than a bound: a value, a curve, or a range with both ends.
+    pub fn is_whole(&self) -> bool {
+        self.value.is_some() || self.points.is_some() || (self.low.is_some() && self.high.is_some())
+    }
 }
 
 impl Comparison {

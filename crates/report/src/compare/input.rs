@@ -10,7 +10,7 @@ use super::comparison::{self, Kind};
 use super::mt4g::Summary;
 use super::statement::Statement;
 use strata_model::characterization::{self, Characterization};
-use strata_model::topology::{self, Topology};
+use strata_model::topology::{self, RunInfo, Topology};
 
 /// Longest document that is read, in bytes: the longest of ours has half a million, and one that was made to do harm takes
 /// some forty times its length in memory.
@@ -47,6 +47,20 @@ impl Document {
             Document::Characterization(_) => Kind::Characterization,
             Document::Mt4g(_) => Kind::Mt4g,
         }
+    }
+
+    /// How the run was made, of a result of ours.
+    pub fn run(&self) -> Option<&RunInfo> {
+        match self {
+            Document::Topology(topology) => Some(&topology.run),
+            Document::Characterization(answer) => Some(&answer.run),
+            Document::Mt4g(_) => None,
+        }
+    }
+
+    /// When the run started, as it says: RFC 3339 in UTC.
+    pub fn started(&self) -> Option<&str> {
+        self.run().map(|run| run.started.as_str())
     }
 
     /// The GPU: its name, and its compute capability if it is one of NVIDIA's.

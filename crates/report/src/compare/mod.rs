@@ -5,21 +5,26 @@
 //! statement is from: a result, a recording that was replayed, a summary of MT4G ([`mt4g`]) and published values
 //! ([`published`]) are compared alike.
 
+mod age;
 mod chance;
 mod comparison;
 mod content;
 mod curve;
 mod input;
 pub mod mt4g;
+mod names;
 mod place;
 mod published;
+mod require;
 mod statement;
 
-pub use comparison::{Citation, Comparison, Kind, Row, SCHEMA, Side, Single, Stated, Surety};
+pub use age::MaxAge;
+pub use comparison::{Citation, Comparison, Kind, Row, SCHEMA, Side, Single, Stated, Surety, Unmet};
 pub use input::{Document, Error, LONGEST, parse};
 pub use place::{Choice, Place, Subject};
 pub use published::{Asked, NoReference, published};
-pub use statement::Statement;
+pub use require::{Requirement, check_names};
+pub use statement::{Claim, Statement};
 
 use std::collections::BTreeSet;
 
@@ -34,6 +39,10 @@ pub struct Options {
     pub tolerance_percent: f64,
     /// What alone is compared; all when empty.
     pub only: Vec<Choice>,
+    /// What must be known on both sides. It is compared even if `only` does not name it.
+    pub required: Vec<Requirement>,
+    /// How old the side that is judged may be: B, or A if B is published values.
+    pub max_age: Option<MaxAge>,
 }
 
 /// Compares two sides.
@@ -49,8 +58,10 @@ pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
         tolerance_percent: options.tolerance_percent,
         intervals_compared: 0,
         only: options.only.iter().map(Choice::to_string).collect(),
-        remarks: remarks(&a.side, &b.side),
+        required: options.required.iter().map(Requirement::to_string).collect(),
+        remarks: remarks(&a.side, &b.side).into_iter().chain(empty(a, b, options)).collect(),
         same: true,
+        unmet: Vec::new(),
         differs: Vec::new(),
         contested: Vec::new(),
         incomparable: Vec::new(),
@@ -60,7 +71,11 @@ pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
         agrees: Vec::new(),
         unknown: Vec::new(),
     };
-    let chosen = |place: &&Place| options.only.is_empty() || options.only.iter().any(|choice| choice.has(place));
+    let chosen = |place: &&Place| {
+        options.only.is_empty()
+            || options.only.iter().any(|choice| choice.has(place))
+            || options.required.iter().any(|required| required.has(place))
+    };
     let places: BTreeSet<&Place> = a.claims.keys().chain(b.claims.keys()).filter(chosen).collect();
     // All that has an interval at a level shares one chance of a false difference.
     let at_level = |side: &Statement, place| side.known(place).iter().any(|(content, ..)| content.has_level());
@@ -79,7 +94,8 @@ pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
     // What is no number (or no point of a number) is a difference of kind, and stands first.
     let distance = |row: &Row| row.apart_percent.unwrap_or(f64::INFINITY);
     answer.differs.sort_by(|x, y| distance(y).total_cmp(&distance(x)));
-    answer.same = answer.differs.is_empty();
+    answer.unmet = require::unmet(&options.required, a, b, &answer);
+    answer.same = answer.differs.is_empty() && answer.unmet.is_empty();
     answer
 }
 
@@ -167,6 +183,13 @@ fn row(
         }
     }
     row
+}
+
+/// What was chosen and is on neither side.
+fn empty<'o>(a: &'o Statement, b: &'o Statement, options: &'o Options) -> impl Iterator<Item = String> + 'o {
+    let places = || a.claims.keys().chain(b.claims.keys());
+    let chosen = options.only.iter().filter(move |choice| !places().any(|place| choice.has(place)));
+    chosen.map(|choice| format!("Neither side has anything of {choice}"))
 }
 
 /// What is different about the two sides themselves.

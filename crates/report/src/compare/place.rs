@@ -3,9 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use strata_model::attribute::Path;
+use strata_model::attribute::{Attribute, Path};
 use strata_model::characterization::PartName;
 use strata_model::topology::ElementName;
+
+use super::names::advice;
 
 /// What an attribute belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +54,11 @@ impl Place {
     pub fn of_part(part: PartName, name: impl Into<String>) -> Self {
         Place { subject: Subject::Part(part), name: name.into() }
     }
+
+    /// As `--only` and a policy name it: `l2.latency.cycles`.
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.subject.key(), self.name)
+    }
 }
 
 impl fmt::Display for Place {
@@ -68,16 +75,62 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// This name of this subject alone.
+    pub(super) fn one(subject: Subject, name: String) -> Self {
+        Choice { subjects: vec![subject], attribute: Some(name) }
+    }
+
     /// Whether a place is chosen.
     pub fn has(&self, place: &Place) -> bool {
-        let begins = |attribute: &String| {
-            place
-                .name
-                .strip_prefix(attribute.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
-        };
-        self.subjects.contains(&place.subject) && self.attribute.as_ref().is_none_or(begins)
+        self.subjects.contains(&place.subject)
+            && self.attribute.as_ref().is_none_or(|chosen| begins(&place.name, chosen))
     }
+
+    /// The subjects: two where an element and a part have the same key.
+    pub(super) fn subjects(&self) -> &[Subject] {
+        &self.subjects
+    }
+
+    /// What is chosen of the subject; `None` for all of it.
+    pub(super) fn attribute(&self) -> Option<&str> {
+        self.attribute.as_deref()
+    }
+
+    /// The place of this name, once for each subject.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+        let name = self.attribute.clone().unwrap_or_default();
+        self.subjects.iter().map(move |subject| Place { subject: *subject, name: name.clone() })
+    }
+
+    /// The name of its first place, as comparisons have it.
+    pub(super) fn named(&self) -> String {
+        self.places().next().map_or_else(String::new, |place| place.to_string())
+    }
+
+    /// Whether a comparison calls one of its places so.
+    pub(super) fn is_named(&self, place: &str) -> bool {
+        begins(place, &self.named())
+    }
+
+    /// Whether it names attributes of elements that there are.
+    pub(super) fn is_registered(&self) -> bool {
+        let is_element = self.subjects.iter().any(|subject| matches!(subject, Subject::Element(_)));
+        let Some(chosen) = &self.attribute else { return is_element };
+        is_element && attributes().any(|path| begins(&path.to_string(), chosen))
+    }
+}
+
+/// Whether a name is the chosen one, or one within it: `latency.cycles` in `latency`, a line in its figure.
+fn begins(name: &str, chosen: &str) -> bool {
+    name.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
+}
+
+/// All attributes of elements, and their parts.
+fn attributes() -> impl Iterator<Item = Path> {
+    let of = |attribute: &'static Attribute| {
+        std::iter::once(Path::from(*attribute)).chain(Path::parts(*attribute).map(|(path, _)| path))
+    };
+    Attribute::ALL.iter().flat_map(of)
 }
 
 impl FromStr for Choice {
@@ -94,7 +147,17 @@ impl FromStr for Choice {
             let known: Vec<&str> = elements.chain(PartName::ALL.iter().map(|p| p.key())).collect();
             return Err(format!("no element or part `{key}`; there are {}", known.join(", ")));
         }
-        Ok(Choice { subjects, attribute })
+        let choice = Choice { subjects, attribute };
+        // What parts of a characterization find is in no registry: the results say which names there are.
+        let may_be_of_part = choice.subjects.iter().any(|subject| matches!(subject, Subject::Part(_)));
+        match &choice.attribute {
+            Some(attribute) if !may_be_of_part && !choice.is_registered() => {
+                let all: Vec<String> = attributes().map(|path| path.to_string()).collect();
+                let advice = advice(attribute, all.iter().map(String::as_str));
+                Err(format!("no attribute `{attribute}` of an element; {advice}"))
+            }
+            _ => Ok(choice),
+        }
     }
 }
 
@@ -116,10 +179,26 @@ mod tests {
         let latency = Place::of_element(ElementName::L2, LATENCY_CYCLES);
         let chosen = |text: &str| text.parse::<Choice>().unwrap().has(&latency);
         assert!(chosen("l2") && chosen("l2.latency") && chosen("l2.latency.cycles"));
-        assert!(!chosen("l1") && !chosen("l2.lat") && !chosen("l2.size"));
+        assert!(!chosen("l1") && !chosen("l2.size"));
         let line = Place::of_part(PartName::Coalescing, "cold: 32 threads");
         assert!("coalescing.cold".parse::<Choice>().unwrap().has(&line));
         assert!("l9".parse::<Choice>().unwrap_err().contains("l1, texture"));
+    }
+
+    #[test]
+    fn a_name_that_no_element_can_have_is_refused() {
+        for (text, words) in [
+            ("l1.siz", "did you mean `size`"),
+            ("l2.lat", "did you mean `latency.ns`"),
+            ("l2.", "there are cached"),
+            ("l1.least_configuration.sizes", "`least_configuration.size`"),
+        ] {
+            let error = text.parse::<Choice>().unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+        // It is a part, too, of which only a result knows the findings.
+        assert!("read_only.siz".parse::<Choice>().is_ok_and(|choice| !choice.is_registered()));
+        assert!("l1.least_configuration.size".parse::<Choice>().is_ok());
     }
 
     /// The read-only path is an element of one result and a part of the other.

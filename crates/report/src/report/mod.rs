@@ -6,6 +6,7 @@
 //! a replay gives the report of the run. Only the page for a browser shows the samples, too
 //! ([`Evidence`](strata_model::evidence::Evidence)).
 
+pub mod acceptance;
 mod album;
 pub mod characterization;
 pub mod comparison;
@@ -28,6 +29,7 @@ mod words;
 pub use album::{Markdown, PictureFile, Pictures};
 pub use html::html;
 pub use hwloc::hwloc;
+pub(crate) use machine::comment as toml_comment;
 pub use machine::machine;
 pub use markdown::markdown;
 pub use mt4g::{Mt4g, mt4g};

@@ -4,15 +4,14 @@
 //! an experiment will find is nowhere in it.
 
 mod check;
-mod locate;
 pub mod spec;
 pub mod value;
 
-use std::fmt;
 use std::path::Path;
 
 pub use check::sets_of;
 pub use spec::Spec;
+pub use strata_model::locate::Defect;
 
 /// The machines that come with this program: name and text.
 const BUILT_IN: [(&str, &str); 13] = [
@@ -45,34 +44,6 @@ pub struct Machine {
     pub text: String,
 }
 
-/// What is wrong with a machine file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defect {
-    /// The file, or the name of a machine.
-    pub origin: String,
-    /// Line, from 1, where one is to blame.
-    pub line: Option<usize>,
-    /// Key, as a path of tables, where one is to blame.
-    pub key: String,
-    /// What was found and what is allowed.
-    pub what: String,
-}
-
-impl fmt::Display for Defect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.origin)?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        if !self.key.is_empty() {
-            write!(f, ": {}", self.key)?;
-        }
-        write!(f, ": {}", self.what)
-    }
-}
-
-impl std::error::Error for Defect {}
-
 /// Names of the machines that come with this program.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
@@ -87,12 +58,8 @@ impl Machine {
     pub fn named(name: &str) -> Result<Self, Defect> {
         let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
             let known: Vec<&str> = names().collect();
-            return Err(Defect {
-                origin: format!("sim:{name}"),
-                line: None,
-                key: String::new(),
-                what: format!("no such machine; there are {}, or sim:FILE.toml", known.join(", ")),
-            });
+            let what = format!("no such machine; there are {}, or sim:FILE.toml", known.join(", "));
+            return Err(Defect::of_file(&format!("sim:{name}"), what));
         };
         Self::parse(name, text)
     }
@@ -118,7 +85,7 @@ impl Machine {
     pub fn read(path: &Path) -> Result<Self, Defect> {
         use std::io::Read;
         let origin = path.display().to_string();
-        let defect = |what: String| Defect { origin: origin.clone(), line: None, key: String::new(), what };
+        let defect = |what: String| Defect::of_file(&origin, what);
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(|e| defect(format!("cannot be opened: {e}")))?;
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| defect(format!("cannot be read: {e}")))?;
@@ -134,13 +101,9 @@ impl Machine {
     ///
     /// The first key that is unknown, missing, out of range or at odds with others.
     pub fn parse(origin: &str, text: &str) -> Result<Self, Defect> {
-        let spec: Spec = toml::from_str(text).map_err(|error| locate::syntax(origin, text, &error))?;
-        check::check(&spec).map_err(|(key, what)| Defect {
-            origin: origin.to_owned(),
-            line: locate::line_of(text, &key),
-            key,
-            what,
-        })?;
+        let syntax = |error: toml::de::Error| Defect::at(origin, text, error.span(), error.message());
+        let spec: Spec = toml::from_str(text).map_err(syntax)?;
+        check::check(&spec).map_err(|(key, what)| Defect::of_key(origin, text, key, what))?;
         Ok(Machine { origin: origin.to_owned(), spec, text: text.to_owned() })
     }
 }

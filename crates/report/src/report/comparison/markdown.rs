@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{MOST_VALUES, Section, by_reason, head, names, origin, sections, sources, stated, verdict};
+use super::{MOST_VALUES, Section, UNMET, by_reason, head, names, origin, sections, sources, stated, unmet, verdict};
 use crate::compare::{Comparison, Single, Stated};
 use crate::report::markdown::plain;
 
@@ -11,6 +11,10 @@ pub fn markdown(comparison: &Comparison) -> String {
     let mut out = "# Comparison\n\n".to_owned();
     for line in head(comparison) {
         let _ = writeln!(out, "- {}", plain(&line));
+    }
+    if !comparison.unmet.is_empty() {
+        let _ = writeln!(out, "\n## {UNMET}\n");
+        comparison.unmet.iter().for_each(|one| out.push_str(&format!("- {}\n", plain(&unmet(one)))));
     }
     let (before, same) = sections(comparison);
     before.iter().for_each(|rows| table(&mut out, rows));

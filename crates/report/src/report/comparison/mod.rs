@@ -9,7 +9,7 @@ pub use text::text;
 use std::collections::{BTreeSet, HashMap};
 
 use super::words::Detail;
-use crate::compare::{Comparison, Kind, Row, Side, Single, Stated, Surety};
+use crate::compare::{Comparison, Kind, Row, Side, Single, Stated, Surety, Unmet};
 use strata_model::attribute::Value;
 use strata_model::topology::Finding;
 
@@ -52,6 +52,9 @@ fn head(comparison: &Comparison) -> Vec<String> {
     if !comparison.only.is_empty() {
         lines.push(format!("Only {}", comparison.only.join(", ")));
     }
+    if !comparison.required.is_empty() {
+        lines.push(format!("Required {}", comparison.required.join(", ")));
+    }
     let tolerance = match comparison.tolerance_percent {
         0.0 => String::new(),
         percent => format!(" and the gap is more than {percent} % of the larger value"),
@@ -71,10 +74,15 @@ fn summary(comparison: &Comparison) -> String {
         places.dedup();
         places.len()
     };
-    let verdict = if comparison.same { "Nothing differs" } else { "The sides differ" };
+    let verdict = match (comparison.same, comparison.differs.is_empty()) {
+        (true, _) => "Nothing differs",
+        (false, true) => "A required value is not known",
+        (false, false) => "The sides differ",
+    };
     let mut counts =
         vec![format!("{} different", places(&comparison.differs)), format!("{} the same", places(&comparison.agrees))];
     for (count, what) in [
+        (comparison.unmet.len(), "required but not known"),
         (places(&comparison.contested), "with contradicting sources"),
         (places(&comparison.incomparable), "with no common value"),
         (places(&comparison.context), "published only for other products"),
@@ -88,7 +96,7 @@ fn summary(comparison: &Comparison) -> String {
     format!("{verdict}: {}.", counts.join(", "))
 }
 
-fn side(letter: &str, side: &Side) -> String {
+pub(super) fn side(letter: &str, side: &Side) -> String {
     let kind = match side.kind {
         Kind::Topology => "topology of ",
         Kind::Characterization => "characterization of ",
@@ -101,8 +109,21 @@ fn side(letter: &str, side: &Side) -> String {
     format!("{letter}: {}: {kind}{}{simulated}{made}{driver}", side.name, side.device)
 }
 
+/// The title of what is required and not known.
+const UNMET: &str = "Required, but not known on both sides";
+
+/// What is required and not known, with the reason of each side.
+fn unmet(unmet: &Unmet) -> String {
+    let side = |letter: &str, reason: &Option<String>| {
+        reason.as_ref().map(|reason| format!("required, but unknown in {letter}: {reason}"))
+    };
+    let because = unmet.because.as_ref().map(|reason| format!("required, but it cannot be compared: {reason}"));
+    let all: Vec<String> = side("A", &unmet.a).into_iter().chain(side("B", &unmet.b)).chain(because).collect();
+    format!("{}: {}", unmet.place, all.join("; "))
+}
+
 /// What one side says, with its interval and unit.
-fn stated(stated: &Stated) -> String {
+pub(super) fn stated(stated: &Stated) -> String {
     // Whole bytes, and hundredths of anything else: what a mean has beyond that is not what is looked for.
     let digits = if stated.unit.as_deref() == Some("B") { 1.0 } else { 100.0 };
     let rounded = |x: f64| (x * digits).round() / digits;
@@ -170,7 +191,7 @@ fn verdict(row: &Row, mixed: bool) -> Option<String> {
 }
 
 /// A distance with about two digits that count.
-fn percent(value: f64) -> String {
+pub(super) fn percent(value: f64) -> String {
     match value {
         v if v >= 10.0 => format!("{v:.0} %"),
         v if v >= 1.0 => format!("{v:.1} %"),

@@ -1,12 +1,14 @@
 //! The comparison for a terminal.
 
-use super::{MOST_VALUES, Section, by_reason, head, names, origin, sections, sources, stated, verdict};
+use super::{MOST_VALUES, Section, UNMET, by_reason, head, names, origin, sections, sources, stated, unmet, verdict};
 use crate::compare::{Comparison, Row, Single};
 use crate::report::Terminal;
 
 /// The whole comparison.
 pub fn text(comparison: &Comparison, terminal: &Terminal) -> String {
     let mut out: String = head(comparison).iter().map(|line| terminal.wrapped(line, "", "  ")).collect();
+    let unmet: Vec<String> = comparison.unmet.iter().map(unmet).collect();
+    terminal.section(&mut out, UNMET, &unmet);
     let (before, same) = sections(comparison);
     before.iter().for_each(|rows| written(&mut out, rows, terminal));
     terminal.section(&mut out, "Known to A only", &alone(&comparison.only_a));

@@ -13,7 +13,9 @@ mod table;
 mod translation;
 
 use found::{Found, Sourced, assumed};
-use table::{Table, comment};
+pub(crate) use table::comment;
+
+use table::Table;
 
 use strata_model::attribute::{Attribute, BANK_MODES, PADDING};
 use strata_model::topology::{ElementName, Topology};

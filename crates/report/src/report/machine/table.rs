@@ -71,7 +71,7 @@ impl Table {
 }
 
 /// Text as comments of limited width.
-pub(super) fn comment(text: &str) -> String {
+pub(crate) fn comment(text: &str) -> String {
     let options = Options::new(WIDTH).initial_indent("# ").subsequent_indent("# ");
     let lines = textwrap::fill(&printable(text), options.break_words(false).word_splitter(NoHyphenation));
     lines + "\n"

@@ -1,13 +1,55 @@
-//! The position of a key in a file, for error messages.
+//! What is wrong with a TOML file, and the line and key to blame.
 
-use super::Defect;
+use std::fmt;
+use std::ops::Range;
 
-/// The defect that a TOML error is.
-pub(super) fn syntax(origin: &str, text: &str, error: &toml::de::Error) -> Defect {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    let key = line.and_then(|line| key_at(text, line)).unwrap_or_default();
-    Defect { origin: origin.to_owned(), line, key, what: error.message().trim().replace('\n', "; ") }
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// The file, or the name of what was read.
+    pub origin: String,
+    /// Line, from 1, where one is to blame.
+    pub line: Option<usize>,
+    /// Key, as a path of tables, where one is to blame.
+    pub key: String,
+    /// What was found and what is allowed.
+    pub what: String,
 }
+
+impl Defect {
+    /// Of the whole file.
+    pub fn of_file(origin: &str, what: impl Into<String>) -> Self {
+        Defect { origin: origin.to_owned(), line: None, key: String::new(), what: what.into() }
+    }
+
+    /// At some bytes of the text, as a parser names them. `what` may have several lines.
+    pub fn at(origin: &str, text: &str, span: Option<Range<usize>>, what: &str) -> Self {
+        let before = |span: Range<usize>| text.get(..span.start.min(text.len()));
+        let line = span.and_then(before).map(|before| before.matches('\n').count() + 1);
+        let key = line.and_then(|line| key_at(text, line)).unwrap_or_default();
+        Defect { line, key, ..Defect::of_file(origin, what.trim().replace('\n', "; ")) }
+    }
+
+    /// At a key, by its path.
+    pub fn of_key(origin: &str, text: &str, key: String, what: String) -> Self {
+        Defect { line: line_of(text, &key), key, ..Defect::of_file(origin, what) }
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.origin)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl std::error::Error for Defect {}
 
 /// The name in a table's header, such as `cache.l1` of `[cache.l1]`.
 fn header(line: &str) -> Option<&str> {
@@ -38,7 +80,7 @@ fn key_at(text: &str, line: usize) -> Option<String> {
 
 /// The line of a key by its path (`cache.l1.size`, `tlb.2.page` for the third of a list); of its table, if the key itself
 /// is absent.
-pub(super) fn line_of(text: &str, path: &str) -> Option<usize> {
+fn line_of(text: &str, path: &str) -> Option<usize> {
     let (table, key) = path.rsplit_once('.')?;
     // An element of a list of tables is named by its number.
     let (name, skip) = match table.rsplit_once('.').map(|(list, number)| (list, number.parse::<usize>())) {
