@@ -47,6 +47,16 @@ pub fn devices() -> Result<Vec<Listed>> {
     device::list(&Driver::open()?)
 }
 
+/// The device that a selector names, as [`Cuda::open`] takes it, without a context on it: nothing that runs there is disturbed.
+///
+/// # Errors
+///
+/// What [`devices`] can fail with, and no such device.
+pub fn find(selector: &str) -> Result<Listed> {
+    let listed = devices()?;
+    select::select(selector, &listed).cloned()
+}
+
 /// A device in use. It belongs to the thread that opened it.
 pub struct Cuda {
     driver: Driver,

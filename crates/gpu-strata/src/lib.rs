@@ -68,6 +68,7 @@ mod answer;
 mod comparison;
 mod device;
 mod error;
+mod lock;
 mod machine;
 mod recording;
 mod run;
