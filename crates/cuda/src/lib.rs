@@ -34,7 +34,7 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Listed, Module, Resources, Result, Telemetry, Texture,
+    DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result, Telemetry, Texture,
 };
 use strata_model::units::Bytes;
 
@@ -143,6 +143,10 @@ impl Gpu for Cuda {
 
     fn telemetry(&mut self) -> Telemetry {
         self.monitor.telemetry()
+    }
+
+    fn glance(&mut self) -> Glance {
+        self.monitor.glance()
     }
 
     fn memory(&mut self) -> Result<(Bytes, Bytes)> {

@@ -146,7 +146,11 @@ impl Device {
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Session<'_>> {
         match &mut self.kind {
-            Kind::Cuda(gpu) => Ok(Session::new(Bench::new(gpu.as_mut(), Arc::clone(interrupted))?, writer, started)),
+            Kind::Cuda(gpu) => {
+                let clock_khz = self.facts.clock_khz;
+                let bench = Bench::new(gpu.as_mut(), Arc::clone(interrupted))?;
+                Ok(Session::new(bench, writer, started).watching(self.patience, clock_khz))
+            }
             Kind::Simulated(machine) => {
                 let machine = machine.clone();
                 let open =

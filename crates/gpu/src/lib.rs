@@ -6,6 +6,7 @@
 mod launch;
 
 pub use launch::Launch;
+pub use strata_model::disturbance::Glance;
 pub use strata_model::facts::{DeviceFacts, Listed, Mig, OtherProcesses, Telemetry};
 
 use strata_model::units::Bytes;
@@ -105,6 +106,11 @@ pub trait Gpu {
 
     /// Clocks, throttling, other processes, as far as they can be seen now.
     fn telemetry(&mut self) -> Telemetry;
+
+    /// What can be seen quickly of the device's state, while a run goes on.
+    fn glance(&mut self) -> Glance {
+        Glance::default()
+    }
 
     /// Free and total device memory.
     fn memory(&mut self) -> Result<(Bytes, Bytes)>;

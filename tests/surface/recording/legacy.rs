@@ -105,6 +105,7 @@ fn old(experiment: &Experiment) -> Old {
     });
     let chained = chained.unwrap_or(placed.clone());
     match experiment {
+        Experiment::Watch(_) => unreachable!("version 3 has none"),
         Experiment::Clock(clock) => Old {
             kernel: Kernel::Clock,
             timed_loads: clock.span_us,
