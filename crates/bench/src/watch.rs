@@ -181,7 +181,8 @@ impl Watchman {
         let interrupted = std::mem::take(&mut self.interrupted);
         let longest_us = std::mem::take(&mut self.longest_us);
         // What began while others were at work is no better than what ended so.
-        let all = came || stopped || (self.last.is_stopped() && !first);
+        let before = self.last.is_stopped() && !first;
+        let all = came || stopped || before;
         let doubtful = if all { suspects } else { interrupted };
         let stops = [look.watched, self.last.watched].into_iter().flatten().map(|w| w.longest_us);
         let stopped_us = stops.chain([longest_us]).fold(0.0, f64::max);
@@ -195,10 +196,12 @@ impl Watchman {
             self.repeats = 0;
             return Verdict::Calm;
         }
-        let sign = match (stopped || stopped_us > STOPPED_US && longest_us < LONG_LOAD_US, longest_us > LONG_LOAD_US) {
-            (true, _) => Sign::Stopped,
-            (_, true) => Sign::LongLoad,
-            _ => Sign::Process,
+        let sign = if stopped || before {
+            Sign::Stopped
+        } else if longest_us > 0.0 {
+            Sign::LongLoad
+        } else {
+            Sign::Process
         };
         let stopped_us = (stopped_us > STOPPED_US).then_some((stopped_us * 10.0).round() / 10.0);
         let again = self.repeats < REPEATS && (self.budget + self.patience) > Duration::ZERO;

@@ -158,7 +158,10 @@ impl Gpu for Cuda {
 
     fn allocate(&mut self, bytes: Bytes) -> Result<DevicePtr> {
         self.current()?;
-        self.memory.allocate(&self.driver, bytes)
+        self.memory.allocate(&self.driver, bytes).map_err(|failed| match (error::code(&failed), self.memory()) {
+            (Some(error::OUT_OF_MEMORY), Ok((free, total))) => Error::OutOfMemory { needed: bytes, free, total },
+            _ => failed,
+        })
     }
 
     fn allocate_pinned(&mut self, bytes: Bytes) -> Result<DevicePtr> {

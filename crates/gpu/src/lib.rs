@@ -66,6 +66,19 @@ pub enum Error {
         /// The context is gone: every later call will fail as well.
         lost: bool,
     },
+    /// There is not memory enough, which may be another process's doing.
+    #[error(
+        "{needed} of device memory were needed at once, and {free} of {total} were free; end what else holds the GPU's memory, or \
+         choose another GPU"
+    )]
+    OutOfMemory {
+        /// What was asked for.
+        needed: Bytes,
+        /// What was free.
+        free: Bytes,
+        /// What the device has.
+        total: Bytes,
+    },
     /// The driver's compiler rejected a kernel.
     #[error("the driver's compiler rejected kernel text: {name} ({code})\n{log}")]
     Compile {
