@@ -13,7 +13,7 @@ export STRATA_LOCK_DIR="$out/locks"
 
 "$strata" devices || exit 3
 rows="$out/table.txt"
-printf '%-22s %4s %7s %6s %8s  %-14s %-14s %s\n' variant exit seconds others unknowns l2.size host.latency warnings >"$rows"
+printf '%-22s %4s %7s %6s %8s  %-14s %-14s %s\n' variant exit seconds seen unknowns l2.size host.latency warnings >"$rows"
 
 # A finding in the text of a replay: what stands between its name and the first comma, or `?`.
 finding() {
@@ -24,19 +24,19 @@ finding() {
 
 # discover NAME ARGUMENT...: a discovery, and its row.
 discover() {
-	local name=$1 begin end status unknowns others warnings
+	local name=$1 begin end status unknowns seen warnings
 	shift
 	begin=$(date +%s.%N)
 	"$strata" discover --format json --timings --record "$out/$name.strata" --output "$out/$name.json" "$@" 2>"$out/$name.log"
 	status=$?
 	end=$(date +%s.%N)
-	: >"$out/$name.txt"
-	[ -s "$out/$name.json" ] && "$strata" replay "$out/$name.strata" >"$out/$name.txt"
+	: >"$out/$name.txt" 2>/dev/null
+	[ -s "$out/$name.json" ] && "$strata" replay "$out/$name.strata" >"$out/$name.txt" 2>/dev/null
 	unknowns=$(grep -o '"reason": *"another process used the GPU' "$out/$name.json" 2>/dev/null | wc -l)
-	others=$(grep -o '"sign": *"[a-z_]*"' "$out/$name.json" 2>/dev/null | wc -l)
+	seen=$(grep -o '"sign": *"[a-z_]*"' "$out/$name.json" 2>/dev/null | wc -l)
 	warnings=$(grep -c '^strata: warning' "$out/$name.log")
 	printf '%-22s %4d %7.2f %6d %8d  %-14s %-14s %d\n' "$name" "$status" "$(echo "$end $begin" | awk '{print $1 - $2}')" \
-		"$others" "$unknowns" "$(finding "$name" 'l2 size')" "$(finding "$name" 'host latency.cycles')" "$warnings" >>"$rows"
+		"$seen" "$unknowns" "$(finding "$name" 'l2 size')" "$(finding "$name" 'host latency.cycles')" "$warnings" >>"$rows"
 }
 
 # start MODE SECONDS: a load in the background, once it is ready.

@@ -177,7 +177,11 @@ impl Source for Session<'_> {
     }
 
     fn disturbed(&mut self) -> Vec<Experiment> {
-        if !self.watchman.as_ref().is_some_and(Watchman::must_look) {
+        let Some(watchman) = &mut self.watchman else { return Vec::new() };
+        if !watchman.must_look() {
+            watchman.part_ends();
+            // It may be tried again where another part needs it.
+            self.given_up.clear();
             return Vec::new();
         }
         let Some(look) = self.look() else { return Vec::new() };
@@ -186,7 +190,6 @@ impl Source for Session<'_> {
         let verdict = watchman.judge(look, now_s);
         match verdict {
             Verdict::Calm => {
-                // What was given up may be tried again where another part needs it.
                 self.given_up.clear();
                 self.wait_for_calm();
                 Vec::new()

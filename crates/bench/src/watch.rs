@@ -21,7 +21,7 @@ const STOPPED_US: f64 = 50.0;
 /// A load that takes so many microseconds was stopped: the slowest memory, the host's, answers in about 2.
 const LONG_LOAD_US: f64 = 50.0;
 /// A lap was stopped if it takes this many times as long as another of as many loads, and so many microseconds longer. On a quiet
-/// H200 laps differ by up to 65 microseconds and four fifths.
+/// H200 laps differ by up to 72 microseconds, short ones by up to four fifths.
 const STOPPED_LAP: u64 = 2;
 const STOPPED_LAP_US: f64 = 200.0;
 /// Attempts after the first to measure a part undisturbed.
@@ -169,6 +169,11 @@ impl Watchman {
         self.looks == 0 || !self.suspects.is_empty()
     }
 
+    /// The next part gets attempts of its own.
+    pub fn part_ends(&mut self) {
+        self.repeats = 0;
+    }
+
     /// What is to be done, after this look at the end of a part.
     pub fn judge(&mut self, look: Look, now_s: f64) -> Verdict {
         if let Some(since) = self.repeating.take() {
@@ -193,7 +198,7 @@ impl Watchman {
         }
         self.last = look;
         if doubtful.is_empty() && !stopped && !came {
-            self.repeats = 0;
+            self.part_ends();
             return Verdict::Calm;
         }
         let sign = if stopped || before {

@@ -56,7 +56,7 @@ fn what_a_gap_follows_is_repeated_and_then_given_up() {
     assert_eq!(watchman.seen().len(), 1 + REPEATS as usize);
     // What comes next began in the same disturbance, and gets attempts of its own once that is over.
     measure(&mut watchman, &chase(1), 600);
-    watchman.repeats = 0;
+    watchman.part_ends();
     assert_eq!(watchman.judge(look(1.0, 1), 0.9), Verdict::Again(vec![chase(1)]));
     measure(&mut watchman, &chase(1), 600);
     assert_eq!(watchman.judge(look(1.0, 1), 1.0), Verdict::Calm);
