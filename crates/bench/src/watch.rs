@@ -156,7 +156,9 @@ impl Watchman {
             }
             let Ok(samples) = answer else { continue };
             self.suspects.push(experiment.clone());
-            let longest_us = longest_us(samples, self.clock_mhz);
+            // Rounds of a pattern may differ as much by themselves: in the first its code is fetched.
+            let laps: &[Lap] = if matches!(experiment, Experiment::Pattern(_)) { &[] } else { &samples.laps };
+            let longest_us = longest_us(&samples.latencies, laps, self.clock_mhz);
             if longest_us > LONG_LOAD_US {
                 self.interrupted.push(experiment.clone());
                 self.longest_us = self.longest_us.max(longest_us);
@@ -262,16 +264,16 @@ impl Watchman {
 }
 
 /// The longest of the loads that were timed one by one, in microseconds; or what a lap took beyond the shortest, if that is a stop.
-fn longest_us(samples: &Samples, clock_mhz: f64) -> f64 {
+fn longest_us(latencies: &[u32], laps: &[Lap], clock_mhz: f64) -> f64 {
     let us = |cycles: u64| cycles as f64 / clock_mhz.max(1.0);
-    let load = samples.latencies.iter().max().map_or(0.0, |&cycles| us(u64::from(cycles)));
+    let load = latencies.iter().max().map_or(0.0, |&cycles| us(u64::from(cycles)));
     let beyond = |lap: &Lap| {
-        let alike = samples.laps.iter().filter(|other| other.loads == lap.loads).map(|other| other.cycles);
+        let alike = laps.iter().filter(|other| other.loads == lap.loads).map(|other| other.cycles);
         let shortest = alike.min().unwrap_or(lap.cycles);
         let beyond = us(lap.cycles - shortest);
         if lap.cycles > STOPPED_LAP * shortest && beyond > STOPPED_LAP_US { beyond } else { 0.0 }
     };
-    samples.laps.iter().map(beyond).fold(load, f64::max)
+    laps.iter().map(beyond).fold(load, f64::max)
 }
 
 /// Why experiments were given up.

@@ -20,7 +20,7 @@ use crate::lock::{Lock, Taken};
 /// Simulated GPUs that work side by side. The number is part of what fixes the samples, so it is the same on every host.
 const MEMBERS: usize = 4;
 
-/// A device, open but idle. As long as it is there, no other process of `strata` opens the same GPU.
+/// A device, open but idle. As long as it is there, nobody else opens the same GPU through this library or the `strata` command.
 pub struct Device {
     kind: Kind,
     facts: DeviceFacts,
