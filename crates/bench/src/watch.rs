@@ -195,7 +195,8 @@ impl Watchman {
         let stopped_us = stops.chain([longest_us]).fold(0.0, f64::max);
         let processes = look.glance.processes;
         let from_s = std::mem::replace(&mut self.last_s, now_s);
-        if let Some(watched) = look.watched {
+        // The span of a kernel that was stopped may hold two clocks.
+        if let Some(watched) = look.watched.filter(|_| !stopped) {
             self.clock_mhz = watched.clock_mhz;
         }
         self.last = look;

@@ -41,7 +41,9 @@ impl Watched {
         let by_clock = longest.cycles as f64 / clock_mhz;
         let is_coarse = longest.nanoseconds <= Watched::STEPS.saturating_mul(shortest.nanoseconds);
         let by_timer = if is_coarse { 0.0 } else { longest.nanoseconds as f64 / 1e3 };
-        Some(Watched { longest_us: by_clock.max(by_timer), clock_mhz })
+        // A kernel that goes on elsewhere reads another SM's clock, which says that it was stopped, but not for how long.
+        let span_us = nanoseconds as f64 / 1e3;
+        Some(Watched { longest_us: by_clock.max(by_timer).min(span_us), clock_mhz })
     }
 }
 
@@ -63,6 +65,8 @@ mod tests {
         assert_eq!(stopped.longest_us, 2000.0);
         // The SM's clock is stopped as well.
         assert_eq!(watched((4_000_000, 4_000_000), (300, 2_000_000), (40, 32)).unwrap().longest_us, 2000.0);
+        // It is another SM's.
+        assert_eq!(watched((4_000_000, 4_000_000), (u64::MAX - 7, 300), (40, 32)).unwrap().longest_us, 4000.0);
     }
 
     #[test]
