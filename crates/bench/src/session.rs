@@ -105,7 +105,7 @@ impl<'g> Session<'g> {
         let kernel = [watchman.kernel()];
         let lab = self.lab.as_mut();
         let answers = lab.run(&kernel);
-        let glance = watchman.glance(|| lab.glance());
+        let glance = watchman.glance(self.started.elapsed(), || lab.glance());
         self.keep(&kernel, &answers);
         match answers.first() {
             Some(Err(Failure::Interrupted)) | None => None,
@@ -195,11 +195,15 @@ impl Source for Session<'_> {
                 Vec::new()
             }
             Verdict::Again(list) => {
+                // Of those that are not asked again no sample may count in a replay.
+                let failure = Err(Failure::failed("another process used the GPU while this was measured"));
+                self.keep(&list, &vec![failure; list.len()]);
                 self.wait_for_calm();
                 list
             }
             Verdict::GiveUp(list, reason) => {
                 let failure = Failure::failed(reason);
+                self.keep(&list, &vec![Err(failure.clone()); list.len()]);
                 self.given_up.extend(list.iter().map(|experiment| (experiment.clone(), failure.clone())));
                 list
             }

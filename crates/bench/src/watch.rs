@@ -30,8 +30,9 @@ const REPEATS: u32 = 3;
 const BUDGET: Duration = Duration::from_secs(5);
 /// Time between two looks at a device that others use.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A glance that takes longer is not taken again: the driver's answers must not cost more than the kernel.
-const SLOW_GLANCE: Duration = Duration::from_millis(20);
+/// Glances may take this much of a run, and this part of it: the driver's answers must not cost more than the kernel.
+const GLANCES: Duration = Duration::from_millis(50);
+const GLANCES_PART: u32 = 50;
 
 /// What a look at the device showed.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +77,8 @@ pub(crate) struct Watchman {
     longest_us: f64,
     repeats: u32,
     repeating: Option<Instant>,
-    slow: bool,
+    /// Time that glances took.
+    glances: Duration,
     seen: Vec<Disturbance>,
     /// Memory errors at the first glance.
     errors: Option<u64>,
@@ -98,7 +100,7 @@ impl Watchman {
             longest_us: 0.0,
             repeats: 0,
             repeating: None,
-            slow: false,
+            glances: Duration::ZERO,
             seen: Vec::new(),
             errors: None,
             notes: Vec::new(),
@@ -111,14 +113,14 @@ impl Watchman {
         Watch { span_us: SPAN_US, sm: 0, repeat: self.looks }.into()
     }
 
-    /// Takes a glance unless that is slow here.
-    pub fn glance(&mut self, take: impl FnOnce() -> Glance) -> Glance {
-        if self.slow {
+    /// Takes a glance, so long after the start, unless glances have been slow.
+    pub fn glance(&mut self, elapsed: Duration, take: impl FnOnce() -> Glance) -> Glance {
+        if self.glances > GLANCES + elapsed / GLANCES_PART {
             return self.last.glance.clone();
         }
         let started = Instant::now();
         let glance = take();
-        self.slow = started.elapsed() > SLOW_GLANCE;
+        self.glances += started.elapsed();
         self.note(&glance);
         glance
     }

@@ -112,8 +112,12 @@ fn throttling_and_memory_errors_are_noted_once() {
     for errors in [3, 3, 4, 5] {
         let glance =
             Glance { throttle_reasons: vec!["sw_power_cap".into()], memory_errors: Some(errors), ..Glance::default() };
-        watchman.glance(|| glance);
+        watchman.glance(Duration::ZERO, || glance);
     }
+    // Once they have taken too long there are none for a while.
+    watchman.glances = Duration::from_millis(80);
+    watchman.glance(Duration::from_secs(1), || panic!("no time"));
+    watchman.glance(Duration::from_secs(2), Glance::default);
     let [clock, errors] = watchman.notes() else { panic!("{:?}", watchman.notes()) };
     assert!(clock.contains("sw_power_cap") && errors.contains("could not be corrected"));
 }
