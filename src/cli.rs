@@ -4,6 +4,7 @@ mod compare;
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpu_strata::characterization::{PartName, Suite};
@@ -16,9 +17,10 @@ pub use compare::{Compare, ComparisonFormat};
 #[derive(Parser, Debug)]
 #[command(name = "strata", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Exit status: 0 all questions were answered (an \"unknown\" with a reason is an answer); \
-    1 the run failed; 2 bad usage or a bad input file; 3 no such device, or no driver; 4 only some questions were answered; \
+    1 the run failed; 2 bad usage or a bad input file; 3 no such device, no driver, or \
+    the device is busy; 4 only some questions were answered; \
     130 interrupted.\n\nSet STRATA_CUDA_LIBRARY to the path of the driver's library (libcuda.so.1) if it is in an unusual \
-    place.")]
+    place, and STRATA_LOCK_DIR to a folder that all who measure a GPU share, for the locks that keep them apart.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -139,6 +141,9 @@ pub struct Run {
     /// Record every sample in this file, for `strata replay`
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
+    /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
+    pub wait: Duration,
     #[command(flatten)]
     pub output: Output,
     /// Print where the time went, to standard error
@@ -247,6 +252,9 @@ pub struct Measure {
     /// Record every sample in this file
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
+    /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
+    pub wait: Duration,
 }
 
 /// `strata machines`
@@ -304,6 +312,11 @@ fn number<T: FromStr>(text: &str, allowed: &str) -> Result<T, String> {
 /// The value, if a suite with this value alone is allowed.
 fn possible<T>(value: T, alone: Suite) -> Result<T, String> {
     alone.defect().map_or(Ok(value), Err)
+}
+
+fn parse_wait(seconds: &str) -> Result<Duration, String> {
+    let parsed = seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    parsed.ok_or_else(|| format!("`{seconds}` is no number of seconds"))
 }
 
 fn parse_effort(name: &str) -> Result<Effort, String> {

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
@@ -24,7 +25,8 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
         return Ok(ExitCode::SUCCESS);
     }
     let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
-    let mut device = Device::open(&arguments.device)?;
+    // Nothing catches an interrupt here: it ends the process.
+    let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
     let mut options = Options::default().seed(0);
     options.record = record.map(output::Reserved::take);
     options.started = started;

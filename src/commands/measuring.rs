@@ -24,7 +24,7 @@ pub fn run(
     let flag = Arc::clone(&interrupted);
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
 
-    let mut device = Device::open(&arguments.device)?;
+    let mut device = Device::open_within(&arguments.device, arguments.wait, &interrupted)?;
     let bar = progress_bar(arguments.quiet);
     let mut options =
         Options::effort(arguments.effort).seed(arguments.seed).on_progress(|progress| show(&bar, &progress));

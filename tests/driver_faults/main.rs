@@ -4,6 +4,7 @@
 //! The stand-in is chosen, and told what to do wrong, by environment variables. They hold for a whole process, so each test of
 //! the library runs its body in a child: this same test program, asked for that one test.
 
+mod busy;
 mod seam;
 
 use std::fs;
@@ -34,11 +35,12 @@ const PTX: &str = "\
 
 /// The stand-in, built once for this program, under the driver's name.
 fn library(feature: Option<&'static str>) -> PathBuf {
-    static BUILT: [OnceLock<PathBuf>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+    static BUILT: [OnceLock<PathBuf>; 4] = [const { OnceLock::new() }; 4];
     let built = match feature {
         None => &BUILT[0],
         Some("missing-symbol") => &BUILT[1],
-        Some(_) => &BUILT[2],
+        Some("no-optional-calls") => &BUILT[2],
+        Some(_) => &BUILT[3],
     };
     built
         .get_or_init(|| {
@@ -364,7 +366,7 @@ fn out_of_memory() {
     faulty("out_of_memory", "out-of-memory", || {
         let mut gpu = open();
         let error = failure(gpu.allocate(Bytes(64)));
-        says(&error, &["cuMemAlloc failed", "CUDA_ERROR_OUT_OF_MEMORY (2)", "out of memory"]);
+        says(&error, &["64 B of device memory were needed", "139.801 GiB of 139.801 GiB were free", "another GPU"]);
         assert!(!error.is_lost());
         gpu.synchronize().unwrap();
     });
@@ -500,7 +502,9 @@ fn a_device_without_a_choice_of_banks() {
 
 fn strata(arguments: &[&str], library: &Path, fault: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_strata"));
-    command.args(arguments);
+    // Tests that run at the same time open the same device.
+    let locks = tempfile::tempdir().unwrap();
+    command.args(arguments).env("STRATA_LOCK_DIR", locks.path());
     let done = with_driver(command, library, fault).output().expect("the program runs");
     let (stdout, stderr) = texts(&done);
     (done.status.code(), stdout, stderr)
@@ -539,7 +543,7 @@ fn the_program_says_what_is_absent_and_ends_with_3() {
 #[test]
 fn the_program_ends_with_1_when_a_device_fails() {
     for (fault, words) in [
-        ("out-of-memory", "CUDA_ERROR_OUT_OF_MEMORY"),
+        ("out-of-memory", "of device memory were needed at once"),
         ("unknown-code", "unknown result (12345)"),
         ("compile-error", "Unknown symbol 'missing'"),
         ("async-fault", "CUDA_ERROR_ILLEGAL_ADDRESS"),

@@ -11,6 +11,7 @@ use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
 use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, Place, Prepare, Timing, Warp,
+    Watch,
 };
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
@@ -133,6 +134,9 @@ fn place(rng: &mut ChaCha8Rng, sms: u32) -> Place {
 /// An experiment of any kind but a pattern, on a device of so many SMs.
 fn experiment(rng: &mut ChaCha8Rng, sms: u32) -> Experiment {
     let timing = match rng.random_range(0..12) {
+        0 if rng.random_bool(0.5) => {
+            return Watch { span_us: rng.random_range(1..200), sm: rng.random_range(0..sms), repeat: 0 }.into();
+        }
         0 => return Clock { span_us: rng.random_range(1..200), sm: rng.random_range(0..sms), repeat: 0 }.into(),
         1 => return warp(rng, sms).into(),
         2..=4 => return disturbance(rng, sms).into(),

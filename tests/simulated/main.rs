@@ -12,6 +12,7 @@ mod recovery;
 mod round_trip;
 mod sim;
 mod simulator;
+mod watch;
 
 #[path = "../surface/published/mod.rs"]
 mod published;

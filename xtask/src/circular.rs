@@ -46,7 +46,11 @@ pub fn table(recording: &Path, machine: &str) -> Result<String> {
     let recording = Recording::read(recording)?;
     let mut gpu = Sim::new(Machine::find(machine)?, 1);
     let mut bench = Bench::new(&mut gpu, Arc::default())?;
-    let entries: Vec<_> = recording.entries.iter().filter(|e| !matches!(e.experiment, Experiment::Clock(_))).collect();
+    let entries: Vec<_> = recording
+        .entries
+        .iter()
+        .filter(|e| !matches!(e.experiment, Experiment::Clock(_) | Experiment::Watch(_)))
+        .collect();
     let chosen: Vec<_> = entries.into_iter().step_by(EVERY).filter(|e| e.outcome.is_ok()).collect();
     let batch: Vec<Experiment> = chosen.iter().map(|e| e.experiment.clone()).collect();
     let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();

@@ -123,6 +123,7 @@ fn work(mut bench: Bench, inbox: &Receiver<Request>, outbox: &Sender<Reply>) {
 fn cost(experiment: &Experiment) -> u64 {
     let (lap, before, timed) = match experiment {
         Experiment::Clock(clock) => (1, 1, SPINS_A_MICROSECOND * u64::from(clock.span_us)),
+        Experiment::Watch(watch) => (1, 1, SPINS_A_MICROSECOND * u64::from(watch.span_us)),
         Experiment::Chase(chase) => {
             let lap = chase.lap();
             let timed = match chase.timing {

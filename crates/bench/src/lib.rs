@@ -13,6 +13,7 @@ mod pattern;
 mod prepared;
 mod programs;
 pub mod session;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use chain::{Arena, ChainKey, Placed};
 pub use fleet::Fleet;
 pub use programs::Compiled;
 use programs::Programs;
-use strata_gpu::{DevicePtr, Error, Gpu, Launch, Result, Telemetry};
+use strata_gpu::{DevicePtr, Error, Glance, Gpu, Launch, Result, Telemetry};
 use strata_kernels::Program;
 use strata_kernels::job::JOB_BYTES;
 use strata_model::experiment::{Experiment, LoadPath};
@@ -69,6 +70,11 @@ pub trait Lab: Source {
 
     /// State of the GPU now.
     fn telemetry(&mut self) -> Telemetry;
+
+    /// What can be seen quickly of it, while a run goes on.
+    fn glance(&mut self) -> Glance {
+        Glance::default()
+    }
 }
 
 /// Runs experiments on a GPU.
@@ -218,6 +224,10 @@ impl Lab for Bench<'_> {
 
     fn telemetry(&mut self) -> Telemetry {
         self.gpu.telemetry()
+    }
+
+    fn glance(&mut self) -> Glance {
+        self.gpu.glance()
     }
 }
 

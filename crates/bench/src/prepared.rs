@@ -38,6 +38,8 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
     match experiment {
         // Cycles and nanoseconds.
         Experiment::Clock(_) => 16,
+        // The same for the whole, the longest and the shortest.
+        Experiment::Watch(_) => 48,
         Experiment::Chase(chase) => match chase.timing {
             Timing::EachLoad { loads, .. } => each(loads),
             Timing::EachPair { pairs } => each(pairs),
@@ -79,6 +81,7 @@ impl Prepared<'_> {
         let common = Job { armed: 1, out: self.out.0, order: self.list.0, end: u64::MAX, ..Job::default() };
         match self.experiment {
             Experiment::Clock(clock) => Job { timed_loads: u64::from(clock.span_us), ..common },
+            Experiment::Watch(watch) => Job { timed_loads: u64::from(watch.span_us), ..common },
             Experiment::Chase(chase) => {
                 let (timed_loads, resident, rounds) = match chase.timing {
                     Timing::EachLoad { loads, walk } => (loads, walk == Walk::Resident, 0),
@@ -140,9 +143,10 @@ impl Prepared<'_> {
         }
         let mut samples = Samples { sm: self.sm, base: self.origin(), ..Samples::default() };
         match self.experiment {
-            Experiment::Clock(_) => {
+            Experiment::Clock(_) | Experiment::Watch(_) => {
                 let words: Vec<u64> = words(bytes).collect();
-                samples.clocks.push(ClockSpan { cycles: words[0], nanoseconds: words[1] });
+                let spans = words.chunks_exact(2).map(|pair| ClockSpan { cycles: pair[0], nanoseconds: pair[1] });
+                samples.clocks.extend(spans);
             }
             Experiment::Chase(chase) => {
                 let ring = self.chain.map_or(chase.lap(), |c| c.ring);

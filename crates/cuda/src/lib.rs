@@ -34,7 +34,7 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Listed, Module, Resources, Result, Telemetry, Texture,
+    DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result, Telemetry, Texture,
 };
 use strata_model::units::Bytes;
 
@@ -45,6 +45,16 @@ use strata_model::units::Bytes;
 /// There is no driver, it is too old or does not start, or it sees no device.
 pub fn devices() -> Result<Vec<Listed>> {
     device::list(&Driver::open()?)
+}
+
+/// The device that a selector names, as [`Cuda::open`] takes it, without a context on it: nothing that runs there is disturbed.
+///
+/// # Errors
+///
+/// What [`devices`] can fail with, and no such device.
+pub fn find(selector: &str) -> Result<Listed> {
+    let listed = devices()?;
+    select::select(selector, &listed).cloned()
 }
 
 /// A device in use. It belongs to the thread that opened it.
@@ -135,6 +145,10 @@ impl Gpu for Cuda {
         self.monitor.telemetry()
     }
 
+    fn glance(&mut self) -> Glance {
+        self.monitor.glance()
+    }
+
     fn memory(&mut self) -> Result<(Bytes, Bytes)> {
         let (mut free, mut total) = (0, 0);
         // SAFETY: both are valid for the writes.
@@ -144,7 +158,10 @@ impl Gpu for Cuda {
 
     fn allocate(&mut self, bytes: Bytes) -> Result<DevicePtr> {
         self.current()?;
-        self.memory.allocate(&self.driver, bytes)
+        self.memory.allocate(&self.driver, bytes).map_err(|failed| match (error::code(&failed), self.memory()) {
+            (Some(error::OUT_OF_MEMORY), Ok((free, total))) => Error::OutOfMemory { needed: bytes, free, total },
+            _ => failed,
+        })
     }
 
     fn allocate_pinned(&mut self, bytes: Bytes) -> Result<DevicePtr> {

@@ -5,10 +5,10 @@ use std::ffi::OsStr;
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 
-use strata_gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
+use strata_gpu::{DeviceFacts, Glance, Mig, OtherProcesses, Telemetry};
 
 /// Where NVML is looked for: its usual name, the one that some containers have, WSL's.
 const CANDIDATES: [&str; 3] = ["libnvidia-ml.so.1", "libnvidia-ml.so", "/usr/lib/wsl/lib/libnvidia-ml.so.1"];
@@ -46,6 +46,19 @@ impl Monitor {
         match self.device(nvml, instance) {
             Ok(device) => read(&device, instance),
             Err(reason) => unseen(format!("NVML does not find the device: {reason}")),
+        }
+    }
+
+    /// What can be seen quickly: a few calls. The use of the GPU in per cent is not asked for, since this process's own kernels
+    /// count in it.
+    pub fn glance(&self) -> Glance {
+        let instance = self.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("MIG-"));
+        let Ok(nvml) = &self.nvml else { return Glance::default() };
+        let Ok(device) = self.device(nvml, instance) else { return Glance::default() };
+        Glance {
+            processes: processes(&device).ok().map(|listed| others(&listed, std::process::id()).0),
+            throttle_reasons: device.current_throttle_reasons().map(throttle_reasons).unwrap_or_default(),
+            memory_errors: device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile).ok(),
         }
     }
 

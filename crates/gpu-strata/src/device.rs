@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use strata_bench::session::Session;
 use strata_bench::{Bench, Fleet};
@@ -15,15 +15,20 @@ use strata_sim::Sim;
 use strata_sim::machine::Machine;
 
 use crate::error::{Error, Result};
+use crate::lock::{Lock, Taken};
 
 /// Simulated GPUs that work side by side. The number is part of what fixes the samples, so it is the same on every host.
 const MEMBERS: usize = 4;
 
-/// A device, open but idle.
+/// A device, open but idle. As long as it is there, nobody else opens the same GPU through this library or the `strata` command.
 pub struct Device {
     kind: Kind,
     facts: DeviceFacts,
     telemetry: Telemetry,
+    /// What is left of the time to wait for a GPU that others use.
+    pub(crate) patience: Duration,
+    unlocked: Option<String>,
+    _lock: Option<Lock>,
     pub(crate) opened: Instant,
 }
 
@@ -45,21 +50,45 @@ impl Device {
     /// # Errors
     ///
     /// [`ErrorClass::NoDevice`](crate::ErrorClass::NoDevice) without a driver or such a device;
+    /// [`ErrorClass::Busy`](crate::ErrorClass::Busy) if another process of `strata` has the GPU open;
     /// [`ErrorClass::Input`](crate::ErrorClass::Input) if there is no such simulated machine or its file has a defect.
     pub fn open(name: &str) -> Result<Self> {
-        let (kind, facts, telemetry) = match simulated(name) {
-            Some(machine) => {
-                let machine = Machine::find(machine)?;
-                let (facts, telemetry) = described(&mut Sim::new(machine.clone(), 0));
-                (Kind::Simulated(Box::new(machine)), facts, telemetry)
-            }
-            None => {
-                let mut gpu = Cuda::open(name)?;
-                let (facts, telemetry) = described(&mut gpu);
-                (Kind::Cuda(Box::new(gpu)), facts, telemetry)
-            }
+        Device::open_within(name, Duration::ZERO, &AtomicBool::new(false))
+    }
+
+    /// As [`Device::open`], waiting at most so long until another process of `strata` is done with the GPU. What is left of
+    /// the time is spent in runs, on waiting for other programs that compute on the GPU. Nothing is waited for once
+    /// `interrupted` is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::open`], and [`Error::Interrupted`].
+    pub fn open_within(name: &str, wait: Duration, interrupted: &AtomicBool) -> Result<Self> {
+        if let Some(machine) = simulated(name) {
+            let machine = Machine::find(machine)?;
+            let (facts, telemetry) = described(&mut Sim::new(machine.clone(), 0));
+            let kind = Kind::Simulated(Box::new(machine));
+            return Ok(Device {
+                kind,
+                facts,
+                telemetry,
+                patience: wait,
+                unlocked: None,
+                _lock: None,
+                opened: Instant::now(),
+            });
+        }
+        // Before there is a context: to make one disturbs what runs on the GPU.
+        let found = strata_cuda::find(name)?;
+        let key = found.uuid.or(found.pci).unwrap_or_else(|| format!("cuda-{}", found.ordinal));
+        let (lock, patience, unlocked) = match Lock::take(&key, wait, interrupted)? {
+            Taken::Held(lock, left) => (Some(lock), left, None),
+            Taken::Impossible(reason) => (None, wait, Some(reason)),
         };
-        Ok(Device { kind, facts, telemetry, opened: Instant::now() })
+        let mut gpu = Cuda::open(&format!("cuda:{}", found.ordinal))?;
+        let (facts, telemetry) = described(&mut gpu);
+        let kind = Kind::Cuda(Box::new(gpu));
+        Ok(Device { kind, facts, telemetry, patience, unlocked, _lock: lock, opened: Instant::now() })
     }
 
     /// The GPUs that the driver offers.
@@ -96,7 +125,7 @@ impl Device {
 
     /// What a reader of this device's numbers should know, if there is anything.
     pub(crate) fn warning(&self) -> Option<String> {
-        let Kind::Simulated(machine) = &self.kind else { return None };
+        let Kind::Simulated(machine) = &self.kind else { return self.unlocked.clone() };
         let capability = machine.spec.device.compute_capability;
         let (major, minor) = kernels::PTX.oldest_target();
         ((capability.0, capability.1) < (major, minor)).then(|| {
@@ -117,7 +146,11 @@ impl Device {
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Session<'_>> {
         match &mut self.kind {
-            Kind::Cuda(gpu) => Ok(Session::new(Bench::new(gpu.as_mut(), Arc::clone(interrupted))?, writer, started)),
+            Kind::Cuda(gpu) => {
+                let clock_khz = self.facts.clock_khz;
+                let bench = Bench::new(gpu.as_mut(), Arc::clone(interrupted))?;
+                Ok(Session::new(bench, writer, started).watching(self.patience, clock_khz))
+            }
             Kind::Simulated(machine) => {
                 let machine = machine.clone();
                 let open =

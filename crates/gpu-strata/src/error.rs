@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use strata_report::{compare, export, import, policy, reference};
 use strata_sim::machine;
@@ -64,12 +65,31 @@ pub enum Error {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// Another process of `strata` measures the device.
+    #[error("{}", busy(.device, .holder.as_deref(), *.waited))]
+    Busy {
+        /// The device.
+        device: String,
+        /// Who measures it, where that is known: process, host, since when.
+        holder: Option<String>,
+        /// How long this process waited for it.
+        waited: Duration,
+    },
     /// The caller asked to stop before the run was done.
     #[error("interrupted; {}", kept(.recorded))]
     Interrupted {
         /// The recording, with its size in bytes; it holds what had been measured.
         recorded: Option<(PathBuf, u64)>,
     },
+}
+
+fn busy(device: &str, holder: Option<&str>, waited: Duration) -> String {
+    let holder = holder.map(|holder| format!(" ({holder})")).unwrap_or_default();
+    let waited = if waited.is_zero() { String::new() } else { format!(" after {} s of waiting", waited.as_secs()) };
+    format!(
+        "{device} is busy{waited}: another strata measures it{holder}. Give it time with `--wait SECONDS`, or choose another \
+         device"
+    )
 }
 
 fn kept(recorded: &Option<(PathBuf, u64)>) -> String {
@@ -89,6 +109,8 @@ pub enum ErrorClass {
     Input,
     /// There is no such device, or no usable driver.
     NoDevice,
+    /// The device is there, but another process measures it.
+    Busy,
     /// The caller stopped the run.
     Interrupted,
 }
@@ -99,7 +121,8 @@ impl ErrorClass {
         match self {
             ErrorClass::Failed => 1,
             ErrorClass::Input => 2,
-            ErrorClass::NoDevice => 3,
+            // A busy device cannot be had either, and nothing was measured.
+            ErrorClass::NoDevice | ErrorClass::Busy => 3,
             // As shells have it for a process that SIGINT ended.
             ErrorClass::Interrupted => 130,
         }
@@ -112,6 +135,7 @@ impl Error {
         match self {
             Error::Gpu(error) if error.is_absence() => ErrorClass::NoDevice,
             Error::Gpu(_) | Error::Recorder(_) | Error::Reference(_) | Error::Report { .. } => ErrorClass::Failed,
+            Error::Busy { .. } => ErrorClass::Busy,
             Error::Interrupted { .. } => ErrorClass::Interrupted,
             Error::Policy(policy::Error::Write { .. }) => ErrorClass::Failed,
             Error::Machine(_)
@@ -144,6 +168,9 @@ mod tests {
         assert_eq!(status(strata_gpu::Error::NoDevice("none".into()).into()), 3);
         assert_eq!(status(strata_gpu::Error::Unsupported { reason: "old".into() }.into()), 1);
         assert_eq!(status(Error::Input("no".into())), 2);
+        let busy = Error::Busy { device: "GPU-1".into(), holder: Some("process 7".into()), waited: Duration::ZERO };
+        assert!(busy.to_string().starts_with("GPU-1 is busy: another strata measures it (process 7). Give it time"));
+        assert_eq!(status(busy), 3);
         let stopped = Error::Interrupted { recorded: Some(("run.strata".into(), 7)) };
         assert_eq!(stopped.to_string(), "interrupted; run.strata holds what had been measured (7 bytes)");
         assert_eq!(status(stopped), 130);

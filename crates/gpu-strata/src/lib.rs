@@ -70,6 +70,7 @@ mod answer;
 mod comparison;
 mod device;
 mod error;
+mod lock;
 mod machine;
 mod policy;
 mod recording;

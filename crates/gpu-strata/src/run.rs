@@ -10,6 +10,7 @@ use strata_bench::Timings as BenchTimings;
 use strata_infer::asking::{ClockSeen, Stage};
 use strata_infer::{characterize as parts, discover as elements};
 use strata_model::characterization::Suite;
+use strata_model::disturbance;
 use strata_model::experiment::Experiment;
 use strata_model::facts::{DeviceFacts, Mig, OtherProcesses, Telemetry};
 use strata_model::samples::{Failure, Samples};
@@ -102,6 +103,24 @@ enum Asked<'a> {
     Experiments,
 }
 
+/// The samples of a list of experiments, of which those that something disturbs are run again.
+fn undisturbed(source: &mut dyn Source, experiments: &[Experiment]) -> Vec<std::result::Result<Samples, Failure>> {
+    source.disturbed();
+    let mut answers = source.run(experiments);
+    // The source gives up what stays disturbed, so this ends.
+    loop {
+        let again = source.disturbed();
+        if again.is_empty() {
+            return answers;
+        }
+        let better = source.run(&again);
+        for (experiment, answer) in again.iter().zip(better) {
+            let places = experiments.iter().zip(&mut answers).filter(|(asked, _)| *asked == experiment);
+            places.for_each(|(_, place)| *place = answer.clone());
+        }
+    }
+}
+
 /// What came of the questions.
 struct Outcome<T> {
     found: T,
@@ -172,7 +191,7 @@ impl Device {
         options: Options<'_>,
     ) -> Result<Vec<std::result::Result<Samples, Failure>>> {
         let (_, _, _, found) = self.run(&Asked::Experiments, options, |source, _, _| Outcome {
-            found: source.run(experiments),
+            found: undisturbed(source, experiments),
             clock: ClockSeen::default(),
             stages: Vec::new(),
         })?;
@@ -202,7 +221,11 @@ impl Device {
         let telemetry_end = session.telemetry();
         let mut warnings = run.warnings.clone();
         warnings.extend(outcome.clock.warnings);
-        warnings.extend(throttled(&telemetry_end));
+        let seen = session.seen();
+        warnings.extend(seen.as_deref().and_then(disturbance::in_words));
+        let notes = session.notes();
+        warnings.extend(throttled(&telemetry_end).filter(|reduced| !notes.contains(reduced)));
+        warnings.extend(notes);
         let stopped = options.interrupted.load(Ordering::Relaxed);
         if stopped {
             warnings.push("the run was interrupted; what had not been measured by then is unknown".into());
@@ -212,6 +235,7 @@ impl Device {
             measured_clock_mhz: outcome.clock.mhz,
             telemetry_end,
             warnings,
+            disturbances: seen,
             ..run
         };
         let bench = session.timings();

@@ -6,6 +6,7 @@
 mod launch;
 
 pub use launch::Launch;
+pub use strata_model::disturbance::Glance;
 pub use strata_model::facts::{DeviceFacts, Listed, Mig, OtherProcesses, Telemetry};
 
 use strata_model::units::Bytes;
@@ -65,6 +66,19 @@ pub enum Error {
         /// The context is gone: every later call will fail as well.
         lost: bool,
     },
+    /// There is not memory enough, which may be another process's doing.
+    #[error(
+        "{needed} of device memory were needed at once, and {free} of {total} were free; end what else holds the GPU's memory, or \
+         choose another GPU"
+    )]
+    OutOfMemory {
+        /// What was asked for.
+        needed: Bytes,
+        /// What was free.
+        free: Bytes,
+        /// What the device has.
+        total: Bytes,
+    },
     /// The driver's compiler rejected a kernel.
     #[error("the driver's compiler rejected kernel text: {name} ({code})\n{log}")]
     Compile {
@@ -105,6 +119,11 @@ pub trait Gpu {
 
     /// Clocks, throttling, other processes, as far as they can be seen now.
     fn telemetry(&mut self) -> Telemetry;
+
+    /// What can be seen quickly of the device's state, while a run goes on.
+    fn glance(&mut self) -> Glance {
+        Glance::default()
+    }
 
     /// Free and total device memory.
     fn memory(&mut self) -> Result<(Bytes, Bytes)>;

@@ -87,6 +87,8 @@ impl<'a> Asking<'a> {
         if let Ok(clock) = &before {
             notebook.set_clock(clock.rate);
         }
+        // The first look at what else uses the device, once its clock has settled.
+        self.source.disturbed();
         let answers = questions(self, notebook);
         let after = self.stage(notebook, "clock", "clock", clock::after).map_err(Gap::into_unknown);
         let mut seen = ClockSeen::default();
@@ -107,7 +109,8 @@ impl<'a> Asking<'a> {
         (answers, seen)
     }
 
-    /// One of the questions of the total: asked until nothing is lacking, and counted as done.
+    /// One of the questions of the total: asked until nothing is lacking and nothing disturbed its experiments, and counted as
+    /// done.
     pub fn question<T>(
         &mut self,
         notebook: &mut Notebook,
@@ -115,7 +118,15 @@ impl<'a> Asking<'a> {
         title: &'static str,
         infer: impl Fn(&Notebook) -> T,
     ) -> T {
-        let answer = self.stage(notebook, name, title, infer);
+        let mut answer = self.stage(notebook, name, title, &infer);
+        for _ in 0..MAX_ROUNDS {
+            let disturbed = self.source.disturbed();
+            if disturbed.is_empty() {
+                break;
+            }
+            notebook.forget(&disturbed);
+            answer = self.stage(notebook, name, title, &infer);
+        }
         self.done += 1;
         answer
     }

@@ -22,7 +22,7 @@ pub struct Job {
     pub lap: u64,
     /// Laps before the first timed load (passes, for the filling kernel).
     pub warm_laps: u64,
-    /// Loads to time (microseconds, for the clock kernel).
+    /// Loads to time (microseconds, for the kernels that spin).
     pub timed_loads: u64,
     /// Times that shared memory holds before they are written out.
     pub window: u64,

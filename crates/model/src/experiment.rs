@@ -19,6 +19,7 @@ mod order;
 mod pattern_run;
 mod place;
 mod warp;
+mod watch;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,7 @@ pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use pattern_run::PatternRun;
 pub use place::{Place, Prepare};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
+pub use watch::{Watch, Watched};
 
 use crate::units::Bytes;
 
@@ -50,11 +52,13 @@ pub enum Experiment {
     Pattern(PatternRun),
     /// Loads that another tool timed.
     Imported(Imported),
+    /// Whether something else takes the device away for a while.
+    Watch(Watch),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`.
+    /// `pattern`, `imported`, `watch`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -67,6 +71,7 @@ impl Experiment {
             Experiment::Warp(_) => "warp",
             Experiment::Pattern(_) => "pattern",
             Experiment::Imported(_) => "imported",
+            Experiment::Watch(_) => "watch",
         }
     }
 
@@ -78,14 +83,15 @@ impl Experiment {
             | Experiment::Disturb(_)
             | Experiment::Warp(_)
             | Experiment::Pattern(_)
-            | Experiment::Imported(_) => 1,
+            | Experiment::Imported(_)
+            | Experiment::Watch(_) => 1,
         }
     }
 
     /// What makes the experiment impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
         match self {
-            Experiment::Clock(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) => None,
             Experiment::Chase(chase) => chase.defect(),
             Experiment::Disturb(disturb) => disturb.defect(),
             Experiment::Warp(warp) => warp.defect(),
@@ -96,10 +102,10 @@ impl Experiment {
         }
     }
 
-    /// The path of its loads; none for the clock.
+    /// The path of its loads; none for the clock and the watch.
     pub fn path(&self) -> Option<LoadPath> {
         match self {
-            Experiment::Clock(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) => None,
             Experiment::Chase(chase) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -108,10 +114,10 @@ impl Experiment {
         }
     }
 
-    /// Memory that it walks; none for the clock, and where another tool's files do not say.
+    /// Memory that it walks; none for the clock and the watch, and where another tool's files do not say.
     pub fn footprint(&self) -> Option<Bytes> {
         match self {
-            Experiment::Clock(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) => None,
             Experiment::Chase(chase) => Some(chase.footprint),
             Experiment::Disturb(disturb) => Some(disturb.footprint),
             Experiment::Warp(warp) => Some(warp.footprint),
@@ -126,7 +132,7 @@ impl Experiment {
             Experiment::Chase(chase) => Some(chase.stride),
             Experiment::Disturb(disturb) => Some(disturb.stride),
             Experiment::Imported(imported) => imported.stride,
-            Experiment::Clock(_) | Experiment::Warp(_) | Experiment::Pattern(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Pattern(_) => None,
         }
     }
 
@@ -135,7 +141,11 @@ impl Experiment {
         match self {
             Experiment::Chase(chase) => Some(chase.chain()),
             Experiment::Disturb(disturb) => Some(disturb.chain()),
-            Experiment::Clock(_) | Experiment::Warp(_) | Experiment::Pattern(_) | Experiment::Imported(_) => None,
+            Experiment::Clock(_)
+            | Experiment::Watch(_)
+            | Experiment::Warp(_)
+            | Experiment::Pattern(_)
+            | Experiment::Imported(_) => None,
         }
     }
 
@@ -153,7 +163,7 @@ impl Experiment {
             Experiment::Chase(chase) => Some(&chase.place),
             Experiment::Disturb(disturb) => Some(&disturb.place),
             Experiment::Warp(warp) => Some(&warp.place),
-            Experiment::Clock(_) | Experiment::Pattern(_) | Experiment::Imported(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Pattern(_) | Experiment::Imported(_) => None,
         }
     }
 
@@ -161,6 +171,7 @@ impl Experiment {
     pub fn sm(&self) -> Option<u32> {
         match self {
             Experiment::Clock(clock) => Some(clock.sm),
+            Experiment::Watch(watch) => Some(watch.sm),
             other => other.place().and_then(|place| place.sm),
         }
     }
@@ -168,7 +179,7 @@ impl Experiment {
     /// Nothing else may run on the device.
     pub fn alone(&self) -> bool {
         match self {
-            Experiment::Clock(_) | Experiment::Pattern(_) => true,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Pattern(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -187,7 +198,9 @@ impl Experiment {
             Experiment::Chase(chase) => chase.prepare,
             Experiment::Disturb(disturb) => disturb.prepare,
             Experiment::Pattern(run) => run.prepare,
-            Experiment::Clock(_) | Experiment::Warp(_) | Experiment::Imported(_) => Prepare::Nothing,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Imported(_) => {
+                Prepare::Nothing
+            }
         }
     }
 
@@ -195,6 +208,7 @@ impl Experiment {
     pub fn repeat(&self) -> u32 {
         match self {
             Experiment::Clock(clock) => clock.repeat,
+            Experiment::Watch(watch) => watch.repeat,
             Experiment::Chase(chase) => chase.repeat,
             Experiment::Disturb(disturb) => disturb.repeat,
             Experiment::Warp(warp) => warp.repeat,
@@ -215,7 +229,8 @@ macro_rules! from_kind {
 }
 
 from_kind!(
-    Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported
+    Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
+    Watch => Watch
 );
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 pub mod attribute;
 pub mod characterization;
+pub mod disturbance;
 pub mod effort;
 pub mod evidence;
 pub mod experiment;

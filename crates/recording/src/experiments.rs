@@ -2,7 +2,7 @@
 //! [`super::legacy`].
 
 use serde::{Deserialize, Serialize};
-use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Order, PatternRun, Warp};
+use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Order, PatternRun, Warp, Watch};
 
 /// How some version of the format has an experiment.
 pub trait Recorded {
@@ -22,6 +22,7 @@ pub enum Kinds {
     Warp(Warp),
     Pattern(PatternRun),
     Imported(Imported),
+    Watch(Watch),
 }
 
 impl From<&Experiment> for Kinds {
@@ -33,6 +34,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Warp(warp) => Kinds::Warp(warp.clone()),
             Experiment::Pattern(run) => Kinds::Pattern(*run),
             Experiment::Imported(imported) => Kinds::Imported(*imported),
+            Experiment::Watch(watch) => Kinds::Watch(*watch),
         }
     }
 }
@@ -46,6 +48,7 @@ impl Recorded for Kinds {
             Kinds::Warp(warp) => warp.into(),
             Kinds::Pattern(run) => run.into(),
             Kinds::Imported(imported) => imported.into(),
+            Kinds::Watch(watch) => watch.into(),
         })
     }
 
@@ -53,7 +56,7 @@ impl Recorded for Kinds {
         match self {
             Kinds::Chase(Chase { order, .. }) | Kinds::Disturb(Disturb { order, .. }) => listed(order),
             Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
-            Kinds::Clock(_) | Kinds::Pattern(_) | Kinds::Imported(_) => 0,
+            Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) => 0,
         }
     }
 }

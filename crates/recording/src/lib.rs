@@ -34,9 +34,11 @@
 //! | 2 `Measured` | list of entries |
 //! | 3 `End` | [`RunInfo`] as known at the end |
 //! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
+//! | 5 `Seen` | list of [`Disturbance`]s: from and to in seconds (f64), sign (enum), option of microseconds (f64), option of processes (u32), experiments (u32), consequence (enum) |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
-//! the report of one. `Code` and `Measured` follow in any order. `End` is the last block; where it is missing the run
+//! the report of one. `Code` and `Measured` follow in any order. `Seen` says that the run
+//! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
@@ -60,6 +62,7 @@
 //! | 3 `Warp` | [`Warp`](strata_model::experiment::Warp): 32 offsets, width of an access (bytes), option of the width of a bank (bytes), footprint, warm loads, loads, rounds, place, repeat |
 //! | 4 `Pattern` | [`PatternRun`](strata_model::experiment::PatternRun): pattern, path, rounds, preparation, option of the carveout in per cent, seed, repeat |
 //! | 5 `Imported` | [`Imported`](strata_model::experiment::Imported): series, path, options of footprint and stride, loads, repeat |
+//! | 6 `Watch` | [`Watch`](strata_model::experiment::Watch): span in microseconds, SM, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.
@@ -99,6 +102,7 @@ pub use wire::MAGIC;
 pub use writer::Writer;
 
 use strata_model::characterization::Suite;
+use strata_model::disturbance::Disturbance;
 use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
 use strata_model::samples::{Failure, Samples};
@@ -211,6 +215,8 @@ pub struct Recording {
     /// What an older recording holds of experiments that no kernel could run: their numbers, and why. They are left out of
     /// `entries`.
     pub impossible: Vec<(u32, String)>,
+    /// What else used the device; absent if the run did not watch for that.
+    pub seen: Option<Vec<Disturbance>>,
     /// The run as known at its end; absent if it did not come to that.
     pub end: Option<RunInfo>,
     /// Why `end` is absent.

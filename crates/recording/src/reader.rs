@@ -14,6 +14,7 @@ use super::{
     Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording, VERSION,
 };
 use strata_model::characterization::Suite;
+use strata_model::disturbance::Disturbance;
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
 
@@ -46,7 +47,7 @@ impl Recording {
             }
             input.block += 1;
         };
-        let Content { header, asked, codes, entries, impossible, end, .. } = content;
+        let Content { header, asked, codes, entries, impossible, seen, end, .. } = content;
         let header = header.unwrap_or_default();
         Ok(Recording {
             header,
@@ -54,6 +55,7 @@ impl Recording {
             codes,
             entries: Entries::new(entries),
             impossible,
+            seen,
             end,
             cut,
             bytes: input.offset,
@@ -69,6 +71,7 @@ struct Content {
     codes: Vec<Code>,
     entries: Vec<Entry>,
     impossible: Vec<(u32, String)>,
+    seen: Option<Vec<Disturbance>>,
     end: Option<RunInfo>,
     held: u64,
 }
@@ -118,6 +121,7 @@ impl Content {
                     }
                 }
             }
+            Block::Seen(seen) => self.seen.get_or_insert_default().extend(seen),
             Block::End(run) => self.end = Some(*run),
         }
         Ok(())

@@ -84,6 +84,7 @@ impl Recording {
             let duration_s = self.entries.last().map_or(self.header.run.duration_s, |entry| entry.at_s);
             RunInfo { duration_s, ..self.header.run.clone() }
         });
+        run.disturbances.clone_from(&self.seen);
         if let Some(cut) = &self.cut {
             run.warnings.push(format!(
                 "the recording ends early, at byte {}: {}; later measurements are missing",

@@ -9,6 +9,7 @@ use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
 use super::experiments::{Kinds, Recorded, listed_of};
 use super::{Code, Entry, Header, MAX_FACTS};
 use strata_model::characterization::Suite;
+use strata_model::disturbance::Disturbance;
 use strata_model::samples::{ClockSpan, Failure, Lap, ProgramFacts, Samples};
 use strata_model::topology::RunInfo;
 
@@ -30,6 +31,7 @@ pub enum Block<'a, E> {
     Measured(Vec<WireEntry<'a, E>>),
     End(Box<RunInfo>),
     Asked(Suite),
+    Seen(Vec<Disturbance>),
 }
 
 impl<'a, E: Deserialize<'a>> Block<'a, E> {

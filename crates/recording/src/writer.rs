@@ -10,6 +10,7 @@ use super::experiments::Kinds;
 use super::wire::{self, Block, FRAME, MAGIC, PREAMBLE, WireEntry};
 use super::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, VERSION};
 use strata_model::characterization::Suite;
+use strata_model::disturbance::Disturbance;
 use strata_model::topology::RunInfo;
 
 /// Effort of the compression. Level 6 takes four times as long for 4 % less; five million latencies take 0.05 s at 3.
@@ -102,6 +103,12 @@ impl<W: Write> Writer<W> {
             rest = after;
         }
         Ok(())
+    }
+
+    /// Writes what else used the device, once the run knows. To be called only if the run watched for that.
+    pub fn seen(&mut self, disturbances: &[Disturbance]) -> Result<(), Error> {
+        self.measurements("disturbances outside of the measurements")?;
+        self.block(&Block::Seen(disturbances.to_vec()), MAX_FACTS, || "the disturbances".into())
     }
 
     /// Writes what is known at the end of the run. Nothing can be written after it.

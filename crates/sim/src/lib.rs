@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use exec::{Passes, State};
 use machine::Machine;
-use model::clock::Clock;
+use model::clock::{Clock, Slices};
 use model::hierarchy::Hierarchy;
 use model::memory::Memory;
 use model::texture::{self, Texels};
@@ -68,6 +68,7 @@ impl Sim {
             passes: Passes::NONE,
             textures: FxHashMap::default(),
             now: 0,
+            slices: Slices::NONE,
         };
         Sim {
             facts: facts::facts(&machine),
@@ -96,6 +97,12 @@ impl Sim {
     /// on alone, and the inner loops of chases). The samples are the same; only the time that they take differs.
     pub fn interpreted(mut self) -> Self {
         self.walks = false;
+        self
+    }
+
+    /// Shared with another process, which has its turns as `slices` says.
+    pub fn shared(mut self, slices: Slices) -> Self {
+        self.state.slices = slices;
         self
     }
 

@@ -17,6 +17,8 @@ pub enum Fault {
     UnknownCode,
     /// `out-of-memory`: `cuMemAlloc` finds none.
     OutOfMemory,
+    /// `memory-taken`: another process takes nearly all memory once `cuMemGetInfo` has told how much is free.
+    MemoryTaken,
     /// `launch-fails`: `cuLaunchKernel` refuses, which harms nothing else.
     LaunchFails,
     /// `async-fault`: a kernel is launched well, and everything after it fails.
@@ -61,6 +63,7 @@ pub fn fault() -> Fault {
         "old-driver" => Fault::OldDriver,
         "unknown-code" => Fault::UnknownCode,
         "out-of-memory" => Fault::OutOfMemory,
+        "memory-taken" => Fault::MemoryTaken,
         "launch-fails" => Fault::LaunchFails,
         "async-fault" => Fault::Asynchronous,
         "compile-error" => Fault::CompileError,

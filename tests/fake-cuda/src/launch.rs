@@ -137,16 +137,21 @@ pub unsafe extern "C" fn cuLaunchKernel(
         let shape = [grid_x, grid_y, grid_z, block_x, block_y, block_z];
         let (_, parameter_bytes) = checked(model, function, shape, shared_bytes)?;
         // Parameters come one way or the other. Those that come as a buffer must be as many as the kernel has.
+        let mut words = Vec::new();
         let given = match (parameters.is_null(), extra.is_null()) {
             (true, true) => 0,
-            // SAFETY: by the contract of `cuda.h`.
-            (true, false) => unsafe { buffer_size(extra) }?,
+            (true, false) => {
+                // SAFETY: by the contract of `cuda.h`.
+                words = unsafe { buffer(extra) }?;
+                size_of_val(words.as_slice())
+            }
             (false, true) => parameter_bytes,
             (false, false) => return Err(INVALID_VALUE),
         };
         if given != parameter_bytes {
             return Err(INVALID_VALUE);
         }
+        model.machine.launch(function.addr(), [grid_x * grid_y * grid_z, block_x, shared_bytes], &words)?;
         launched(model)
     })
 }
@@ -223,7 +228,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
             return Err(INVALID_VALUE);
         }
         // SAFETY: by the contract of `cuda.h`.
-        if unsafe { buffer_size(extra) }? != parameter_bytes {
+        if unsafe { buffer(extra) }?.len() * size_of::<u64>() != parameter_bytes {
             return Err(INVALID_VALUE);
         }
         let (mut cluster, mut together) = ([1, 1, 1], false);
@@ -277,13 +282,13 @@ fn launched(model: &mut Model) -> Result<(), Code> {
     Ok(())
 }
 
-/// The size of the parameters in a list of `CU_LAUNCH_PARAM_…`.
+/// The parameters, of 64 bits each, in a list of `CU_LAUNCH_PARAM_…`.
 ///
 /// # Safety
 ///
 /// `extra` must be a list as `cuda.h` has it, up to its end.
-unsafe fn buffer_size(extra: *mut *mut c_void) -> Result<usize, Code> {
-    let (mut buffer, mut size) = (ptr::null_mut(), 0);
+unsafe fn buffer(extra: *mut *mut c_void) -> Result<Vec<u64>, Code> {
+    let (mut buffer, mut size) = (ptr::null_mut::<c_void>(), 0);
     for i in (0..).step_by(2) {
         // SAFETY: not beyond the end, which leaves the loop.
         let key = unsafe { extra.add(i).read() };
@@ -299,7 +304,11 @@ unsafe fn buffer_size(extra: *mut *mut c_void) -> Result<usize, Code> {
             _ => return Err(INVALID_VALUE),
         }
     }
-    if buffer.is_null() && size > 0 { Err(INVALID_VALUE) } else { Ok(size) }
+    if (buffer.is_null() && size > 0) || !size.is_multiple_of(size_of::<u64>()) {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: by this function's contract the buffer has so many bytes.
+    Ok((0..size / 8).map(|i| unsafe { buffer.cast::<u64>().add(i).read_unaligned() }).collect())
 }
 
 /// `cuEventCreate`

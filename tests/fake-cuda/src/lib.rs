@@ -1,5 +1,5 @@
 //! A stand-in for the CUDA driver, for tests without a GPU: two devices, memory that is the host's, modules that hold what
-//! their text declares, and kernels that do nothing. `FAKE_CUDA_FAULT` chooses what goes wrong; see `fault::Fault`.
+//! their text declares, and kernels that do nothing, or with the feature `executes` what their text says. `FAKE_CUDA_FAULT` chooses what goes wrong; see `fault::Fault`.
 //!
 //! It is written from `cuda.h`, not from the program under test, and refuses what a driver would refuse: an argument that is
 //! not laid out as the header says gives an error.
@@ -13,12 +13,18 @@
 
 mod array;
 mod device;
+#[cfg(feature = "executes")]
+mod execute;
+#[cfg(not(feature = "executes"))]
+#[path = "idle.rs"]
+mod execute;
 mod fault;
 mod launch;
 mod link;
 mod memory;
 mod model;
 mod module;
+mod nvml;
 
 use std::ffi::{CString, c_char};
 

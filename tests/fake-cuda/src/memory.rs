@@ -11,10 +11,21 @@ use crate::{Code, INVALID_VALUE, OUT_OF_MEMORY};
 /// Most that the stand-in really allocates.
 const LIMIT: usize = 1 << 30;
 
+/// Memory that another process leaves.
+const LEFT: u64 = 256 << 20;
+
 /// Makes an allocation of zeros and gives its address.
 pub fn allocate(model: &mut Model, bytes: usize, pinned: bool) -> Result<u64, Code> {
     if bytes == 0 {
         return Err(INVALID_VALUE);
+    }
+    if !pinned && model.used() + model.held + bytes as u64 > TOTAL as u64 {
+        return Err(OUT_OF_MEMORY);
+    }
+    if !pinned && let Some(made) = model.machine.allocate(bytes as u64, false) {
+        let address = made?;
+        model.allocations.insert(address, Allocation { blocks: Vec::new(), bytes: bytes as u64, pinned });
+        return Ok(address);
     }
     if bytes > LIMIT {
         return Err(OUT_OF_MEMORY);
@@ -29,6 +40,7 @@ fn free(model: &mut Model, address: u64, pinned: bool) -> Result<(), Code> {
     match model.allocations.get(&address) {
         Some(allocation) if allocation.pinned == pinned => {
             let allocation = model.allocations.remove(&address);
+            model.machine.free(address);
             drop(allocation.map(|a| a.blocks));
             Ok(())
         }
@@ -45,7 +57,10 @@ fn pointer(address: u64) -> *mut u8 {
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     in_context(|model| {
         // SAFETY: by the contract of `cuda.h`.
-        unsafe { free.write(TOTAL - model.used() as usize) };
+        unsafe { free.write(TOTAL - (model.used() + model.held) as usize) };
+        if fault() == Fault::MemoryTaken {
+            model.held = TOTAL as u64 - model.used() - LEFT;
+        }
         // SAFETY: as above.
         unsafe { total.write(TOTAL) };
         Ok(())
@@ -111,9 +126,9 @@ pub unsafe extern "C" fn cuMemHostAlloc(host: *mut *mut c_void, bytes: usize, fl
 pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(address: *mut u64, host: *mut c_void, flags: u32) -> Code {
     in_context(|model| {
         let own = host.addr() as u64;
-        if flags != 0 || !model.allocations.get(&own).is_some_and(|a| a.pinned) {
-            return Err(INVALID_VALUE);
-        }
+        let bytes = model.allocations.get(&own).filter(|a| a.pinned && flags == 0).ok_or(INVALID_VALUE)?.bytes;
+        // What a machine has there is not what the host sees.
+        let own = model.machine.allocate(bytes, true).unwrap_or(Ok(own))?;
         // SAFETY: by the contract of `cuda.h`.
         unsafe { address.write(own) };
         Ok(())
@@ -133,6 +148,10 @@ pub unsafe extern "C" fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: us
         if !model.holds(to, bytes as u64) {
             return Err(INVALID_VALUE);
         }
+        // SAFETY: by the contract of `cuda.h`.
+        if let Some(done) = model.machine.write(to, unsafe { std::slice::from_raw_parts(from.cast(), bytes) }) {
+            return done;
+        }
         // SAFETY: `from` by the contract of `cuda.h`; `to` is within an allocation.
         unsafe { ptr::copy(from.cast(), pointer(to), bytes) };
         Ok(())
@@ -146,6 +165,10 @@ pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usiz
         if !model.holds(from, bytes as u64) {
             return Err(INVALID_VALUE);
         }
+        // SAFETY: by the contract of `cuda.h`; every caller's buffer has been written.
+        if let Some(done) = model.machine.read(from, unsafe { std::slice::from_raw_parts_mut(to.cast(), bytes) }) {
+            return done;
+        }
         // SAFETY: `to` by the contract of `cuda.h`; `from` is within an allocation.
         unsafe { ptr::copy(pointer(from), to.cast(), bytes) };
         Ok(())
@@ -158,6 +181,11 @@ pub extern "C" fn cuMemsetD32_v2(address: u64, value: u32, words: usize) -> Code
     in_context(|model| {
         if !address.is_multiple_of(4) || !model.holds(address, 4 * words as u64) {
             return Err(INVALID_VALUE);
+        }
+        if value == 0
+            && let Some(done) = model.machine.clear(address, 4 * words as u64)
+        {
+            return done;
         }
         for i in 0..words {
             // SAFETY: within an allocation, and aligned.

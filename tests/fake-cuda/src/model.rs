@@ -56,6 +56,10 @@ pub struct Model {
     pub clock: u32,
     /// A kernel has gone wrong: everything fails with this.
     pub poisoned: Option<Code>,
+    /// Bytes of device memory that other processes hold.
+    pub held: u64,
+    /// What runs the kernels.
+    pub machine: crate::execute::Machine,
     last_handle: usize,
 }
 

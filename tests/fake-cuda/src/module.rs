@@ -8,7 +8,7 @@ use crate::device::SHARED_OPTIN;
 use crate::fault::{Fault, fault};
 use crate::link::{Log, compile};
 use crate::memory::allocate;
-use crate::model::{Function, Module, in_context};
+use crate::model::{Allocation, Function, Module, in_context};
 use crate::{Code, INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES};
 
 const INVALID_IMAGE: Code = 200;
@@ -54,6 +54,7 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
         };
         let text = String::from_utf8_lossy(text).trim_end_matches('\0').to_owned();
         let handle = model.handle();
+        model.machine.load(handle, &text)?;
         model.modules.insert(handle, Module { text, variables: HashMap::new() });
         // SAFETY: by the contract of `cuda.h`.
         unsafe { module.write(ptr::without_provenance_mut(handle)) };
@@ -70,6 +71,7 @@ pub extern "C" fn cuModuleUnload(module: *mut c_void) -> Code {
             model.must_be_new("module", handle);
             return Err(INVALID_HANDLE);
         };
+        model.machine.unload(handle);
         for address in module.variables.values() {
             model.allocations.remove(address);
         }
@@ -92,6 +94,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         let parameter_bytes = parameter_bytes(text, &name).ok_or(NOT_FOUND)?;
         let handle = model.handle();
         let module = module.addr();
+        model.machine.function(handle, module, &name)?;
         model
             .functions
             .insert(handle, Function { module, parameter_bytes, max_shared: SHARED_DEFAULT, large_clusters: false });
@@ -117,7 +120,14 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
         let known = own.variables.get(&name).copied();
         let place = match known {
             Some(place) => place,
-            None => allocate(model, size, false)?,
+            None => match model.machine.symbol(module.addr(), &name) {
+                Some(place) => {
+                    let allocation = Allocation { blocks: Vec::new(), bytes: size as u64, pinned: false };
+                    model.allocations.insert(place, allocation);
+                    place
+                }
+                None => allocate(model, size, false)?,
+            },
         };
         if let Some(own) = model.modules.get_mut(&module.addr()) {
             own.variables.insert(name, place);

@@ -220,10 +220,12 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         Disturb { path, footprint, stride, order, loads, warm_laps, partner, prepare, place, seed, repeat }
     });
     let clocks = any::<(u32, u32, u32)>().prop_map(|(span_us, sm, repeat)| Clock { span_us, sm, repeat });
+    let watches = any::<(u32, u32, u32)>().prop_map(|(span_us, sm, repeat)| Watch { span_us, sm, repeat });
     prop_oneof![
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
         1 => clocks.prop_map(Experiment::from),
+        1 => watches.prop_map(Experiment::from),
         1 => warps().prop_map(Experiment::from),
         1 => runs().prop_map(Experiment::from),
         1 => imported().prop_map(Experiment::from),

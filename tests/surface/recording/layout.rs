@@ -117,6 +117,45 @@ fn what_version_4_has_stays_as_it_is() {
     );
 }
 
+/// What came to version 4 later and stands behind all that it had: the watch, and what it saw.
+#[test]
+fn what_a_watch_has_stays_as_it_is() {
+    let signs = [Sign::Stopped, Sign::LongLoad, Sign::Process];
+    let consequences = [Consequence::Noted, Consequence::Repeated, Consequence::GivenUp];
+    let seen: Vec<Disturbance> = signs
+        .into_iter()
+        .zip(consequences)
+        .map(|(sign, consequence)| Disturbance {
+            from_s: 1.0,
+            to_s: 2.0,
+            sign,
+            stopped_us: Some(3.0),
+            processes: Some(4),
+            experiments: 5,
+            consequence,
+        })
+        .collect();
+    let watch = Watch { span_us: 1, sm: 2, repeat: 3 };
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    writer.header(&header()).unwrap();
+    let mut layout = Vec::new();
+    let mut begin = writer.bytes() as usize;
+    writer.measured(&[Entry::new(1, watch.into(), Err(Failure::Interrupted), 1.0)]).unwrap();
+    let middle = writer.bytes() as usize;
+    writer.seen(&seen).unwrap();
+    let file = writer.into_inner();
+    for end in [middle, file.len()] {
+        let plain = u32::from_le_bytes(file[begin + 4..begin + 8].try_into().unwrap());
+        layout.extend(zstd::bulk::decompress(&file[begin + 12..end], plain as usize).unwrap());
+        begin = end;
+    }
+    assert_eq!(
+        crc32fast::hash(&layout),
+        0x691c_11ab,
+        "a block's layout changed: no recording of a run that watched can be read; raise `recording::VERSION`, then this number"
+    );
+}
+
 fn patterns() -> [Pattern; 18] {
     let (small, large, distance, step, width) = (Bytes(1), Bytes(64), Bytes(8), Bytes(16), Bytes(4));
     let start = Bytes(32);

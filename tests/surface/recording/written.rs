@@ -121,3 +121,38 @@ fn a_large_batch_is_divided_and_compresses() {
     assert!(bytes.len() < 3_000_000 / 2, "3 million samples take {} bytes", bytes.len());
     assert!(bytes.windows(4).filter(|w| *w == [0x28, 0xb5, 0x2f, 0xfd]).count() >= 4, "two blocks or more of samples");
 }
+
+fn seen() -> Vec<Disturbance> {
+    let stopped = Disturbance {
+        from_s: 0.5,
+        to_s: 1.0,
+        sign: Sign::Stopped,
+        stopped_us: Some(2100.5),
+        processes: None,
+        experiments: 300,
+        consequence: Consequence::Repeated,
+    };
+    let came = Disturbance { sign: Sign::Process, stopped_us: None, processes: Some(1), ..stopped.clone() };
+    let long = Disturbance { sign: Sign::LongLoad, consequence: Consequence::GivenUp, ..stopped.clone() };
+    vec![stopped, came, Disturbance { consequence: Consequence::Noted, ..long.clone() }, long]
+}
+
+/// A run that watched for other users of the device: what it saw is part of the run again, and of nothing else.
+#[test]
+fn what_else_used_the_device_is_kept() {
+    for seen in [vec![], seen()] {
+        let run = RunInfo { disturbances: Some(seen.clone()), ..run_at_end() };
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        writer.header(&header()).unwrap();
+        writer.measured(&entries()).unwrap();
+        writer.seen(&seen).unwrap();
+        writer.end(&run).unwrap();
+        let recording = read(&writer.into_inner()).unwrap();
+        assert_eq!((recording.seen.as_ref(), &recording.run_info()), (Some(&seen), &run));
+        let json = serde_json::to_value(&run).unwrap();
+        assert_eq!(serde_json::from_value::<RunInfo>(json).unwrap(), run);
+    }
+    // Nobody watched: nothing is said.
+    let recording = read(&small().0).unwrap();
+    assert_eq!((recording.seen, serde_json::to_value(run_at_end()).unwrap().get("disturbances")), (None, None));
+}

@@ -148,7 +148,15 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
         let shares = dram_shares(notebook, &levels, &doubling)?;
         let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
-            let reason = "no footprint up to this one misses".into();
+            let (wanted, free) = (notebook.facts().l2_size.max(MIB) * BEYOND, notebook.facts().free_memory);
+            let reason = if wanted > free / 2 {
+                format!(
+                    "no footprint up to this one misses, and larger ones need more than half of the {} that were free",
+                    Bytes(free)
+                )
+            } else {
+                "no footprint up to this one misses".into()
+            };
             return Err(Unknown::Beyond { bound: limit, reason }.into());
         };
         if at == 0 {

@@ -139,6 +139,14 @@ impl Notebook {
         self.answers.insert(experiment, (number, Rc::new(answer)));
     }
 
+    /// Forgets what came back of these experiments, and all that was inferred, which may rest on it.
+    pub fn forget(&mut self, experiments: &[Experiment]) {
+        for experiment in experiments {
+            self.answers.remove(experiment);
+        }
+        self.memo = Memo::default();
+    }
+
     /// The measurements of an imported series, by footprint and stride.
     pub fn imported(&self, series: Series) -> Vec<Measurement<Imported>> {
         let mut found: Vec<(u32, Measurement<Imported>)> = self
@@ -253,6 +261,7 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
     let laps = |rounds: u32| (samples.laps.len(), 2 * rounds as usize, "times of laps");
     let (found, wanted, what) = match experiment {
         Experiment::Clock(_) => (samples.clocks.len().min(1), 1, "clock readings"),
+        Experiment::Watch(_) => (samples.clocks.len(), 3, "clock readings"),
         Experiment::Chase(chase) => match chase.timing {
             Timing::EachLoad { loads, .. } => latencies(loads),
             Timing::EachPair { pairs } => latencies(pairs),
@@ -341,6 +350,24 @@ mod tests {
             assert_eq!(ask(&notebook), Err(Unknown::because("unclear").into()));
         }
         assert_eq!(times.get(), 2);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_asked_and_inferred_again() {
+        let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
+        let level = |notebook: &Notebook| {
+            notebook.once(&notebook.memo.l2_levels, (), || {
+                let hit = f64::from(notebook.read(&[chase(0)])?[0].latencies()[0]);
+                Ok(HitMiss { hit, ..LEVELS })
+            })
+        };
+        let samples = |cycles| Ok(Samples { latencies: vec![cycles], ..Samples::default() });
+        notebook.add(1, chase(0).into(), samples(4000));
+        assert_eq!(level(&notebook).unwrap().hit, 4000.0);
+        notebook.forget(&[chase(0).into()]);
+        assert_eq!(level(&notebook), Err(Gap::Missing));
+        notebook.add(2, chase(0).into(), samples(40));
+        assert_eq!(level(&notebook).unwrap().hit, 40.0);
     }
 
     #[test]

@@ -47,6 +47,7 @@ fn template(program: Program) -> Template {
         Program::Fill => template!("fill", FERMI),
         Program::Census => template!("census", FERMI),
         Program::Clock => template!("clock", FERMI),
+        Program::Watch => template!("watch", FERMI),
         Program::Lap(_) => template!("lap", FERMI),
         Program::PerLoad(..) => template!("per_load", FERMI),
         Program::Disturb(..) => template!("disturb", FERMI),
@@ -180,7 +181,7 @@ impl Dialect for Ptx {
             Program::Disturb(path, _) => Check::PerLoad { path, loads: 1 },
             Program::Warp(bytes) => Check::Warp { bytes },
             Program::Pattern(pattern) => Check::Block { accesses: checks::accesses(pattern), path: pattern.path() },
-            Program::Link | Program::Fill | Program::Census | Program::Clock => Check::None,
+            Program::Link | Program::Fill | Program::Census | Program::Clock | Program::Watch => Check::None,
         }
     }
 

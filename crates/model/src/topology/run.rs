@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ElementName;
+use crate::disturbance::{self, Disturbance};
 use crate::facts::Telemetry;
 
 /// How the run was made.
@@ -35,4 +36,8 @@ pub struct RunInfo {
     pub scope: String,
     /// Things the reader should know before trusting the numbers.
     pub warnings: Vec<String>,
+    /// Times at which something else used the GPU; absent if nobody watched, as in recordings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "disturbance::apart")]
+    #[schemars(with = "Option<Vec<Disturbance>>")]
+    pub disturbances: Option<Vec<Disturbance>>,
 }

@@ -158,7 +158,7 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
     let e = &entry.experiment;
     let own = Own::of(e)?;
     let prepare = match e {
-        Experiment::Clock(_) | Experiment::Warp(_) | Experiment::Imported(_) => None,
+        Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Imported(_) => None,
         other => Some(other.prepare()),
     };
     let (prepare, passes) = match prepare {
@@ -240,6 +240,7 @@ impl<'e> Own<'e> {
     fn of(experiment: &'e Experiment) -> io::Result<Self> {
         Ok(match experiment {
             Experiment::Clock(clock) => Own { timed_loads: Some(clock.span_us), ..Own::default() },
+            Experiment::Watch(watch) => Own { timed_loads: Some(watch.span_us), ..Own::default() },
             Experiment::Chase(chase) => {
                 let (timed_loads, rounds, walk) = match chase.timing {
                     Timing::EachLoad { loads, walk: Walk::Resident } => (loads, None, Some("resident")),

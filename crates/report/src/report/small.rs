@@ -8,7 +8,7 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{Experiment, LoadPath, Watched};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
@@ -48,6 +48,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
     };
     let what = match experiment {
         Experiment::Clock(clock) => format!("{:<13} SM {}, {} us:", experiment.name(), clock.sm, clock.span_us),
+        Experiment::Watch(watch) => format!("{:<13} SM {}, {} us:", experiment.name(), watch.sm, watch.span_us),
         Experiment::Chase(chase) => walk(chase.path, chase.footprint, chase.stride),
         Experiment::Disturb(disturb) => walk(disturb.path, disturb.footprint, disturb.stride),
         Experiment::Warp(warp) => walk(LoadPath::Shared, warp.footprint, warp.width.bytes()),
@@ -61,6 +62,9 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
     };
     let result = match answer {
         Err(failure) => format!("failed: {failure}"),
+        Ok(samples) if let Some(seen) = Watched::of(samples) => {
+            format!("{:.1} MHz, at most {:.1} us between two reads", seen.clock_mhz, seen.longest_us)
+        }
         Ok(samples) if !samples.clocks.is_empty() => {
             let span = samples.clocks[0];
             format!("{:.1} MHz", span.cycles as f64 / span.nanoseconds as f64 * 1e3)

@@ -146,8 +146,8 @@ pub(super) fn value_of(
         Special::Warp => u64::from(warp),
         Special::Sm => u64::from(sm),
         Special::Sms => u64::from(grid.sms),
-        Special::Clock | Special::Clock64 => now,
-        Special::Timer => state.clock.timer(now),
+        Special::Clock | Special::Clock64 => state.slices.shown(now),
+        Special::Timer => state.clock.timer(state.slices.shown(now)),
     }
 }
 

@@ -13,7 +13,7 @@ use super::passes::Passes;
 use super::walk::Bounds;
 use super::warp::{LANES, Warp};
 use crate::model::banks::Banks;
-use crate::model::clock::Clock;
+use crate::model::clock::{Clock, Slices};
 use crate::model::hierarchy::Hierarchy;
 use crate::model::memory::Memory;
 use crate::model::texture::Texels;
@@ -40,6 +40,8 @@ pub(crate) struct State {
     pub passes: Passes,
     /// Cycles since the machine was switched on.
     pub now: u64,
+    /// Another process that has the device in turn with this one.
+    pub slices: Slices,
 }
 
 /// What lanes of a warp cost each other that do not want the same, or that want it for themselves. In cycles, but for the first.

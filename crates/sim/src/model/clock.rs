@@ -1,4 +1,4 @@
-//! The SM clock and the global timer: cycles against nanoseconds.
+//! The SM clock and the global timer: cycles against nanoseconds, and what they show while another process has its turn.
 
 use crate::machine::spec;
 
@@ -9,6 +9,28 @@ pub struct Clock {
     /// Clock and length in nanoseconds of the ramp.
     ramp: (f64, f64),
     step_ns: u64,
+}
+
+/// Turns of another process, in cycles of this one's work: after each `every` cycles the device is stopped for `stop` cycles, in
+/// which both clocks go on. It shows in the clocks alone; the other process touches no memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Slices {
+    /// Cycles of work between two stops.
+    pub every: u64,
+    /// Cycles that a stop takes.
+    pub stop: u64,
+    /// Cycles of work after which the other process ends.
+    pub until: u64,
+}
+
+impl Slices {
+    /// No other process.
+    pub const NONE: Slices = Slices { every: u64::MAX, stop: 0, until: 0 };
+
+    /// What the clock shows after so many cycles of work.
+    pub fn shown(self, worked: u64) -> u64 {
+        worked + worked.min(self.until) / self.every.max(1) * self.stop
+    }
 }
 
 /// What the global timer shows when a machine is switched on: any number that is no small one.

@@ -168,7 +168,11 @@ pub(super) fn limit(notebook: &Notebook) -> Bytes {
 fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let most = (limit(notebook) / distance).min(MOST_PAGES);
     if most < 4 {
-        return Gap::unknown(format!("{} of memory are too little to walk page by page", limit(notebook)));
+        let free = Bytes(notebook.facts().free_memory);
+        return Gap::unknown(format!(
+            "a walk page by page needs {} of memory at least, and {free} were free",
+            distance * 5
+        ));
     }
     // The largest first, so that one allocation serves all.
     let mut counts: Vec<u64> = vec![most];

@@ -72,7 +72,15 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
     notebook.once(&notebook.memo.tlb_level, number, || {
         let Curve { rises, reached, leaves_l2 } = curve(notebook)?;
         let Some(rise) = rises.get(number).cloned() else {
-            let beyond = if leaves_l2 { "; with more pages the L2 does not hold even one line per page" } else { "" };
+            let facts = notebook.facts();
+            let beyond = if leaves_l2 {
+                "; with more pages the L2 does not hold even one line per page".to_owned()
+            } else if facts.free_memory < facts.total_memory / 2 {
+                let (free, total) = (Bytes(facts.free_memory), Bytes(facts.total_memory));
+                format!("; larger footprints need more memory than the {free} of {total} that were free")
+            } else {
+                String::new()
+            };
             return Gap::unknown(match number {
                 0 => {
                     format!("up to {reached} no visit to a page has a TLB miss{beyond}")

@@ -77,7 +77,7 @@ struct Kind {
 impl Kind {
     fn of(experiment: &Experiment) -> Self {
         let (what, order, cold) = match experiment {
-            Experiment::Clock(_) => (What::Clock, "", false),
+            Experiment::Clock(_) | Experiment::Watch(_) => (What::Clock, "", false),
             Experiment::Chase(chase) => {
                 let what = match chase.timing {
                     Timing::Laps { .. } => What::Laps,
