@@ -59,10 +59,16 @@ fn head(comparison: &Comparison) -> Vec<String> {
         0.0 => String::new(),
         percent => format!(" and the gap is more than {percent} % of the larger value"),
     };
-    let intervals = comparison.intervals_compared;
+    let shared = match comparison.intervals_compared {
+        0 => String::new(),
+        1 => " One interval has a 5 % chance of a false difference.".to_owned(),
+        count => format!(
+            " The {count} intervals share a 5 % chance of a false difference, so each counts a little wider than it is."
+        ),
+    };
     lines.push(format!(
-        "Two numbers differ if their intervals do not overlap{tolerance}. {intervals} intervals share a 5 % chance of a false \
-         difference, so each counts a little wider than it is. A number without an interval counts as an interval of one value."
+        "Two numbers differ if their intervals do not overlap{tolerance}.{shared} A number without an interval counts as \
+         an interval of one value."
     ));
     lines.push(summary(comparison));
     lines
