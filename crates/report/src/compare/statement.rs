@@ -6,7 +6,7 @@ use super::comparison::{Kind, Side, Stated};
 use super::content::{Content, Range};
 use super::curve;
 use super::place::{Place, Subject};
-use strata_model::attribute::{Attribute, Configuration, Path, Value};
+use strata_model::attribute::{Attribute, Configuration, Path, SIZE, Value};
 use strata_model::characterization::{Axis, Characterization, Line, PartName};
 use strata_model::facts::DeviceFacts;
 use strata_model::import;
@@ -114,7 +114,9 @@ impl Statement {
         for (path, in_whole) in Path::parts(attribute) {
             let reason = finding.reason.clone().or_else(|| Some("unknown; its note says why".into()));
             let unit = in_whole.kind().unit().map(str::to_owned);
-            let part = Finding { value: whole.part(in_whole), unit, low: None, high: None, reason, ..finding.clone() };
+            // The interval of a configuration is that of its size.
+            let (low, high) = if in_whole == SIZE.attribute() { (finding.low, finding.high) } else { (None, None) };
+            let part = Finding { value: whole.part(in_whole), unit, low, high, reason, ..finding.clone() };
             self.finding(Place::of_element(element, path), &part);
         }
     }

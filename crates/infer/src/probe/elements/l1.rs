@@ -97,7 +97,8 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Ga
         misses: capacity.stairs.staircase().value,
     };
     let method = format!("size and structure, measured again with a shared-memory carveout of {MOST_SHARED} %");
-    let finding = Finding::measured(parts, method);
+    // The interval is that of the size.
+    let finding = Finding::measured(parts, method).range(capacity.lowest.0 as f64, capacity.highest.0 as f64);
     let of = |(reason, names): (String, Vec<&str>)| format!("no {}: {reason}", names.join(", "));
     Ok(reasons.into_iter().map(of).fold(finding, Finding::note))
 }
