@@ -182,13 +182,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             // Where it is unknown, the sample's answer stands: a recording may hold no more.
             let refined = l2_exact::refine(notebook, &levels, &knees[0].growth, spikes, stride).settled()?;
             if let Ok(growth) = refined {
-                // The walk knows the capacity to a step. What the samples of other allocations show may be true of others.
-                let spread =
-                    |pick: fn(u64, u64) -> u64| by_allocation.iter().map(|b| b.0).reduce(pick).unwrap_or(sampled.0);
-                let (below, above) =
-                    (sampled.0 - spread(u64::min).min(sampled.0), spread(u64::max).max(sampled.0) - sampled.0);
-                lowest = growth.last_flat.saturating_sub(below.max(stride.0));
-                highest = growth.last_flat + above;
+                (lowest, highest) = (growth.last_flat.min(lowest), growth.last_flat.max(highest));
                 exact = Some(Bytes(growth.last_flat));
             }
         }
