@@ -121,12 +121,19 @@ pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> 
         });
     }
     let measured = Measured::of(&values);
-    let [only] = values[..] else { return Ok(measured) };
-    // One place has no spread; its rounds have one.
-    let (low, high) =
-        measurements.iter().flatten().flat_map(rounds).fold((only.1, only.1), |(a, b), x| (a.min(x), b.max(x)));
-    let interval = (measured.interval.0.min(low), measured.interval.1.max(high));
+    // Medians are equal where all places had as many slow rounds; then the rounds still show how far a median may be off.
+    let rounds: Vec<(f64, f64)> = measurements.iter().flatten().filter_map(middle_rounds).collect();
+    let mean_of = |end: fn(&(f64, f64)) -> f64| robust::mean(&rounds.iter().map(end).collect::<Vec<_>>());
+    let interval = (measured.interval.0.min(mean_of(|r| r.0)), measured.interval.1.max(mean_of(|r| r.1)));
     Ok(Measured { interval, ..measured })
+}
+
+/// The second lowest and the second highest of the rounds of a place, around its median.
+fn middle_rounds(measurement: &Measurement<Chase>) -> Option<(f64, f64)> {
+    let mut rounds = rounds(measurement);
+    rounds.sort_unstable_by(f64::total_cmp);
+    let inner = if rounds.len() > 2 { &rounds[1..rounds.len() - 1] } else { &rounds[..] };
+    Some((*inner.first()?, *inner.last()?))
 }
 
 impl Measured {
