@@ -128,7 +128,7 @@ fn row(groups: &[Group]) -> String {
                 covered.count(span.low <= middle && middle <= span.high);
             }
             let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(l, h), &x| (l.min(x), h.max(x)));
-            spread = spread.max((high - low) / middle.abs().max(1e-9));
+            spread = spread.max((high - low) / low.abs().max(high.abs()).max(f64::MIN_POSITIVE));
         }
         widths.extend(group.spans.iter().filter_map(Span::width));
         if here.part < here.whole {
@@ -232,7 +232,7 @@ mod tests {
         let runs = [run(bytes(100)), run(Finding::unknown("x").at_least(150.0)), run(Finding::unknown("x"))];
         assert_eq!(table(&runs), "| size | 66.7 % | 0.0 % | 50.0 % | 0.00 % | 0.00 % | l1 (0 %) |");
         let runs = [run(bytes(100)), run(bytes(110).range(104.0, 115.0))];
-        assert_eq!(table(&runs), "| size | 100.0 % | 0.0 % | 50.0 % | 10.00 % | 0.00 % | l1 (0 %) |");
+        assert_eq!(table(&runs), "| size | 100.0 % | 0.0 % | 50.0 % | 9.09 % | 0.00 % | l1 (0 %) |");
     }
 
     #[test]

@@ -90,9 +90,13 @@ impl Change {
             }
             Change::ConstantPolicy => {
                 let name = machine.spec.path.constant.levels.first()?;
+                // A set of one line has no choice.
+                machine.spec.cache[name].sets().ok()?.iter().find(|ways| **ways > 1)?;
                 let policy = cache(&mut table, name)?.get_mut("replacement")?;
                 let before = policy.to_string();
-                *policy = Value::String(if policy.as_str() == Some("lru") { "fifo" } else { "lru" }.into());
+                // A tree of two ways is LRU.
+                let like_lru = matches!(policy.as_str(), Some("lru" | "plru"));
+                *policy = Value::String(if like_lru { "fifo" } else { "lru" }.into());
                 (vec![ElementName::ConstantL1, ElementName::ConstantUniform], format!("{before} to {policy}"))
             }
             Change::FetchSize => match wider(cache(&mut table, &first)?) {
@@ -113,11 +117,12 @@ impl fmt::Display for Change {
     }
 }
 
-/// The cache of an SM that global loads ask first, or where they ask none, other loads.
+/// The cache of an SM that global loads ask first, or where they ask none, other loads. Local loads come last: of their cache
+/// only the latency is measured.
 fn first_cache(machine: &Machine) -> Option<String> {
     let paths = &machine.spec.path;
     let of_sm = |name: &&String| paths.global_cg.levels.first() != Some(*name);
-    let all = [Some(&paths.global_ca), Some(&paths.local), paths.global_nc.as_ref(), paths.texture.as_ref()];
+    let all = [Some(&paths.global_ca), paths.global_nc.as_ref(), paths.texture.as_ref(), Some(&paths.local)];
     all.into_iter().flatten().find_map(|path| path.levels.first().filter(of_sm).cloned())
 }
 

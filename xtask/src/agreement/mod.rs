@@ -40,7 +40,7 @@ pub struct Request {
     /// How much to measure: quick or standard
     #[arg(long, default_value = "quick", value_parser = parse_effort)]
     effort: Effort,
-    /// Stop after this time and print what there is
+    /// Stop after this time and print what there is; 0 takes what is in the folder of --out
     #[arg(long, value_name = "N")]
     minutes: Option<f64>,
     /// Keep every result here and take those that are there; use an empty folder after a change of the program

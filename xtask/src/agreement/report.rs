@@ -135,8 +135,11 @@ impl Study {
         for row in comparison.agrees.iter().filter(|row| here(&row.place)) {
             let _ = writeln!(self.details, "    agrees: {}", shown(row));
         }
-        for single in comparison.only_a.iter().chain(&comparison.only_b).filter(|single| here(&single.place)) {
-            let _ = writeln!(self.details, "    one side: {} {}", single.place, words(&single.stated));
+        for (side, singles) in [("first", &comparison.only_a), ("second", &comparison.only_b)] {
+            for single in singles.iter().filter(|single| here(&single.place)) {
+                let known = words(&single.stated);
+                let _ = writeln!(self.details, "    only the {side}: {} | {known} | {}", single.place, single.reason);
+            }
         }
     }
 

@@ -26,7 +26,7 @@ pub fn all(jobs: &[Job<'_>], request: &Request) -> Result<Vec<(usize, Topology)>
         for _ in 0..threads {
             let (sender, next, interrupted) = (sender.clone(), &next, &interrupted);
             scope.spawn(move || {
-                while !interrupted.load(Ordering::Relaxed) {
+                loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(number) else { return };
                     let found = one(job, request, interrupted);
@@ -56,7 +56,7 @@ pub fn all(jobs: &[Job<'_>], request: &Request) -> Result<Vec<(usize, Topology)>
     })
 }
 
-/// The result of a job, from the folder if it is there; `None` if it was interrupted.
+/// The result of a job, from the folder if it is there; `None` if the time is over.
 fn one(job: &Job<'_>, request: &Request, interrupted: &Arc<AtomicBool>) -> Result<Option<Topology>> {
     let change = job.change.map_or("as-it-is", |change| change.key());
     let origin = job.machine.origin.split(',').next().unwrap_or_default().replace(' ', "-");
@@ -64,6 +64,9 @@ fn one(job: &Job<'_>, request: &Request, interrupted: &Arc<AtomicBool>) -> Resul
     let file = request.out.as_ref().map(|folder| folder.join(name));
     if let Some(text) = file.as_deref().filter(|file| file.exists()).map(std::fs::read_to_string) {
         return Ok(Some(serde_json::from_str(&text?).context("a result that was kept cannot be read")?));
+    }
+    if interrupted.load(Ordering::Relaxed) {
+        return Ok(None);
     }
     let found = discover(job, request.effort, interrupted).with_context(|| job.machine.origin.clone())?;
     if let (Some(file), Some(topology)) = (file, &found) {
