@@ -48,7 +48,7 @@ fn agree(machine: &Machine, change: Change) {
 
 #[test]
 fn a_smaller_l1_is_found() {
-    agree(&strata_drawn::machine(3).machine, Change::L1Size);
+    agree(&strata_drawn::machine(2).machine, Change::L1Size);
 }
 
 #[test]

@@ -264,7 +264,8 @@ mod tests {
         assert_eq!(l1.machine.spec.path.global_ca.cycles[0].get(), before + 2);
         assert_eq!(l1.machine.spec.path.global_ca.memory, machine.spec.path.global_ca.memory);
         assert_eq!(l1.elements, [ElementName::L1, ElementName::Local]);
-        assert!(Change::FetchSize.of(&machine).is_none(), "its lines have one sector");
+        let fetch = Change::FetchSize.of(&machine).unwrap();
+        assert_eq!((fetch.elements, fetch.what.as_str()), (vec![ElementName::L2], "32 to 64"), "its L1 has no sectors");
     }
 
     #[test]
