@@ -162,7 +162,7 @@ fn the_banks_of_random_machines_are_found() {
     use crate::sim::expect::{Verdict, judge};
     let mut wrong = Vec::new();
     for seed in 0..30 {
-        let machine = sim::any::machine(seed).machine;
+        let machine = strata_drawn::machine(seed).machine;
         let outcome = sim::discovery(&machine, Effort::Quick, seed, &[Shared]);
         let mut rows = sim::truth::rows(&machine, &outcome.seen);
         rows.retain(|row| row.element == Shared);

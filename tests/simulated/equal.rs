@@ -18,7 +18,7 @@ use strata_model::source::Source;
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 
-use crate::sim::{Watched, any};
+use crate::sim::Watched;
 
 /// Machines that are drawn.
 const MACHINES: u64 = 16;
@@ -168,7 +168,7 @@ fn answers(gpu: &mut dyn Gpu, batches: &[Vec<Experiment>]) -> Vec<Vec<Result<Sam
 fn walks_give_the_samples_of_the_interpreter() {
     let mut by_kernel = BTreeMap::<&str, usize>::new();
     for seed in 0..MACHINES {
-        let machine = any::machine(seed).machine;
+        let machine = strata_drawn::machine(seed).machine;
         let sms = machine.spec.device.multiprocessors.get() as u32;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut possible = || loop {
@@ -209,7 +209,7 @@ fn seen(mut gpu: Sim, seed: u64) -> Vec<(Experiment, Result<Samples, Failure>)> 
 #[test]
 fn discovery_sees_what_the_interpreter_shows() {
     for seed in DISCOVERED {
-        let machine = any::machine(seed).machine;
+        let machine = strata_drawn::machine(seed).machine;
         let walked = seen(Sim::new(machine.clone(), seed), seed);
         let interpreted = seen(Sim::new(machine, seed).interpreted(), seed);
         assert_eq!(walked.len(), interpreted.len(), "machine {seed}");

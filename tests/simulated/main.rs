@@ -2,6 +2,7 @@
 //!
 //! One program for all of it: it is linked once, and long tests run beside short ones.
 
+mod agreement;
 mod banks;
 mod characterize;
 mod discover;

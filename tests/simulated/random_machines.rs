@@ -5,9 +5,9 @@ use crate::sim;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
-use crate::sim::any::{self, Noise};
 use crate::sim::expect::{Verdict, judge};
 use gpu_strata::Effort;
+use strata_drawn::Noise;
 
 /// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.
 const CASES: u64 = 12;
@@ -44,7 +44,7 @@ struct Tally {
 }
 
 fn one(seed: u64) -> Tally {
-    let drawn = any::machine(seed);
+    let drawn = strata_drawn::machine(seed);
     let outcome = sim::discovery(&drawn.machine, Effort::Quick, seed, &[]);
     let rows = sim::truth::rows(&drawn.machine, &outcome.seen);
     let mut tally = Tally::default();

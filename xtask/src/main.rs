@@ -1,14 +1,17 @@
-//! Developer tasks of gpu-strata: the check of the kernels' machine code, and the tables of docs/evidence.
+//! Developer tasks of gpu-strata: the check of the kernels' machine code, the tables of docs/evidence, and how
+//! far results agree.
 //!
 //! Reading order: [`check`] (what is checked), [`wheels`] and [`assemble`] (how machine code is made), `strata_kernels::cubin` and
 //! [`disassemble`] (how it is read), [`sass`] (instructions), [`opcodes`] and [`rules`] (what they must look like).
 
+mod agreement;
 mod assemble;
 mod block_rules;
 mod browser;
 mod browser_test;
 mod check;
 mod circular;
+mod coverage;
 mod disassemble;
 mod evidence;
 mod flow;
@@ -53,6 +56,10 @@ enum Task {
     /// Assembles every kernel with each ptxas release for every target it knows, and checks the machine code between the clock
     /// reads. Checks the machine code kept in recordings/*.strata likewise.
     CheckKernels(Request),
+    /// Discover simulated machines with several seeds, as they are and changed in one property, and compare every pair.
+    ///
+    /// Results of one machine must be the same to `strata compare`; a changed machine must differ.
+    Agreement(agreement::Request),
     /// Run a part of a recording's experiments on a simulated machine and print where the two differ
     Circular {
         /// The recording
@@ -81,10 +88,10 @@ enum Task {
         #[arg(long)]
         write: bool,
     },
-    /// Print a table that shows how far several results of one device agree
+    /// Print how far several results of one device agree: values, intervals, and what `strata compare` says of each pair
     Repeatability {
-        /// The results
-        #[arg(value_name = "FILE.json", required = true)]
+        /// The results, as JSON or as recordings
+        #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
     },
     /// Open HTML reports in a headless Chromium and use them like a reader.
@@ -102,6 +109,10 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::CheckKernels(request) if request == Request::default() => check::everything(root),
         Task::CheckKernels(request) => check::given(root, &request.code, &request.recording),
+        Task::Agreement(request) => {
+            print!("{}", agreement::study(&request)?);
+            Ok(())
+        }
         Task::Evidence { recording } => {
             print!("{}", recording.map_or_else(evidence::experiments, |recording| evidence::tables(&recording))?);
             Ok(())
@@ -114,7 +125,7 @@ fn run(task: Task) -> Result<()> {
         Task::Licences { write } => licences::licences(root, write),
         Task::PublicApi { write } => public_api::public_api(root, write),
         Task::Repeatability { files } => {
-            print!("{}", repeatability::table(&files)?);
+            print!("{}", repeatability::tables(&files)?);
             Ok(())
         }
         Task::BrowserTest { pages } => {

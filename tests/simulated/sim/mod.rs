@@ -1,6 +1,5 @@
 //! What tests of discovery on simulated machines share: running it, and what is true of a machine.
 
-pub mod any;
 pub mod expect;
 pub mod truth;
 

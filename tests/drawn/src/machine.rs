@@ -34,7 +34,9 @@ pub enum Hostility {
 
 /// A machine and what it does to timing.
 pub struct Drawn {
+    /// The machine.
     pub machine: Machine,
+    /// What it does to the timing of loads.
     pub noise: Noise,
 }
 
