@@ -164,11 +164,12 @@ fn steps(rise: &Rise, distance: Bytes, walks: &[Measurement<Chase>], windows: &[
     let others: Vec<Vec<(u64, f64)>> = windows.iter().map(elsewhere).collect();
     let counted: Vec<usize> = walks.iter().map(|s| s.latencies().len() / 2).collect();
     let band = band::around(&shares, 0, &counted, &others);
-    let step = |((&(footprint, share), (low, high)), walk): ((&(u64, f64), (f64, f64)), &Measurement<Chase>)| {
+    let points = shares.iter().zip(band).zip(walks);
+    let step = |footprint, share, (low, high): (f64, f64), walk: &Measurement<Chase>| {
         let (least, most) = rise.least_and_most(walk);
         Step { interval: Some((low.min(least), high.max(most))), ..Step::new(footprint, share) }
     };
-    shares.iter().zip(band).zip(walks).map(step).collect()
+    points.map(|((&(footprint, share), band), walk)| step(footprint, share, band, walk)).collect()
 }
 
 const METHOD: &str = "visits to one line per page by ld.global.cg: first load of the line minus the second";
