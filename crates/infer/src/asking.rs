@@ -85,7 +85,7 @@ impl<'a> Asking<'a> {
     ) -> (T, ClockSeen) {
         let before = self.stage(notebook, "clock", "clock", clock::infer).map_err(Gap::into_unknown);
         if let Ok(clock) = &before {
-            notebook.set_clock(clock.rate);
+            notebook.set_clock(clock.rate, clock.accuracy());
         }
         // The first look at what else uses the device, once its clock has settled.
         self.source.disturbed();

@@ -3,7 +3,7 @@
 //! Assumes that the global timer is right. It ticks coarsely (up to a microsecond), so both ends of a span are taken at a
 //! tick and the span is long. Fails to notice a clock that changes within a span and back.
 
-use super::{Gap, Notebook, Unknown};
+use super::{Gap, Notebook, Settle, Unknown};
 use strata_model::experiment;
 use strata_model::samples::ClockSpan;
 use strata_model::units::Gigahertz;
@@ -14,10 +14,13 @@ const SPAN_US: u32 = 10_000;
 const MAX_SPANS: u32 = 50;
 /// Spans in a row that must agree.
 const AGREEING: usize = 3;
-/// Share by which the rate may be off: a span of 10,000 ticks of the timer is known to one tick.
-pub(super) const ACCURACY: f64 = 1e-4;
-/// They agree if they differ by no more than this share.
-const TOLERANCE: f64 = 0.002;
+/// Share by which a rate may be off at best: a span of 10,000 ticks of the timer is known to one tick.
+const ACCURACY: f64 = 1e-4;
+/// They agree if they differ by no more than this share. An H200 that came from idle ran at 1977 MHz for some spans before it
+/// ran at 1980, which is 0.15 %.
+const TOLERANCE: f64 = 0.0005;
+/// A recording that ends before they agree so well has settled if they agree as well as this.
+const SETTLED: f64 = 0.002;
 /// `repeat` of the spans at the end of a run.
 const AFTER: u32 = 1000;
 /// A clock that moved by more than this share during the run is worth a warning.
@@ -38,6 +41,13 @@ pub struct Clock {
     pub settled: bool,
 }
 
+impl Clock {
+    /// Share by which the rate may be off.
+    pub fn accuracy(&self) -> f64 {
+        spread(&[self.low, self.high]).max(ACCURACY)
+    }
+}
+
 /// A span on the first SM.
 fn span(repeat: u32) -> experiment::Clock {
     experiment::Clock { span_us: SPAN_US, sm: 0, repeat }
@@ -47,7 +57,11 @@ fn span(repeat: u32) -> experiment::Clock {
 pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
     let mut rates: Vec<f64> = Vec::new();
     for repeat in 0..MAX_SPANS {
-        let measurements = notebook.read(&[span(repeat)])?;
+        let measurements = match notebook.read(&[span(repeat)]).settled()? {
+            Ok(measurements) => measurements,
+            Err(unknown) if rates.len() < AGREEING => return Err(unknown.into()),
+            Err(_) => break,
+        };
         rates.push(rate(&measurements[0].samples().clocks)?);
         if let Some(last) = rates.len().checked_sub(AGREEING).map(|first| &rates[first..])
             && spread(last) <= TOLERANCE
@@ -55,7 +69,8 @@ pub fn infer(notebook: &Notebook) -> Result<Clock, Gap> {
             return Ok(summary(last, rates.len() - AGREEING, true));
         }
     }
-    Ok(summary(&rates[rates.len() - AGREEING..], rates.len() - AGREEING, false))
+    let last = &rates[rates.len() - AGREEING..];
+    Ok(summary(last, rates.len() - AGREEING, spread(last) <= SETTLED))
 }
 
 /// The clock at the end of the run.

@@ -4,7 +4,7 @@
 //! loads is in it. The overhead of per-load timing is found the same way, from one and from two loads between the clock
 //! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
 
-use super::{Gap, Measurement, Notebook, Unknown, clock};
+use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::{mean, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
@@ -178,7 +178,8 @@ pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, 
             return Gap::unknown("the SM clock could not be measured");
         };
         let ns = |cycles: f64| clock.duration(Cycles(cycles)).0;
-        let (low, high) = (ns(m.interval.0) * (1.0 - clock::ACCURACY), ns(m.interval.1) * (1.0 + clock::ACCURACY));
+        let off = notebook.clock_accuracy().unwrap_or_default();
+        let (low, high) = (ns(m.interval.0) * (1.0 - off), ns(m.interval.1) * (1.0 + off));
         Ok(Finding::derived(
             Nanoseconds(round(ns(m.cycles.0))),
             format!("cycles at the measured {:.0} MHz", clock.0 * 1e3),

@@ -34,7 +34,7 @@ pub struct Notebook {
     cited: RefCell<Vec<u32>>,
     /// What was inferred, for [`Notebook::once`].
     pub(super) memo: Memo,
-    clock: Cell<Option<Gigahertz>>,
+    clock: Cell<Option<(Gigahertz, f64)>>,
 }
 
 impl Notebook {
@@ -69,12 +69,17 @@ impl Notebook {
 
     /// The SM clock, once it has been measured.
     pub fn clock(&self) -> Option<Gigahertz> {
-        self.clock.get()
+        self.clock.get().map(|(rate, _)| rate)
     }
 
-    /// Sets the SM clock.
-    pub fn set_clock(&self, clock: Gigahertz) {
-        self.clock.set(Some(clock));
+    /// Share by which the SM clock may be off, once it has been measured.
+    pub fn clock_accuracy(&self) -> Option<f64> {
+        self.clock.get().map(|(_, accuracy)| accuracy)
+    }
+
+    /// Sets the SM clock, and the share by which it may be off.
+    pub fn set_clock(&self, clock: Gigahertz, accuracy: f64) {
+        self.clock.set(Some((clock, accuracy)));
     }
 
     /// The samples of these experiments, in their order. What is missing is noted, all of it at once.
