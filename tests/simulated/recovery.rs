@@ -31,8 +31,7 @@ const HEAD: &str = "# What discovery recovers of the simulated machines\n\n\
     the source of each, and why the model may differ). \"True\" is what holds of the machine, counted at the addresses of the \
     run where it depends on them. \"Found\" is what `strata discover` says with standard effort and seed 1, with its interval \
     where that is wider than the value. The last column has the seeds, from 1 on, with which the value was found: *right* is \
-    the value itself, *covered* an interval that holds it, *unknown* an unknown with a reason. A section without this column \
-    was written before, by one simulated GPU and seed 1.\n";
+    the value itself, *covered* an interval that holds it, *unknown* an unknown with a reason.\n";
 
 fn seeds() -> u64 {
     std::env::var("STRATA_RECOVERY_SEEDS")

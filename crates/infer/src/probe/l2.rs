@@ -203,9 +203,9 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
 
 /// The points of the first allocation, with the others as what may differ; the knee may be `off` bytes further on.
 fn staircase(knees: &[Knee], off: u64) -> Stairs {
-    let Some((first, others)) = knees.split_first() else { return Stairs::default() };
-    let others: Vec<Vec<(u64, f64)>> = others.iter().map(|knee| knee.points.clone()).collect();
-    Stairs::of_shares(&first.points, off, &vec![SAMPLE as usize; first.points.len()], &others)
+    let points: Vec<Vec<(u64, f64)>> = knees.iter().map(|knee| knee.points.clone()).collect();
+    let Some((first, others)) = points.split_first() else { return Stairs::default() };
+    Stairs::of_shares(first, off, &vec![SAMPLE as usize; first.len()], others)
 }
 
 /// Whether filling the L2 settles: after two passes a footprint of a part of it is there. Where lines give way at random,
@@ -321,8 +321,6 @@ fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64,
 /// As [`capacity`].
 pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
     let found = capacity(notebook)?;
-    let low = found.lowest.0 as f64;
-    let high = found.highest.0 as f64;
     let mut finding = Finding::measured(
         found.usable,
         format!(
@@ -331,7 +329,7 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
             if found.by_allocation.contains(&found.usable) { "" } else { ", and in one of them line by line" }
         ),
     )
-    .range(low, high);
+    .range(found.lowest.0 as f64, found.highest.0 as f64);
     let stated = Bytes(notebook.facts().l2_size);
     if (found.usable.0 as f64) < DISAGREES * stated.0 as f64 {
         finding = finding.note(format!("the driver states {stated}: the loads of one SM do not use all of it"));

@@ -78,7 +78,8 @@ fn interval(finding: &Finding) -> Option<String> {
         (Some(low), Some(high)) if low < high && finding.is_known() => {
             // A table has room for tenths.
             let short = |x: f64| words::amount(finding, (x * 10.0).round() / 10.0);
-            Some(format!("{} to {}", short(low), short(high)))
+            let (low, high) = (short(low), short(high));
+            (low != high).then(|| format!("{low} to {high}"))
         }
         _ => None,
     }
