@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpu_strata::characterization::{PartName, Suite};
 use gpu_strata::topology::ElementName;
+use gpu_strata::units::Bytes;
 use gpu_strata::{Effort, check_device_name};
 
 pub use compare::{Compare, ComparisonFormat};
@@ -40,6 +41,8 @@ pub enum Command {
     Import(Import),
     /// Compare two results, a result with the published values of its GPU, or results with a policy
     Compare(Compare),
+    /// Say how much L1 a kernel gets, by its threads and shared memory
+    L1(L1),
     /// List the GPUs that the driver sees
     Devices {
         /// Output format
@@ -255,6 +258,26 @@ pub struct Measure {
     /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
     pub wait: Duration,
+}
+
+/// `strata l1`
+#[derive(Args, Debug)]
+pub struct L1 {
+    /// A result of `strata discover`: its JSON or its recording. Without one, the L1 of a GPU is measured now
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// Threads of a block
+    #[arg(long, value_name = "N")]
+    pub threads: u32,
+    /// Shared memory of a block, static and dynamic: a number of bytes, or one with a unit, such as 16KiB
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = str::parse::<Bytes>)]
+    pub shared: Bytes,
+    /// Device to measure without a file: auto (the first GPU), cuda:N, a UUID or a PCI address, or a simulated machine
+    #[arg(long, default_value = "auto", value_parser = parse_device, conflicts_with = "file")]
+    pub device: String,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
 }
 
 /// `strata machines`

@@ -6,6 +6,7 @@ mod discover;
 mod fault;
 mod figures;
 mod import;
+mod l1;
 mod machines;
 mod measure;
 mod measuring;
@@ -28,6 +29,7 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::L1(arguments) => l1::run(&arguments),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),
         Command::Measure(arguments) => measure::run(&arguments, started),

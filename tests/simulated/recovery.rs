@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use gpu_strata::Effort;
 
 use crate::sim::expect::{Expect, Row, Verdict, judge, pattern, pattern_name};
-use strata_model::attribute::Spectrum;
+use strata_model::attribute::{Launches, Spectrum};
 use strata_model::topology::{ElementName, Finding};
 use strata_sim::machine::{self, Machine};
 
@@ -57,6 +57,14 @@ fn found(finding: &Finding) -> String {
                 pattern(&pattern_name(row), cycles, cycles)
             });
             return shown.collect::<Vec<_>>().join(", ");
+        }
+        None if let Some(Launches(rows)) = finding.get() => {
+            let hints = rows.iter().filter(|row| row.carveout_percent.is_some());
+            let shown = hints.map(|row| {
+                let aside = row.shared_configured.map_or("?".to_owned(), |aside| aside.to_string());
+                format!("{aside}: {} [{} to {}]", row.size, row.low, row.high)
+            });
+            return format!("beside {}; {} rows", shown.collect::<Vec<_>>().join(", "), rows.len());
         }
         None if finding.is_known() => sim::json(finding).to_string().replace('"', ""),
         None => return "unknown".into(),

@@ -18,7 +18,7 @@ use std::path::Path;
 use serde_json::Value;
 use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
-use strata_model::attribute::{Attribute, Elements, SIZE};
+use strata_model::attribute::{Attribute, Elements};
 use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 use strata_recording::Recording;
 use strata_report::report;
@@ -179,16 +179,9 @@ fn sourced(text: &str) {
     assert!(seen > 40, "only {seen} values were seen");
 }
 
-/// The text report up to the reasons of what is unknown, and but for the note of the L1's size, which says how large the L1 is beside
-/// half of the shared memory: a machine that was written knows the least and the most. Both runs get the same date.
+/// The text report up to the reasons of what is unknown. Both runs get the same date.
 fn report_of(mut topology: Topology) -> String {
     (topology.run.started, topology.run.duration_s) = (String::new(), 0.0);
-    if let Some(l1) = topology.elements.get_mut(&ElementName::L1)
-        && let Some(size) = l1.finding(SIZE)
-    {
-        let value = size.get().copied();
-        l1.set(SIZE, Finding { value, note: None, ..size.clone().without_value() });
-    }
     let report = report::text(&topology, &report::Terminal::PAPER);
     let (known, _unknown) = report.split_once("\nUnknown\n").expect("something is always unknown");
     known.to_owned()

@@ -12,6 +12,7 @@ mod figures;
 mod golden;
 mod hwloc;
 mod import;
+mod launch;
 mod mt4g;
 mod parsers;
 mod published;

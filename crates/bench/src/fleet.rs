@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
-use strata_model::experiment::{Experiment, LoadPath, PatternRun, Prepare, Timing, Walk};
+use strata_model::experiment::{Experiment, Launched, LoadPath, PatternRun, Prepare, Timing, Walk};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 
@@ -124,7 +124,7 @@ fn cost(experiment: &Experiment) -> u64 {
     let (lap, before, timed) = match experiment {
         Experiment::Clock(clock) => (1, 1, SPINS_A_MICROSECOND * u64::from(clock.span_us)),
         Experiment::Watch(watch) => (1, 1, SPINS_A_MICROSECOND * u64::from(watch.span_us)),
-        Experiment::Chase(chase) => {
+        Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
             let lap = chase.lap();
             let timed = match chase.timing {
                 Timing::Laps { loads, rounds } => 3 * u64::from(loads) * u64::from(rounds),

@@ -14,6 +14,8 @@ struct Key<'e> {
     constants: Option<(Chain<'e>, Option<Partner>)>,
     /// Shared memory of a block depends on the chain only for the shared path.
     shared_chain: Option<Bytes>,
+    /// Shared memory of a block, where an experiment states it.
+    shared: Option<Bytes>,
     /// Banks are chosen for a whole launch.
     bank_width: Option<BankWidth>,
 }
@@ -34,6 +36,10 @@ impl<'e> Key<'e> {
             block: block(experiment),
             constants,
             shared_chain: experiment.footprint().filter(|_| experiment.path() == Some(LoadPath::Shared)),
+            shared: match experiment {
+                Experiment::Launched(launched) => Some(launched.shared_per_block),
+                _ => None,
+            },
             bank_width: match experiment {
                 Experiment::Warp(warp) => warp.bank_width,
                 _ => None,
@@ -46,6 +52,7 @@ impl<'e> Key<'e> {
 pub(super) fn block(experiment: &Experiment) -> u32 {
     match experiment {
         Experiment::Warp(_) => WARP as u32,
+        Experiment::Launched(launched) => launched.threads_per_block,
         other => other.partner().map_or(1, |partner| partner.block_threads),
     }
 }

@@ -66,6 +66,7 @@ impl Bench<'_> {
         let shared = match (first, first.path()) {
             // No times are kept there; what comes before the first row of banks is left out.
             (Experiment::Warp(warp), _) => warp.footprint + Bytes(BANK_ROW),
+            (Experiment::Launched(launched), _) => launched.shared_per_block,
             (_, Some(path @ LoadPath::Shared)) => {
                 Bytes(4 * super::window(path)) + first.footprint().unwrap_or_default()
             }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::chain::{self, Placed};
 use strata_gpu::{DevicePtr, Texture};
 use strata_kernels::job::{Done, Job};
-use strata_model::experiment::{Chain, Experiment, LoadPath, Partner, Timing, WARP, Walk};
+use strata_model::experiment::{Chain, Experiment, Launched, LoadPath, Partner, Timing, WARP, Walk};
 use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 
 pub(super) type Outcome = std::result::Result<Samples, Failure>;
@@ -40,7 +40,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         Experiment::Clock(_) => 16,
         // The same for the whole, the longest and the shortest.
         Experiment::Watch(_) => 48,
-        Experiment::Chase(chase) => match chase.timing {
+        Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => match chase.timing {
             Timing::EachLoad { loads, .. } => each(loads),
             Timing::EachPair { pairs } => each(pairs),
             Timing::Laps { rounds, .. } => ROUND * rounds as usize,
@@ -82,7 +82,7 @@ impl Prepared<'_> {
         match self.experiment {
             Experiment::Clock(clock) => Job { timed_loads: u64::from(clock.span_us), ..common },
             Experiment::Watch(watch) => Job { timed_loads: u64::from(watch.span_us), ..common },
-            Experiment::Chase(chase) => {
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
                 let (timed_loads, resident, rounds) = match chase.timing {
                     Timing::EachLoad { loads, walk } => (loads, walk == Walk::Resident, 0),
                     Timing::EachPair { pairs } => (pairs, false, 0),
@@ -148,7 +148,7 @@ impl Prepared<'_> {
                 let spans = words.chunks_exact(2).map(|pair| ClockSpan { cycles: pair[0], nanoseconds: pair[1] });
                 samples.clocks.extend(spans);
             }
-            Experiment::Chase(chase) => {
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
                 let ring = self.chain.map_or(chase.lap(), |c| c.ring);
                 self.check_end(chase.path, chain::expected_end(chase, &self.offsets, ring), done)?;
                 match chase.timing {

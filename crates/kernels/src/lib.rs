@@ -15,7 +15,7 @@ mod ptx;
 pub mod sizes;
 mod sums;
 
-use strata_model::experiment::{AccessWidth, Experiment, LoadPath, Timing};
+use strata_model::experiment::{AccessWidth, Experiment, Launched, LoadPath, Timing};
 
 pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
 pub use patterns::PatternProgram;
@@ -56,7 +56,7 @@ impl Program {
         Some(match experiment {
             Experiment::Clock(_) => Program::Clock,
             Experiment::Watch(_) => Program::Watch,
-            Experiment::Chase(chase) => match chase.timing {
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => match chase.timing {
                 Timing::EachLoad { .. } => Program::PerLoad(chase.path, 1),
                 Timing::EachPair { .. } => Program::PerLoad(chase.path, 2),
                 Timing::Laps { .. } => Program::Lap(chase.path),

@@ -14,6 +14,7 @@ mod chase;
 mod clock;
 mod disturb;
 mod imported;
+mod launched;
 mod load_path;
 mod order;
 mod pattern_run;
@@ -27,6 +28,7 @@ pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
 pub use disturb::{Disturb, Partner};
 pub use imported::Imported;
+pub use launched::Launched;
 pub use load_path::LoadPath;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use pattern_run::PatternRun;
@@ -54,11 +56,13 @@ pub enum Experiment {
     Imported(Imported),
     /// Whether something else takes the device away for a while.
     Watch(Watch),
+    /// One thread of a launch of many walks a chain.
+    Launched(Launched),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`, `watch`.
+    /// `pattern`, `imported`, `watch`, `launched`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -72,6 +76,7 @@ impl Experiment {
             Experiment::Pattern(_) => "pattern",
             Experiment::Imported(_) => "imported",
             Experiment::Watch(_) => "watch",
+            Experiment::Launched(_) => "launched",
         }
     }
 
@@ -84,7 +89,8 @@ impl Experiment {
             | Experiment::Warp(_)
             | Experiment::Pattern(_)
             | Experiment::Imported(_)
-            | Experiment::Watch(_) => 1,
+            | Experiment::Watch(_)
+            | Experiment::Launched(_) => 1,
         }
     }
 
@@ -93,6 +99,7 @@ impl Experiment {
         match self {
             Experiment::Clock(_) | Experiment::Watch(_) => None,
             Experiment::Chase(chase) => chase.defect(),
+            Experiment::Launched(launched) => launched.defect(),
             Experiment::Disturb(disturb) => disturb.defect(),
             Experiment::Warp(warp) => warp.defect(),
             Experiment::Pattern(run) => run.defect(),
@@ -106,7 +113,7 @@ impl Experiment {
     pub fn path(&self) -> Option<LoadPath> {
         match self {
             Experiment::Clock(_) | Experiment::Watch(_) => None,
-            Experiment::Chase(chase) => Some(chase.path),
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
             Experiment::Pattern(run) => Some(run.path),
@@ -118,7 +125,7 @@ impl Experiment {
     pub fn footprint(&self) -> Option<Bytes> {
         match self {
             Experiment::Clock(_) | Experiment::Watch(_) => None,
-            Experiment::Chase(chase) => Some(chase.footprint),
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.footprint),
             Experiment::Disturb(disturb) => Some(disturb.footprint),
             Experiment::Warp(warp) => Some(warp.footprint),
             Experiment::Pattern(run) => Some(run.pattern.footprint()),
@@ -129,7 +136,7 @@ impl Experiment {
     /// Distance of neighbouring elements of a chain; none where there is no chain, or another tool's files do not say.
     pub fn stride(&self) -> Option<Bytes> {
         match self {
-            Experiment::Chase(chase) => Some(chase.stride),
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.stride),
             Experiment::Disturb(disturb) => Some(disturb.stride),
             Experiment::Imported(imported) => imported.stride,
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Pattern(_) => None,
@@ -139,7 +146,7 @@ impl Experiment {
     /// The chain that its (first) thread walks, if it walks one.
     pub fn chain(&self) -> Option<Chain<'_>> {
         match self {
-            Experiment::Chase(chase) => Some(chase.chain()),
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.chain()),
             Experiment::Disturb(disturb) => Some(disturb.chain()),
             Experiment::Clock(_)
             | Experiment::Watch(_)
@@ -160,7 +167,7 @@ impl Experiment {
     /// Where it runs, for the kinds that may choose.
     pub fn place(&self) -> Option<&Place> {
         match self {
-            Experiment::Chase(chase) => Some(&chase.place),
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(&chase.place),
             Experiment::Disturb(disturb) => Some(&disturb.place),
             Experiment::Warp(warp) => Some(&warp.place),
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Pattern(_) | Experiment::Imported(_) => None,
@@ -195,7 +202,7 @@ impl Experiment {
     /// What is done to the L2 before the kernel starts.
     pub fn prepare(&self) -> Prepare {
         match self {
-            Experiment::Chase(chase) => chase.prepare,
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => chase.prepare,
             Experiment::Disturb(disturb) => disturb.prepare,
             Experiment::Pattern(run) => run.prepare,
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Imported(_) => {
@@ -209,7 +216,7 @@ impl Experiment {
         match self {
             Experiment::Clock(clock) => clock.repeat,
             Experiment::Watch(watch) => watch.repeat,
-            Experiment::Chase(chase) => chase.repeat,
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => chase.repeat,
             Experiment::Disturb(disturb) => disturb.repeat,
             Experiment::Warp(warp) => warp.repeat,
             Experiment::Pattern(run) => run.repeat,
@@ -230,7 +237,7 @@ macro_rules! from_kind {
 
 from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
-    Watch => Watch
+    Watch => Watch, Launched => Launched
 );
 
 #[cfg(test)]

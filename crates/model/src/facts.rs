@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::units::Bytes;
+
 /// Facts from the driver. Sizes in bytes, clocks in kHz as the driver gives them. `None`, and 0 of a plain number: nobody says; in
 /// JSON it is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -107,6 +109,41 @@ pub struct DeviceFacts {
     pub max_linear_texture: Option<u64>,
     /// Smallest piece of device memory that the driver maps, in bytes.
     pub mapping_granularity: Option<u64>,
+}
+
+impl DeviceFacts {
+    /// Shared memory that a block takes: its own, and what the system keeps.
+    pub fn shared_of_block(&self, own: Bytes) -> Bytes {
+        own + Bytes(self.shared_reserved_per_block.unwrap_or(0))
+    }
+
+    /// Blocks of so many threads (at least one), with so much shared memory of their own, that a multiprocessor holds at a time,
+    /// and what limits their number. Registers may limit it further.
+    pub fn resident_blocks(&self, threads: u32, shared: Bytes) -> (u32, Limit) {
+        let warp = self.warp_size.max(1);
+        let by_threads = self.max_threads_per_multiprocessor / threads.max(1).next_multiple_of(warp);
+        let by_shared = self.shared_per_multiprocessor.checked_div(self.shared_of_block(shared).0);
+        let by_shared = by_shared.and_then(|blocks| u32::try_from(blocks).ok()).unwrap_or(u32::MAX);
+        let limits = [
+            (by_threads, Limit::Threads),
+            (self.max_blocks_per_multiprocessor.unwrap_or(u32::MAX), Limit::Blocks),
+            (by_shared, Limit::Shared),
+        ];
+        let (least, limit) = limits.into_iter().min_by_key(|(blocks, _)| *blocks).unwrap_or((1, Limit::Blocks));
+        (least.max(1), limit)
+    }
+}
+
+/// What limits the number of blocks that a multiprocessor holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Threads of a multiprocessor.
+    Threads,
+    /// Blocks of a multiprocessor.
+    Blocks,
+    /// Shared memory of a multiprocessor.
+    Shared,
 }
 
 /// A device as `strata devices` lists it.

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, Div, Mul, Sub};
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 /// One gibibyte, 1024 mebibytes.
 pub const GIB: u64 = 1 << 30;
+/// Largest whole number below which a `f64` holds every one.
+const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 impl Bytes {
     /// `n` kibibytes.
@@ -88,6 +91,29 @@ impl Div for Bytes {
 impl Sum for Bytes {
     fn sum<I: Iterator<Item = Bytes>>(iter: I) -> Bytes {
         Bytes(iter.map(|b| b.0).sum())
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = String;
+
+    /// A whole number of bytes, or a number with a unit: `4096`, `48 KiB`, `1.5MiB`, `16K`. Units are powers of two, however they
+    /// are written.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("`{text}` is no size: use a number of bytes, or one with a unit, such as 16KiB");
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let scale = match unit.trim().to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kb" | "kib" => KIB,
+            "m" | "mb" | "mib" => MIB,
+            "g" | "gb" | "gib" => GIB,
+            "t" | "tb" | "tib" => GIB << 10,
+            _ => return Err(wrong()),
+        };
+        let bytes = number.parse::<f64>().map_err(|_| wrong())? * scale as f64;
+        // What a fraction gives must be whole bytes, and the number must be exact.
+        if bytes.fract() == 0.0 && (0.0..=EXACT).contains(&bytes) { Ok(Bytes(bytes as u64)) } else { Err(wrong()) }
     }
 }
 

@@ -2,7 +2,7 @@
 //! [`super::legacy`].
 
 use serde::{Deserialize, Serialize};
-use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Order, PatternRun, Warp, Watch};
+use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Launched, Order, PatternRun, Warp, Watch};
 
 /// How some version of the format has an experiment.
 pub trait Recorded {
@@ -23,6 +23,7 @@ pub enum Kinds {
     Pattern(PatternRun),
     Imported(Imported),
     Watch(Watch),
+    Launched(Launched),
 }
 
 impl From<&Experiment> for Kinds {
@@ -35,6 +36,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Pattern(run) => Kinds::Pattern(*run),
             Experiment::Imported(imported) => Kinds::Imported(*imported),
             Experiment::Watch(watch) => Kinds::Watch(*watch),
+            Experiment::Launched(launched) => Kinds::Launched(launched.clone()),
         }
     }
 }
@@ -49,12 +51,15 @@ impl Recorded for Kinds {
             Kinds::Pattern(run) => run.into(),
             Kinds::Imported(imported) => imported.into(),
             Kinds::Watch(watch) => watch.into(),
+            Kinds::Launched(launched) => launched.into(),
         })
     }
 
     fn listed(&self) -> u64 {
         match self {
-            Kinds::Chase(Chase { order, .. }) | Kinds::Disturb(Disturb { order, .. }) => listed(order),
+            Kinds::Chase(Chase { order, .. })
+            | Kinds::Disturb(Disturb { order, .. })
+            | Kinds::Launched(Launched { chase: Chase { order, .. }, .. }) => listed(order),
             Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
             Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) => 0,
         }

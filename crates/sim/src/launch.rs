@@ -64,11 +64,15 @@ impl Sim {
         Banks { count: shared.banks.get(), width: shared.bank_width.get(), word }
     }
 
-    /// Shared memory that each SM sets aside for a launch whose blocks have so much.
+    /// Shared memory that each SM sets aside for a launch whose blocks have so much: what a hint asks for, but enough for one
+    /// block; without a hint enough for all blocks that the SM can hold.
     fn set_aside(&self, launch: &Launch, shared: u64) -> u64 {
         let spec = &self.machine.spec.shared;
-        let percent = launch.carveout.filter(|_| self.divides_memory()).unwrap_or(0);
-        (u64::from(percent) * spec.per_multiprocessor.0 / 100).max(shared + spec.reserved_per_block.0)
+        let block = shared + spec.reserved_per_block.0;
+        match launch.carveout {
+            Some(percent) if self.divides_memory() => (u64::from(percent) * spec.per_multiprocessor.0 / 100).max(block),
+            _ => self.resident(launch.threads, shared) * block,
+        }
     }
 
     /// Blocks of so many threads, with so much shared memory, that an SM holds at a time; at least 1.

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use strata_model::attribute::Launches as LaunchesFound;
 use strata_model::topology::{ElementName, Finding, Topology};
+use strata_model::units::Bytes;
+
+use super::truth::launches::Launches;
 
 /// What a finding must be.
 #[derive(Clone, Debug)]
@@ -24,6 +28,8 @@ pub enum Expect {
     Parts(Value, f64),
     /// A latency spectrum, each of whose patterns (path, data and translation) takes this long, from the first to the second.
     Patterns(BTreeMap<String, (f64, f64)>),
+    /// Sizes by launch, each row of which is so.
+    Launches(Launches),
     /// That, or unknown for a reason: whether it shows depends on the draw.
     IfStated(Box<Expect>),
 }
@@ -65,6 +71,13 @@ impl Expect {
             Expect::Patterns(patterns) => {
                 let all: Vec<String> = patterns.iter().map(|(name, (low, high))| pattern(name, *low, *high)).collect();
                 all.join(", ")
+            }
+            Expect::Launches(truth) => {
+                let shown = truth.divisions.iter().map(|(aside, least, most)| match least == most {
+                    true => format!("{}: {}", Bytes(*aside), Bytes(*least)),
+                    false => format!("{}: {} to {}", Bytes(*aside), Bytes(*least), Bytes(*most)),
+                });
+                format!("beside {}", shown.collect::<Vec<_>>().join(", "))
             }
             Expect::IfStated(expect) => expect.shown(),
         }
@@ -116,6 +129,11 @@ impl Expect {
                     })
                     .collect();
                 if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
+            }
+            Expect::Launches(truth) => {
+                let Some(LaunchesFound(rows)) = finding.get() else { return wrong("no list".into()) };
+                let off: Vec<String> = rows.iter().filter_map(|row| truth.wrong(row)).collect();
+                if off.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
             }
             Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Verdict::Right,
             Expect::Within(low, high) if finding.number().is_some_and(|n| (*low..=*high).contains(&n)) => {

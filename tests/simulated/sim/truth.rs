@@ -2,6 +2,7 @@
 //! machine file where it can be counted: a usable capacity is the number of consecutive lines that its sets can hold.
 
 mod beyond;
+pub mod launches;
 
 use std::collections::BTreeMap;
 
@@ -226,6 +227,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     beyond::translation(&mut truth);
     beyond::spectrum(&mut truth);
     least_configuration(&mut truth);
+    launches::by_launch(&mut truth, seen);
     truth.rows
 }
 

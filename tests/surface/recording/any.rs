@@ -221,6 +221,11 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
     });
     let clocks = any::<(u32, u32, u32)>().prop_map(|(span_us, sm, repeat)| Clock { span_us, sm, repeat });
     let watches = any::<(u32, u32, u32)>().prop_map(|(span_us, sm, repeat)| Watch { span_us, sm, repeat });
+    let launched = (chases(), any::<(u32, u64)>()).prop_map(|(chase, (threads_per_block, shared))| Launched {
+        chase,
+        threads_per_block,
+        shared_per_block: Bytes(shared),
+    });
     prop_oneof![
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
@@ -229,6 +234,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => warps().prop_map(Experiment::from),
         1 => runs().prop_map(Experiment::from),
         1 => imported().prop_map(Experiment::from),
+        1 => launched.prop_map(Experiment::from),
     ]
 }
 

@@ -16,8 +16,8 @@ use strata_gpu::{DeviceFacts, Mig, OtherProcesses, Telemetry};
 use strata_model::characterization::{PartName, Suite};
 use strata_model::disturbance::{Consequence, Disturbance, Sign};
 use strata_model::experiment::{
-    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, LoadPath, Order, Partner, PatternRun, Place,
-    Prepare, Timing, WARP, Walk, Warp, Watch,
+    AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, Launched, LoadPath, Order, Partner,
+    PatternRun, Place, Prepare, Timing, WARP, Walk, Warp, Watch,
 };
 use strata_model::import::{Level, Question, Series};
 use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, Pattern, Scope, Walk2d};

@@ -197,9 +197,11 @@ fn sound(name: &str, topology: &Topology) {
 
 /// Every result that there is, by a name.
 pub fn all() -> Vec<(String, Topology)> {
-    let recorded = recorded_of::<Topology>(SCHEMA)
-        .into_iter()
-        .map(|topology| (format!("recorded-{}", topology.device.name.to_lowercase().replace(' ', "-")), topology));
+    let recorded = recorded_of::<Topology>(SCHEMA).into_iter().map(|topology| {
+        let file = topology.replayed_from.as_deref().expect("reports of recordings are replayed");
+        let name = Path::new(file).file_stem().expect("it has a name").display().to_string();
+        (format!("recorded-{name}"), topology)
+    });
     recorded.chain(machines::found().into_iter().map(|(name, topology)| (name.into(), topology))).collect()
 }
 

@@ -56,6 +56,11 @@ pub fn median_absolute_deviation_u32(values: &[u32]) -> Option<f64> {
     median(&values.iter().map(|&v| (f64::from(v) - centre).abs()).collect::<Vec<_>>())
 }
 
+/// Rounded to tenths, which is what findings in cycles state.
+pub fn tenths(x: f64) -> f64 {
+    (x * 10.0).round() / 10.0
+}
+
 /// Arithmetic mean; 0 of none.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64

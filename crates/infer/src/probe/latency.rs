@@ -174,11 +174,10 @@ pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, 
     });
     let ns = notebook.attribute(LATENCY_NS, || {
         let m = infer()?;
-        let Some(clock) = notebook.clock() else {
+        let Some((clock, off)) = notebook.clock() else {
             return Gap::unknown("the SM clock could not be measured");
         };
         let ns = |cycles: f64| clock.duration(Cycles(cycles)).0;
-        let off = notebook.clock_accuracy().unwrap_or_default();
         let (low, high) = (ns(m.interval.0) * (1.0 - off), ns(m.interval.1) * (1.0 + off));
         Ok(Finding::derived(
             Nanoseconds(round(ns(m.cycles.0))),

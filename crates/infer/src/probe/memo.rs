@@ -13,7 +13,9 @@ use super::levels::HitMiss;
 use super::partitions::Partitions;
 use super::structure::Structure;
 use super::tlb;
+use strata_model::attribute::Launches;
 use strata_model::experiment::{AccessWidth, BankWidth, LoadPath};
+use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
 /// What was inferred so far.
@@ -25,6 +27,8 @@ pub(super) struct Memo {
     pub rough: Cache<Search, Rough>,
     /// The capacity of a cache that an SM has to itself.
     pub capacity: Cache<Search, Capacity>,
+    /// The L1 by launch.
+    pub launches: Cache<(), Finding<Launches>>,
     /// Sets and index of such a cache.
     pub structure: Cache<Search, Structure>,
     /// Hits and misses of the L2.

@@ -18,6 +18,7 @@ pub mod import;
 pub mod l2;
 mod l2_exact;
 pub mod latency;
+mod launches;
 pub mod levels;
 pub mod line;
 mod memo;

@@ -14,7 +14,7 @@ use super::memo::{Cache, Inferred, Memo};
 use strata_model::attribute::{Key, Typed};
 use strata_model::effort::Effort;
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Imported, Timing};
+use strata_model::experiment::{Experiment, Imported, Launched, Timing};
 use strata_model::facts::DeviceFacts;
 use strata_model::import::Series;
 use strata_model::pattern::Pattern;
@@ -67,14 +67,9 @@ impl Notebook {
         self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose)
     }
 
-    /// The SM clock, once it has been measured.
-    pub fn clock(&self) -> Option<Gigahertz> {
-        self.clock.get().map(|(rate, _)| rate)
-    }
-
-    /// Share by which the SM clock may be off, once it has been measured.
-    pub fn clock_accuracy(&self) -> Option<f64> {
-        self.clock.get().map(|(_, accuracy)| accuracy)
+    /// The SM clock, and the share by which it may be off, once it has been measured.
+    pub fn clock(&self) -> Option<(Gigahertz, f64)> {
+        self.clock.get()
     }
 
     /// Sets the SM clock, and the share by which it may be off.
@@ -267,7 +262,7 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
     let (found, wanted, what) = match experiment {
         Experiment::Clock(_) => (samples.clocks.len().min(1), 1, "clock readings"),
         Experiment::Watch(_) => (samples.clocks.len(), 3, "clock readings"),
-        Experiment::Chase(chase) => match chase.timing {
+        Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => match chase.timing {
             Timing::EachLoad { loads, .. } => latencies(loads),
             Timing::EachPair { pairs } => latencies(pairs),
             Timing::Laps { rounds, .. } => laps(rounds),

@@ -7,6 +7,7 @@
 mod banks;
 mod cache;
 mod curve;
+mod launches;
 mod path;
 mod sm_map;
 mod spectrum;
@@ -20,6 +21,7 @@ use std::str::FromStr;
 pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
 pub use cache::{Configuration, Elements, IndexFunction, Mask, Policy, Sizes, Ways};
 pub use curve::{Curve, Step};
+pub use launches::{LaunchRow, Launches};
 pub use path::Path;
 pub use sm_map::{SmMap, SmPlace};
 pub use spectrum::{Data, Spectrum, SpectrumRow, Translation};
@@ -169,6 +171,8 @@ attributes! {
         "Which line a full set evicts; for a random choice with unequal probabilities, these by the order of filling.";
     LeastConfiguration LEAST_CONFIGURATION: Configuration, "least_configuration", "Smallest configuration", Structure, "",
         "The same cache when a kernel requests all shared memory.";
+    ByLaunch BY_LAUNCH: Launches, "by_launch", "Size by launch", Structure, "",
+        "The usable capacity beside the shared memory that the driver sets aside for a launch, by its threads and shared memory.";
     Partitions PARTITIONS: u64, "partitions", "Partitions", Partitions, "",
         "Number of parts of a shared cache to which SMs are near or far.";
     NearLatency NEAR_LATENCY: Cycles, "near_latency", "Near latency", Partitions, "cycles",
@@ -240,7 +244,7 @@ impl Attribute {
 
     /// Whether its value is a curve or a map: pictures and programs show it, a line of text cannot.
     pub const fn is_pictured(self) -> bool {
-        matches!(self.kind(), Kind::Curve | Kind::SmMap | Kind::Spectrum | Kind::BankCurve)
+        matches!(self.kind(), Kind::Curve | Kind::SmMap | Kind::Spectrum | Kind::BankCurve | Kind::Launches)
     }
 
     /// Whether two GPUs of one product have exactly the same value: it is counted or built so. All else is measured, and two
@@ -318,6 +322,10 @@ mod tests {
                 r#"{"size":16384,"sets":32,"ways":4,"index":null,"replacement":"lru","misses":[[16512,0.5]]}"#,
             ),
             (Kind::Padding, r#"[{"width":4,"words":null,"mode":8}]"#),
+            (
+                Kind::Launches,
+                r#"[{"threads_per_block":256,"blocks_per_sm":8,"shared_per_block":0,"carveout_percent":null,"shared_configured":32768,"size":1024,"low":960,"high":1056}]"#,
+            ),
             (Kind::BankCurve, r#"[{"width":4,"stride":1,"cycles":23.0,"ways":1}]"#),
             (Kind::Cycles, "40.0"),
             (Kind::Bytes, "4096"),

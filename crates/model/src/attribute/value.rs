@@ -5,7 +5,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value as Json;
 
-use super::{BankCurve, Configuration, Curve, Elements, IndexFunction, Padding, Policy, Sizes, SmMap, Spectrum, Ways};
+use super::{
+    BankCurve, Configuration, Curve, Elements, IndexFunction, Launches, Padding, Policy, Sizes, SmMap, Spectrum, Ways,
+};
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
 /// How two values are compared.
@@ -157,6 +159,8 @@ values! {
     Padding(Padding), "a table of paddings", Points;
     /// A curve by stride.
     BankCurve(BankCurve), "a curve by stride", Points;
+    /// Sizes by launch.
+    Launches(Launches), "a list of sizes by launch", Points;
 }
 
 impl Kind {
@@ -206,6 +210,7 @@ impl Value {
             Value::Spectrum(Spectrum(rows)) => 8 * rows.len(),
             Value::Padding(Padding(rows)) => 3 * rows.len(),
             Value::BankCurve(BankCurve(points)) => 7 * points.len(),
+            Value::Launches(Launches(rows)) => 8 * rows.len(),
             Value::Configuration(Configuration { ways, index: function, replacement, misses, .. }) => {
                 ways.as_ref().map_or(0, |ways| ways.list().len())
                     + function.as_ref().map_or(0, index)

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{BankPoint, Configuration, Curve, IndexFunction, PaddingRow, Policy, SmPlace, SpectrumRow, Value, Ways};
+use super::{
+    BankPoint, Configuration, Curve, IndexFunction, LaunchRow, PaddingRow, Policy, SmPlace, SpectrumRow, Value, Ways,
+};
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
 /// Stands for a part that is unknown.
@@ -33,6 +35,7 @@ fn words(value: &Value) -> String {
         Value::SmMap(map) => table(map.0.iter().map(place)),
         Value::Padding(rows) => table(rows.0.iter().map(padding)),
         Value::BankCurve(points) => table(points.0.iter().map(bank_point)),
+        Value::Launches(rows) => table(rows.0.iter().map(launch)),
     }
 }
 
@@ -115,4 +118,18 @@ fn bank_point(point: &BankPoint) -> String {
     let ways = point.ways.map_or(UNKNOWN.to_owned(), |ways| ways.to_string());
     let BankPoint { width: Bytes(width), stride, cycles, mode: bank_mode, .. } = point;
     format!("width {width}, stride {stride}, cycles {cycles:?}, ways {ways}{}", mode(*bank_mode))
+}
+
+fn launch(row: &LaunchRow) -> String {
+    format!("{}: {}", row.launch(), row.size)
+}
+
+impl LaunchRow {
+    /// The launch in words.
+    pub fn launch(&self) -> String {
+        let LaunchRow { threads_per_block: threads, shared_per_block: shared, .. } = self;
+        let carveout = self.carveout_percent.map_or(String::new(), |percent| format!(", carveout {percent} %"));
+        let shared = if *shared == Bytes(0) { "no".to_owned() } else { format!("{shared} of") };
+        format!("{threads} threads a block, {shared} shared memory{carveout}")
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::attribute::{BankPoint, Curve, PaddingRow, SmPlace, SpectrumRow, Step, Value};
+use strata_model::attribute::{BankPoint, Curve, LaunchRow, PaddingRow, SmPlace, SpectrumRow, Step, Value};
 use strata_model::characterization::{Axis, Line};
 use strata_model::units::Bytes;
 
@@ -19,6 +19,7 @@ pub fn of_value(value: &Value) -> Option<Points> {
         Value::BankCurve(points) => points.0.iter().map(stride).collect(),
         Value::Padding(rows) => Some(rows.0.iter().map(padding).collect()),
         Value::SmMap(map) => Some(map.0.iter().map(place).collect()),
+        Value::Launches(rows) => rows.0.iter().map(launch).collect(),
         _ => None,
     }
 }
@@ -38,6 +39,11 @@ fn stride(at: &BankPoint) -> Option<(String, CurvePoint)> {
     let exact = Exact::from([("ways", at.ways.map(|ways| ways as f64))]);
     let place = format!("{} {}", of_width(at.width, at.mode), at.stride);
     Some((place, cycles(Range::new(Some(at.cycles), at.low, at.high)?, exact)))
+}
+
+fn launch(row: &LaunchRow) -> Option<(String, CurvePoint)> {
+    let number = |Bytes(bytes): Bytes| Some(bytes as f64);
+    Some((row.launch(), point(Range::new(number(row.size), number(row.low), number(row.high))?)))
 }
 
 fn padding(row: &PaddingRow) -> (String, CurvePoint) {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::table::{Maybe, Rows, table};
-use strata_model::experiment::{BankWidth, Chain, Experiment, LoadPath, Order, Prepare, Timing, Walk};
+use strata_model::experiment::{BankWidth, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk};
 use strata_model::order;
 use strata_model::samples::{ProgramFacts, Samples};
 use strata_model::units::Bytes;
@@ -152,6 +152,8 @@ const EXPERIMENTS: &[&str] = &[
     "failure",
     "smid",
     "base_address",
+    "threads_per_block",
+    "shared_per_block_B",
 ];
 
 fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
@@ -168,6 +170,10 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         Some(Prepare::Fill { passes }) => (Some("fill"), Some(passes)),
     };
     let (partner, place) = (e.partner(), e.place());
+    let launched = match e {
+        Experiment::Launched(launched) => Some(launched),
+        _ => None,
+    };
     let (outcome, failure) = match &entry.outcome {
         Ok(_) => ("measured", String::new()),
         Err(failure) => ("failed", failure.to_string()),
@@ -211,6 +217,8 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         &failure,
         &Maybe(samples.map(|s| s.sm)),
         &Maybe(samples.filter(|s| s.base != 0).map(|s| format!("{:#x}", s.base))),
+        &Maybe(launched.map(|l| l.threads_per_block)),
+        &Maybe(launched.map(|l| l.shared_per_block.get())),
     ])
 }
 
@@ -241,7 +249,7 @@ impl<'e> Own<'e> {
         Ok(match experiment {
             Experiment::Clock(clock) => Own { timed_loads: Some(clock.span_us), ..Own::default() },
             Experiment::Watch(watch) => Own { timed_loads: Some(watch.span_us), ..Own::default() },
-            Experiment::Chase(chase) => {
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
                 let (timed_loads, rounds, walk) = match chase.timing {
                     Timing::EachLoad { loads, walk: Walk::Resident } => (loads, None, Some("resident")),
                     Timing::EachLoad { loads, walk: Walk::Straight } => (loads, None, Some("straight")),

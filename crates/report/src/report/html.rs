@@ -35,7 +35,7 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
     let content = context! {
         columns => columns.collect::<Context>(),
         rows => topology.elements.iter().map(|(name, element)| row(*name, element)).collect::<Context>(),
-        legend => words::LEGEND,
+        legend => words::legend(topology),
         diagram => Context::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
         chapters => chapters,
         findings => findings.collect::<Context>(),

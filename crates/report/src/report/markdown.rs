@@ -69,7 +69,7 @@ fn summary(out: &mut String, topology: &Topology) {
     for (name, element) in &topology.elements {
         cells(out, words::row(*name, element).iter().map(|cell| plain(cell)));
     }
-    let _ = writeln!(out, "\n{}\n", plain(words::LEGEND));
+    let _ = writeln!(out, "\n{}\n", plain(&words::legend(topology)));
 }
 
 fn cells(out: &mut String, cells: impl Iterator<Item = String>) {

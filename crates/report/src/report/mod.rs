@@ -14,6 +14,7 @@ mod diagram;
 mod evidence;
 mod html;
 mod hwloc;
+pub mod launched;
 mod machine;
 mod markdown;
 mod mt4g;

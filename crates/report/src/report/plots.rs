@@ -6,7 +6,7 @@ use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series, Ti
 use super::svg::{self, Picture};
 use super::words;
 use strata_model::attribute::{
-    Attribute, BankCurve, BankPoint, Curve, SmMap, SmPlace, Spectrum, SpectrumRow, Step, Value,
+    Attribute, BankCurve, BankPoint, Curve, LaunchRow, Launches, SmMap, SmPlace, Spectrum, SpectrumRow, Step, Value,
 };
 use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
@@ -34,6 +34,7 @@ fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64
         Value::Curve(Curve(points)) => staircase(name, points, size)?.into(),
         Value::Spectrum(Spectrum(rows)) => spectrum(name, rows)?.into(),
         Value::BankCurve(BankCurve(points)) => bank_curve(name, points)?.into(),
+        Value::Launches(Launches(rows)) => launches(name, rows)?.into(),
         Value::SmMap(SmMap(sms)) => sm_map(name, sms)?.into(),
         _ => return None,
     };
@@ -138,6 +139,31 @@ fn bank_curve(name: ElementName, points: &[BankPoint]) -> Option<Curves> {
         ),
         x: Axis { label: "stride, elements".into(), measure: Measure::Number, log2 },
         y: Axis { label: "cycles".into(), measure: Measure::Number, log2: false },
+        series: series.into_iter().map(named).collect(),
+        ..Curves::default()
+    })
+}
+
+/// Usable capacity by the shared memory of a block, a curve for each number of threads; only launches without a hint.
+fn launches(name: ElementName, rows: &[LaunchRow]) -> Option<Curves> {
+    let mut series: BTreeMap<u32, Vec<(f64, [f64; 3])>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.carveout_percent.is_none()) {
+        let sizes = [row.size, row.low, row.high].map(|Bytes(size)| size as f64);
+        series.entry(row.threads_per_block).or_default().push((row.shared_per_block.0 as f64, sizes));
+    }
+    let sizes = || series.values().flatten().map(|(_, [size, ..])| *size);
+    if series.is_empty() {
+        return None;
+    }
+    let ((least, most), bytes) = (span(sizes()), |b| Measure::Bytes.show(b));
+    let description =
+        format!("{} launches without a carveout hint; {} to {} of L1.", sizes().count(), bytes(least), bytes(most));
+    let named = |(threads, points)| Series::banded(format!("{threads} threads a block"), Draw::Line, points);
+    Some(Curves {
+        title: format!("{}: usable capacity by launch", name.title()),
+        description,
+        x: Axis { label: "shared memory of a block".into(), measure: Measure::Bytes, log2: false },
+        y: Axis { label: "usable capacity".into(), measure: Measure::Bytes, log2: false },
         series: series.into_iter().map(named).collect(),
         ..Curves::default()
     })

@@ -8,7 +8,7 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Experiment, LoadPath, Watched};
+use strata_model::experiment::{Experiment, Launched, LoadPath, Watched};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
@@ -50,6 +50,10 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::Clock(clock) => format!("{:<13} SM {}, {} us:", experiment.name(), clock.sm, clock.span_us),
         Experiment::Watch(watch) => format!("{:<13} SM {}, {} us:", experiment.name(), watch.sm, watch.span_us),
         Experiment::Chase(chase) => walk(chase.path, chase.footprint, chase.stride),
+        Experiment::Launched(Launched { chase, threads_per_block, shared_per_block }) => format!(
+            "{} by blocks of {threads_per_block} threads with {shared_per_block}:",
+            walk(chase.path, chase.footprint, chase.stride)
+        ),
         Experiment::Disturb(disturb) => walk(disturb.path, disturb.footprint, disturb.stride),
         Experiment::Warp(warp) => walk(LoadPath::Shared, warp.footprint, warp.width.bytes()),
         Experiment::Pattern(run) => format!("{}:", in_words(&run.pattern, run.path)),

@@ -24,6 +24,9 @@ pub fn text(topology: &Topology, terminal: &Terminal) -> String {
         out.push_str(&if i < 2 { terminal.heading(line) } else { line.to_owned() });
         out.push('\n');
     }
+    if let Some(launch) = words::of_launch(topology) {
+        out.push_str(&terminal.wrapped(&launch, "", ""));
+    }
     terminal.section(&mut out, "Device, from the driver", &words::device(&topology.device));
     terminal.section(&mut out, "Intervals and sources", &details(topology, !columns.contains(&NANOSECONDS)));
     terminal.reasons(&mut out, "Unknown", &by_reason(unknown(topology)));

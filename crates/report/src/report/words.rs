@@ -3,8 +3,8 @@
 use std::fmt;
 
 use strata_model::attribute::{
-    Attribute, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, REACH,
-    SHARED_WITH, SIZE,
+    Attribute, BY_LAUNCH, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE,
+    Launches, REACH, SHARED_WITH, SIZE,
 };
 use strata_model::facts::DeviceFacts;
 use strata_model::import;
@@ -49,9 +49,24 @@ pub(super) const COLUMNS: [Column; 8] = [
 /// Stands where no picture of a curve or map could be made.
 pub(super) const NO_PICTURE: &str = "no picture available; see the JSON format";
 /// What the signs in the table mean.
-pub(super) const LEGEND: &str = "? unknown, > lower bound, ≤ upper bound, - does not apply, † from the driver; all \
+const LEGEND: &str = "? unknown, > lower bound, ≤ upper bound, - does not apply, † from the driver; all \
                                  other values are measured. The size of a TLB is its reach: the memory that its entries \
                                  cover.";
+
+/// Below the table: what the signs in it mean, and of which launch the size of the L1 is.
+pub(super) fn legend(topology: &Topology) -> String {
+    [Some(LEGEND.to_owned()), of_launch(topology)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Of which launch the size of the L1 is, where that matters.
+pub(super) fn of_launch(topology: &Topology) -> Option<String> {
+    let (most, least) = topology.l1().finding(BY_LAUNCH)?.get::<Launches>()?.extremes()?;
+    Some(format!(
+        "The size of the L1 is that of launches such as {}. Others have {} and more; `strata l1` says how much.",
+        most.launch(),
+        least.size
+    ))
+}
 
 /// The lines of the head; the first says whether the machine is simulated.
 pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&str>) -> Vec<String> {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
-use super::super::{Gap, Missing, Notebook, Settle, Unknown, ask_each, replacement, spectrum, structure};
+use super::super::{Gap, Missing, Notebook, Settle, Unknown, launches, replacement, spectrum, structure};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    CACHED, Configuration, INDEX, Key, LEAST_CONFIGURATION, MISS_OVERHEAD, REPLACEMENT, SETS, WAYS,
+    BY_LAUNCH, CACHED, Configuration, INDEX, Key, LEAST_CONFIGURATION, Launches, MISS_OVERHEAD, REPLACEMENT, SETS, WAYS,
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Element, Finding};
@@ -26,6 +26,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         notebook.attribute(CACHED, || cached(notebook, LoadPath::GlobalCa)),
         notebook.attribute(MISS_OVERHEAD, || miss_overhead(notebook)),
         notebook.attribute(LEAST_CONFIGURATION, || least_configuration(notebook)),
+        notebook.attribute(BY_LAUNCH, || by_launch(notebook)),
     ])
     .and(data_cache(notebook, LoadPath::GlobalCa))
 }
@@ -68,7 +69,7 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     let timing = overhead(LoadPath::GlobalCa)? - overhead(LoadPath::GlobalCg)?;
     let pairs = measurements[0].latencies().iter().zip(measurements[1].latencies());
     let longer: Vec<f64> = pairs.map(|(&ca, &cg)| f64::from(ca) - f64::from(cg) - timing).collect();
-    let at = |q| (robust::quantile(&longer, q).unwrap_or_default() * 10.0).round() / 10.0;
+    let at = |q| robust::tenths(robust::quantile(&longer, q).unwrap_or_default());
     Ok(Finding::measured(
         Cycles(at(0.5)),
         "one chain larger than the L1, timed load by load by ld.global.ca and by ld.global.cg",
@@ -105,6 +106,15 @@ fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Ga
     Ok(reasons.into_iter().map(of).fold(finding, Finding::note))
 }
 
+/// The L1 of each launch shape.
+fn by_launch(notebook: &Notebook) -> Result<Finding<Launches>, Gap> {
+    notebook.once(&notebook.memo.launches, (), || {
+        let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
+        let stride = capacity.line.clone()?;
+        launches::by_launch(notebook, &launches::Cache { path: LoadPath::GlobalCa, capacity: &capacity, stride })
+    })
+}
+
 /// Why attributes are unknown: each reason with the attributes that it is of.
 type Reasons = BTreeMap<String, Vec<&'static str>>;
 
@@ -117,25 +127,18 @@ fn value<T>(key: Key<T>, finding: Result<Finding<T>, Unknown>, reasons: &mut Rea
     finding.value
 }
 
-/// Two carveouts must move the knee; otherwise the hint is ignored and the size is that of the driver's choice.
+/// Of which launch the size is.
 ///
 /// # Errors
 ///
 /// [`Missing`], if samples are.
-pub(super) fn carveout_note(notebook: &Notebook) -> Result<Option<String>, Missing> {
-    let Ok(least) = search_of(notebook, LoadPath::GlobalCa).settled()? else { return Ok(None) };
-    let more = Search { carveout: 50, allocations: 1, ..least };
-    let knees = ask_each([&least, &more].map(|search| capacity::rough(notebook, search)))?;
-    Ok(match knees.as_slice() {
-        [Ok(a), Ok(b)] if b.low < a.low => Some(format!(
-            "measured with the smallest shared-memory carveout; with a carveout of 50 % the usable \
-             capacity is {}",
-            b.low
-        )),
-        [Ok(_), Ok(b)] => Some(format!(
-            "with a carveout of 50 % the usable capacity stays {}: the carveout is fixed, or the driver ignores the hint",
-            b.low
-        )),
-        _ => None,
-    })
+pub(super) fn launch_note(notebook: &Notebook) -> Result<Option<String>, Missing> {
+    let Ok(Some(launches)) = by_launch(notebook).settled()?.map(|finding| finding.value) else { return Ok(None) };
+    Ok(launches.extremes().map(|(most, least)| {
+        format!(
+            "of launches that set the least shared memory aside, such as {}; other launches have {} and more, see `by_launch`",
+            most.launch(),
+            least.size
+        )
+    }))
 }

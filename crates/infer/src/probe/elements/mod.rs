@@ -140,9 +140,9 @@ fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
 fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     let capacity = || capacity_of(notebook, path);
     let size = notebook.size(SIZE, || Ok(capacity()?.size(&search_of(notebook, path)?)));
-    let carveout = if path == LoadPath::GlobalCa { l1::carveout_note(notebook).ok().flatten() } else { None };
+    let launch = if path == LoadPath::GlobalCa { l1::launch_note(notebook).ok().flatten() } else { None };
     Element::from([
-        size.noted(carveout),
+        size.noted(launch),
         notebook.attribute(THRASH_SIZE, || Ok(capacity()?.stairs.thrash_size())),
         notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
         notebook.attribute(STAIRCASE, || Ok(capacity()?.stairs.staircase())),

@@ -16,7 +16,7 @@ use crate::report::words;
 use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, LoadPath, Order, Prepare, Timing};
+use strata_model::experiment::{Experiment, Launched, LoadPath, Order, Prepare, Timing};
 use strata_model::import::Question;
 use strata_model::samples::Samples;
 use strata_model::topology::{Element, Finding};
@@ -78,7 +78,7 @@ impl Kind {
     fn of(experiment: &Experiment) -> Self {
         let (what, order, cold) = match experiment {
             Experiment::Clock(_) | Experiment::Watch(_) => (What::Clock, "", false),
-            Experiment::Chase(chase) => {
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
                 let what = match chase.timing {
                     Timing::Laps { .. } => What::Laps,
                     Timing::EachLoad { .. } => What::EachLoad,

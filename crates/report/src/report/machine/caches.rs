@@ -8,7 +8,8 @@ use super::found::{Found, Sourced, assumed, named, not_found};
 use super::structure::{Structure, few_sets, index_value, policy};
 use super::table::{IntoToml, Table, inline};
 use strata_model::attribute::{
-    Attribute, CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LEAST_CONFIGURATION, SHARED_WITH, SIZE, SM_MAP, SmPlace, Ways,
+    Attribute, BY_LAUNCH, CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LEAST_CONFIGURATION, Launches, SHARED_WITH, SIZE,
+    SM_MAP, SmPlace, Ways,
 };
 use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15, L1, L2, Local, ReadOnly, Texture};
 
@@ -180,7 +181,7 @@ fn size(found: &Found, element: ElementName, line: u64) -> Sourced<u64> {
     }
 }
 
-/// A cache that is smaller where all shared memory is asked for: the first shape and that one.
+/// A cache that is smaller where shared memory is asked for: the first shape, those between, and the one beside all of it.
 fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced<Value>> {
     let least = found.get(L1, LEAST_CONFIGURATION)?;
     let (size, most) = (least.size.0, found.topology.device.shared_per_multiprocessor);
@@ -214,13 +215,33 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
         }
         rows.sort_values();
     }
-    let all = vec![one(shared.min(most.saturating_sub(1)), first.sets, ways), second].into_toml();
+    let divisions = divisions(found, most);
+    let shared = divisions.first().map_or(shared.min(most.saturating_sub(1)), |(shared, _)| *shared);
+    let between = divisions.iter().skip(1).filter(|(_, size)| *size / line >= first.sets);
+    let between: Vec<Value> =
+        between.map(|(shared, size)| one(*shared, first.sets, (size / line / first.sets).min(ways))).collect();
+    let which = if divisions.is_empty() {
+        "; that there is no configuration between is assumed".to_owned()
+    } else {
+        format!(", and for those between {}", named(L1, Attribute::ByLaunch))
+    };
+    let all = std::iter::once(one(shared, first.sets, ways)).chain(between).chain([second]);
     let how = format!(
-        "{} and {}; that they are one memory with shared memory, and that there is no configuration between, is assumed",
+        "{} and {}{which}; that they are one memory with shared memory is assumed",
         named(L1, Attribute::Size),
         named(L1, Attribute::LeastConfiguration)
     );
-    Some(Sourced::new(all, found.derived(&how)))
+    Some(Sourced::new(all.collect::<Vec<_>>().into_toml(), found.derived(&how)))
+}
+
+/// Shared memory that hints set aside, but for all of it, with the L1 beside it; nothing if not all of them are known.
+fn divisions(found: &Found, most: u64) -> Vec<(u64, u64)> {
+    let rows = found.get(L1, BY_LAUNCH).map_or(&[][..], |Launches(rows)| rows);
+    let hinted = rows.iter().filter(|row| row.carveout_percent.is_some());
+    let known: Option<Vec<(u64, u64)>> = hinted.map(|row| Some((row.shared_configured?.0, row.size.0))).collect();
+    let mut known = known.unwrap_or_default();
+    known.retain(|(shared, _)| *shared < most);
+    known
 }
 
 /// The L2: what one SM can use of it, as often as there are partitions.
