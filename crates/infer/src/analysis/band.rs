@@ -8,8 +8,8 @@
 /// A point: its place on the x axis, and the share there.
 pub type Point = (u64, f64);
 
-/// Standard deviations of an interval of 95 %.
-const DEVIATIONS: f64 = 1.96;
+/// Standard deviations on either side of an interval of 95 % of a normal distribution.
+pub const DEVIATIONS: f64 = 1.96;
 
 /// The ends of the band at each point of `curve`, each share of which was counted among so many; `others` are curves of other
 /// places, with points at some of the same x. All are in ascending order of x. No end leaves 0 to 1.

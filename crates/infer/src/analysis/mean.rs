@@ -11,18 +11,11 @@ use super::robust;
 ///
 /// Degenerate inputs: of one value and of equal values both ends are the mean. With no values they are the mean of nothing.
 pub fn interval(values: &[f64], level: f64) -> (f64, f64) {
-    let mean = robust::mean(values);
-    let half = half_width(values, level);
-    (mean - half, mean + half)
-}
-
-/// Half of the width of [`interval`].
-fn half_width(values: &[f64], level: f64) -> f64 {
-    let n = values.len() as f64;
-    let Ok(student) = StudentsT::new(0.0, 1.0, n - 1.0) else { return 0.0 };
-    let mean = robust::mean(values);
+    let (n, mean) = (values.len() as f64, robust::mean(values));
+    let Ok(student) = StudentsT::new(0.0, 1.0, n - 1.0) else { return (mean, mean) };
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    student.inverse_cdf(0.5 + level / 2.0) * (variance / n).sqrt()
+    let half = student.inverse_cdf(0.5 + level / 2.0) * (variance / n).sqrt();
+    (mean - half, mean + half)
 }
 
 #[cfg(test)]

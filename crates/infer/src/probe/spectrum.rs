@@ -281,7 +281,7 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
                 trip.lacks.push(format!("lines designed to {design} the L1 ({others} of {all} {not} it)"));
                 continue;
             }
-            let at = |q| (robust::quantile(&values, q).unwrap_or_default() * 10.0).round() / 10.0;
+            let at = |q| robust::tenths(robust::quantile(&values, q).unwrap_or_default());
             // To and fro misses a level of one entry; one of several would hold both ends.
             if meets.1 > trip.levels && at(0.05) <= last {
                 trip.lacks.push("a miss of the third level (alternating across its reach costs no more)".into());

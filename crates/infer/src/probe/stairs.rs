@@ -10,8 +10,9 @@ use super::capacity::{Rough, Search};
 use super::latency::LEVEL;
 use super::levels::HitMiss;
 use super::{Gap, Measurement, Notebook};
+use crate::analysis::robust::{self, tenths};
 use crate::analysis::search::{self, Bracket};
-use crate::analysis::{band, mean, robust};
+use crate::analysis::{band, mean};
 use strata_model::attribute::{Curve, Step};
 use strata_model::experiment::{Chase, LoadPath, Place};
 use strata_model::topology::Finding;
@@ -94,8 +95,13 @@ fn penalty(latencies: &[u32], levels: &HitMiss) -> Option<f64> {
 }
 
 impl Stairs {
-    /// The smallest footprint from which at least 99 % of a lap misses, and where it may be.
-    pub fn thrash(&self) -> Option<(Bytes, Bytes, Option<Bytes>)> {
+    /// The smallest footprint from which at least 99 % of a lap misses.
+    pub fn thrash(&self) -> Option<Bytes> {
+        self.thrash_range().map(|(from, ..)| from)
+    }
+
+    /// That footprint, and where it may be.
+    fn thrash_range(&self) -> Option<(Bytes, Bytes, Option<Bytes>)> {
         let ends = |step: &Step| step.interval.unwrap_or((step.share, step.share));
         let first = |is: &dyn Fn(&Step) -> bool| self.steps.iter().find(|step| is(step)).map(|step| step.footprint);
         let from = first(&|step| step.share >= THRASHED)?;
@@ -105,7 +111,7 @@ impl Stairs {
 
     /// As the finding `thrash_size`.
     pub fn thrash_size(&self) -> Finding<Bytes> {
-        match (self.thrash(), self.steps.last()) {
+        match (self.thrash_range(), self.steps.last()) {
             (Some((size, low, high)), _) => {
                 let method = "smallest footprint of which at least 99 % of the loads miss";
                 let finding = Finding::measured(size, method).at_least(low.0 as f64);
@@ -131,7 +137,6 @@ impl Stairs {
 
     /// As the finding `miss_penalty`. Where no footprint shows enough misses, from the groups by which hits are told from misses.
     pub fn miss_penalty(&self, levels: &HitMiss) -> Finding<Cycles> {
-        let round = |x: f64| (x * 10.0).round() / 10.0;
         if self.penalties.is_empty() {
             let penalty = levels.miss - levels.hit;
             let method = "median of the misses minus median of the hits; the interval is the spread of the hits";
@@ -141,13 +146,13 @@ impl Stairs {
         let (low, high) = mean::interval(&self.penalties, LEVEL);
         let range = |pick: fn(f64, f64) -> f64| self.penalties.iter().copied().reduce(pick).unwrap_or(penalty);
         Finding::measured(
-            Cycles(round(penalty)),
+            Cycles(tenths(penalty)),
             format!(
                 "median of the misses minus median of the hits, mean of {} footprints, each on an SM of its own",
                 self.penalties.len()
             ),
         )
-        .interval(round(low.min(penalty - RESOLUTION)), round(high.max(penalty + RESOLUTION)), LEVEL)
-        .note(format!("{} to {} cycles on single SMs", round(range(f64::min)), round(range(f64::max))))
+        .interval(tenths(low.min(penalty - RESOLUTION)), tenths(high.max(penalty + RESOLUTION)), LEVEL)
+        .note(format!("{} to {} cycles on single SMs", tenths(range(f64::min)), tenths(range(f64::max))))
     }
 }

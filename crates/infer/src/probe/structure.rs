@@ -73,7 +73,7 @@ fn overflow(
     most: u64,
 ) -> Result<(Vec<Footprint>, u64, bool), Gap> {
     let fits = capacity.by_allocation.first().copied().unwrap_or(capacity.usable) / line;
-    let thrash = capacity.stairs.thrash().map_or(fits + MOST_STEPS, |(from, ..)| from / line);
+    let thrash = capacity.stairs.thrash().map_or(fits + MOST_STEPS, |from| from / line);
     let affordable = affordable(notebook, fits, laps);
     let steps =
         (thrash.saturating_sub(fits) + 1).min(most).min(affordable).min((search.limit / line).saturating_sub(fits));

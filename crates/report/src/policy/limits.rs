@@ -4,6 +4,8 @@
 //! observation of a normal distribution (Hahn and Meeker, *Statistical Intervals*, 1991, section 4.7). On each side
 //! the limit is the end of that interval or the envelope of all results' intervals and [`FLOOR`] more, whichever lies further out.
 
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
 /// What one result says: its value and interval. An end may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
@@ -15,12 +17,9 @@ pub struct Seen {
     pub high: f64,
 }
 
-/// Quantiles of Student's t for 99.9 %, two-sided, by degrees of freedom from 1. A policy has some fifty numbers: with 99.9 % for
-/// each, a good node passes all of them with 95 % (Bonferroni). With 99 % every third good node would fail.
-const T: [f64; 29] = [
-    636.619, 31.599, 12.924, 8.610, 6.869, 5.959, 5.408, 5.041, 4.781, 4.587, 4.437, 4.318, 4.221, 4.140, 4.073, 4.015,
-    3.965, 3.922, 3.883, 3.850, 3.819, 3.792, 3.768, 3.745, 3.725, 3.707, 3.690, 3.674, 3.659,
-];
+/// How certain each limit is. A policy has some fifty numbers: with 99.9 % for each, a good node passes all of them with 95 %
+/// (Bonferroni). With 99 % every third good node would fail.
+const LEVEL: f64 = 0.999;
 
 /// What the limits leave beyond the envelope at least, as a share of its greater end: a few results that are equal do not show
 /// that all are.
@@ -29,11 +28,11 @@ const FLOOR: f64 = 0.01;
 /// Digits of a limit that count.
 const DIGITS: i32 = 5;
 
-/// How many standard deviations from the mean of `n` results the next one may lie. For more results than the table has, its
-/// last entry is a little more than needed. Fewer than two show no spread.
+/// How many standard deviations from the mean of `n` results the next one may lie. Fewer than two show no spread.
 fn factor(n: usize) -> f64 {
-    let degrees = n.saturating_sub(1).clamp(1, T.len());
-    T[degrees - 1] * (1.0 + 1.0 / n.max(1) as f64).sqrt()
+    let n = n.max(1) as f64;
+    let student = StudentsT::new(0.0, 1.0, (n - 1.0).max(1.0));
+    student.map_or(f64::INFINITY, |student| student.inverse_cdf(f64::midpoint(1.0, LEVEL))) * (1.0 + 1.0 / n).sqrt()
 }
 
 /// The limits for a number: lower and upper one. What is never negative gets no negative limit.

@@ -140,7 +140,7 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
             Err(Unknown::Beyond { .. }) => wanted,
             found => wanted.min((found?.usable * 3) / 4),
         };
-        let least = first.stairs.thrash().map_or(first.usable * BEYOND_FIRST, |(from, ..)| from);
+        let least = first.stairs.thrash().unwrap_or(first.usable * BEYOND_FIRST);
         if footprint < least {
             return Gap::unknown(format!(
                 "the constant L1 may hold part of every chain that fits this cache: up to {least}"

@@ -4,6 +4,7 @@ use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, banks, dram, l2, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, small};
+use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
     FETCH_GRANULARITY, Key, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING, PARTITIONS, REPLACEMENT,
@@ -114,13 +115,12 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
 
 /// What one latency is longer than another, with the interval that follows from those of the two.
 fn difference(longer: &latency::Measured, shorter: &latency::Measured) -> Finding<Cycles> {
-    let round = |x: f64| (x * 10.0).round() / 10.0;
     let penalty = longer.cycles.0 - shorter.cycles.0;
     let below = (longer.cycles.0 - longer.interval.0).hypot(shorter.interval.1 - shorter.cycles.0);
     let above = (longer.interval.1 - longer.cycles.0).hypot(shorter.cycles.0 - shorter.interval.0);
-    Finding::derived(Cycles(round(penalty)), "DRAM latency minus L2 latency").interval(
-        round(penalty - below),
-        round(penalty + above),
+    Finding::derived(Cycles(tenths(penalty)), "DRAM latency minus L2 latency").interval(
+        tenths(penalty - below),
+        tenths(penalty + above),
         latency::LEVEL,
     )
 }

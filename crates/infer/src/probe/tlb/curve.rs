@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::analysis::band::DEVIATIONS;
 use crate::analysis::plateau::{self, Point};
 use crate::analysis::robust;
 use crate::probe::levels::HitMiss;
@@ -46,8 +47,6 @@ pub(super) const BELIEVED: f64 = 0.5;
 const SMALLER_PAGES: f64 = 0.33;
 /// Share of loads that miss whatever the page: more is no chance.
 const CHANCE: f64 = 0.02;
-/// Standard errors of an interval of 95 %.
-const DEVIATIONS: f64 = 1.96;
 /// Where between hits and misses the limit may lie, as shares of the distance.
 const LIMITS: [f64; 2] = [0.25, 0.75];
 /// Standard deviations of a count that are no chance.

@@ -13,7 +13,7 @@ use super::{Gap, Measurement, Notebook, Settle, Unknown, structure};
 use crate::analysis::band;
 use crate::analysis::overflow::{Footprint, Sets};
 use crate::analysis::plateau::Point;
-use crate::analysis::robust;
+use crate::analysis::robust::{self, tenths};
 pub(super) use curve::Curve;
 use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, point, walk};
 use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
@@ -179,15 +179,17 @@ impl Level {
         let step = self.distance.0 as f64;
         let reach = self.distance * self.entries;
         // Where single misses cannot be told, so many may go unseen, unless one page more makes nearly all miss.
-        let sharp = self.curve.get(1).is_some_and(|step| step.share > SHARP);
-        let unseen =
-            if self.rise.classes.is_some() || sharp { 0.0 } else { (BELIEVED * self.entries as f64).floor() * step };
+        let unseen = if self.rise.classes.is_some() || self.is_sharp() {
+            0.0
+        } else {
+            (BELIEVED * self.entries as f64).floor() * step
+        };
         // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says.
         let highest =
             if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
-        let (fewest, most) = self.counts().fold((self.entries, self.entries), |(a, b), n| (a.min(n), b.max(n)));
+        let fewest = self.counts().fold(self.entries, u64::min);
         let low = (self.distance * fewest).0 as f64 * (1.0 - self.early()) - unseen;
-        let high = (self.distance * most).0.max(highest) as f64;
+        let high = (self.distance * self.most()).0.max(highest) as f64;
         let counts: Vec<String> = self.windows.iter().map(|window| window.entries.to_string()).collect();
         let early = match self.early() {
             0.0 => "",
@@ -203,13 +205,17 @@ impl Level {
         ))
     }
 
+    /// Whether one page too many makes nearly all miss.
+    fn is_sharp(&self) -> bool {
+        self.curve.get(1).is_some_and(|step| step.share > SHARP)
+    }
+
     /// By what share of the entries the first miss may come earlier in another process. Where the index is hashed, pages in a row
     /// fill the sets to within about one page of each other, so that the first set overflows up to one page of each set before
     /// all are full. Which sets that are depends on where the driver put the pages, which stays as it is in one process.
     fn early(&self) -> f64 {
-        let sharp = self.curve.get(1).is_some_and(|step| step.share > SHARP);
         match &self.sets {
-            _ if sharp => 0.0,
+            _ if self.is_sharp() => 0.0,
             Ok(sets) if sets.complete => 0.0,
             Ok(sets) => 1.0 / sets.ways().into_iter().min().unwrap_or(FEWEST_WAYS).max(1) as f64,
             Err(_) => 1.0 / FEWEST_WAYS as f64,
@@ -260,9 +266,8 @@ impl Level {
             (None, None, Some(above)) => (above - self.rise.below, 2.0 * self.rise.error),
             (None, None, None) => (0.0, f64::INFINITY),
         };
-        let round = |x: f64| (x * 10.0).round() / 10.0;
-        Finding::measured(Cycles(round(penalty)), METHOD)
-            .range(round(penalty - error), round(penalty + error))
+        Finding::measured(Cycles(tenths(penalty)), METHOD)
+            .range(tenths(penalty - error), tenths(penalty + error))
             .note("added to a hit in this TLB level, with the data in the L2")
     }
 
