@@ -206,7 +206,7 @@ fn a_process_that_comes_is_seen() {
     let (status, stdout, stderr) = told(&run(&numbers).output().unwrap());
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((status, disturbances(&result).len()), (Some(0), 0), "{stderr}");
-    assert!(warnings(&result).contains("1 other processes use this GPU"));
+    assert!(warnings(&result).contains("1 other process uses this GPU"));
     // The stand-in counts one more from its sixth answer on: two are of the first state, each look takes two.
     fs::write(&numbers, "1 2 6").unwrap();
     let (status, stdout, stderr) = told(&run(&numbers).output().unwrap());
@@ -215,6 +215,30 @@ fn a_process_that_comes_is_seen() {
     assert_eq!((status, seen.len()), (Some(0), 1), "{stderr}");
     assert_eq!((&seen[0]["sign"], &seen[0]["processes"]), (&Value::from("process"), &Value::from(1)));
     assert_eq!(seen[0]["consequence"], "repeated");
+}
+
+#[test]
+fn a_process_that_copies_disturbs_host_memory_only() {
+    let place = Place::new();
+    let (numbers, nvml) = (place.path("processes"), place.path("libnvidia-ml.so.1"));
+    fs::copy(library(Some("executes")), &nvml).unwrap();
+    fs::write(&numbers, "2").unwrap();
+    let arguments = ["discover", "--only", "shared,host", "--effort", "quick", "--format", "json"];
+    let run = |kilobytes: &str| {
+        let mut command = place.command(&arguments, 0);
+        command.env("LD_LIBRARY_PATH", place.folder.path()).env("FAKE_NVML_PROCESSES", &numbers);
+        command.env("FAKE_NVML_BUS", kilobytes);
+        let (status, stdout, stderr) = told(&command.output().unwrap());
+        (status, serde_json::from_str::<Value>(&stdout).unwrap_or_else(|_| panic!("{stderr}")))
+    };
+    let (status, quiet) = run("2000");
+    assert_eq!((status, disturbances(&quiet).len()), (Some(0), 0));
+    let (status, beside) = run("9000000");
+    let latency = &beside["elements"]["host"]["latency"]["cycles"];
+    let reason = latency["reason"].as_str().expect("it is unknown");
+    assert!(reason.contains("another process used the GPU") && reason.contains("copied data"), "{reason}");
+    assert_eq!((status, &disturbances(&beside).last().unwrap()["sign"]), (Some(4), &Value::from("copies")));
+    assert_eq!(beside["elements"]["shared"]["latency"]["cycles"]["value"], 23.0);
 }
 
 #[test]

@@ -75,6 +75,11 @@ pub trait Lab: Source {
     fn glance(&mut self) -> Glance {
         Glance::default()
     }
+
+    /// Bytes a second that cross its bus now.
+    fn bus_traffic(&mut self) -> Option<u64> {
+        None
+    }
 }
 
 /// Runs experiments on a GPU.
@@ -228,6 +233,10 @@ impl Lab for Bench<'_> {
 
     fn glance(&mut self) -> Glance {
         self.gpu.glance()
+    }
+
+    fn bus_traffic(&mut self) -> Option<u64> {
+        self.gpu.bus_traffic()
     }
 }
 

@@ -106,10 +106,11 @@ impl<'g> Session<'g> {
         let lab = self.lab.as_mut();
         let answers = lab.run(&kernel);
         let glance = watchman.glance(self.started.elapsed(), || lab.glance());
+        let bus = watchman.needs_bus().then(|| lab.bus_traffic()).flatten();
         self.keep(&kernel, &answers);
         match answers.first() {
             Some(Err(Failure::Interrupted)) | None => None,
-            Some(answer) => Some(Look { watched: answer.as_ref().ok().and_then(Watched::of), glance }),
+            Some(answer) => Some(Look { watched: answer.as_ref().ok().and_then(Watched::of), glance, bus }),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use strata_gpu::Glance;
 use strata_model::disturbance::{Consequence, Disturbance, Sign};
-use strata_model::experiment::{Experiment, Watch, Watched};
+use strata_model::experiment::{Experiment, LoadPath, Watch, Watched};
 use strata_model::samples::{Failure, Lap, Samples};
 
 /// How long the kernel watches, in microseconds: longer than a time slice, of about 2 ms, after which a process with work at hand
@@ -24,6 +24,8 @@ const LONG_LOAD_US: f64 = 50.0;
 /// H200 laps differ by up to 72 microseconds, short ones by up to four fifths.
 const STOPPED_LAP: u64 = 2;
 const STOPPED_LAP_US: f64 = 200.0;
+/// Bytes a second over the bus that are another's copies: 1 % of what PCIe 4.0 has. On an idle H200 it is 2 MB/s at most.
+const BUSY_BUS: u64 = 300_000_000;
 /// Attempts after the first to measure a part undisturbed.
 const REPEATS: u32 = 3;
 /// Time of a run that may go into further attempts, besides what the user grants.
@@ -41,11 +43,17 @@ pub(crate) struct Look {
     pub watched: Option<Watched>,
     /// What the driver tells of others.
     pub glance: Glance,
+    /// Bytes a second over the device's bus, while this process moves none; nothing if nobody asked or can tell.
+    pub bus: Option<u64>,
 }
 
 impl Look {
     fn is_stopped(&self) -> bool {
         self.watched.is_some_and(|watched| watched.longest_us > STOPPED_US)
+    }
+
+    fn is_copying(&self) -> bool {
+        self.bus.is_some_and(|bytes| bytes > BUSY_BUS)
     }
 }
 
@@ -178,6 +186,11 @@ impl Watchman {
         self.repeats = 0;
     }
 
+    /// Whether the next look must tell who copies: to count it takes longer than all else.
+    pub fn needs_bus(&self) -> bool {
+        self.suspects.iter().any(crosses_bus)
+    }
+
     /// What is to be done, after this look at the end of a part.
     pub fn judge(&mut self, look: Look, now_s: f64) -> Verdict {
         if let Some(since) = self.repeating.take() {
@@ -192,7 +205,15 @@ impl Watchman {
         // What began while others were at work is no better than what ended so.
         let before = self.last.is_stopped() && !first;
         let all = came || stopped || before;
-        let doubtful = if all { suspects } else { interrupted };
+        let copying = look.is_copying();
+        let doubtful = if all {
+            suspects
+        } else {
+            // Copies slow down what crosses the bus, and nothing else.
+            let crossing = suspects.into_iter().filter(|experiment| copying && crosses_bus(experiment));
+            let crossing: Vec<Experiment> = crossing.filter(|experiment| !interrupted.contains(experiment)).collect();
+            interrupted.into_iter().chain(crossing).collect()
+        };
         let stops = [look.watched, self.last.watched].into_iter().flatten().map(|w| w.longest_us);
         let stopped_us = stops.chain([longest_us]).fold(0.0, f64::max);
         let processes = look.glance.processes;
@@ -210,8 +231,10 @@ impl Watchman {
             Sign::Stopped
         } else if longest_us > 0.0 {
             Sign::LongLoad
-        } else {
+        } else if came {
             Sign::Process
+        } else {
+            Sign::Copies
         };
         let stopped_us = (stopped_us > STOPPED_US).then_some((stopped_us * 10.0).round() / 10.0);
         let again = self.repeats < REPEATS && (self.budget + self.patience) > Duration::ZERO;
@@ -231,7 +254,7 @@ impl Watchman {
                 self.repeating = Some(Instant::now());
                 Verdict::Again(doubtful)
             }
-            Consequence::GivenUp => Verdict::GiveUp(doubtful, reason(stopped_us, self.repeats)),
+            Consequence::GivenUp => Verdict::GiveUp(doubtful, reason(stopped_us, sign, self.repeats)),
         }
     }
 
@@ -266,6 +289,11 @@ impl Watchman {
     }
 }
 
+/// Whether an experiment loads from the host's memory.
+fn crosses_bus(experiment: &Experiment) -> bool {
+    experiment.path() == Some(LoadPath::Host)
+}
+
 /// The longest of the loads that were timed one by one, in microseconds; or what a lap took beyond the shortest, if that is a stop.
 fn longest_us(latencies: &[u32], laps: &[Lap], clock_mhz: f64) -> f64 {
     let us = |cycles: u64| cycles as f64 / clock_mhz.max(1.0);
@@ -280,8 +308,9 @@ fn longest_us(latencies: &[u32], laps: &[Lap], clock_mhz: f64) -> f64 {
 }
 
 /// Why experiments were given up.
-fn reason(stopped_us: Option<f64>, repeats: u32) -> String {
-    let stopped = stopped_us.map(|us| format!(" and stopped its kernels for up to {:.1} ms", us / 1e3));
+fn reason(stopped_us: Option<f64>, sign: Sign, repeats: u32) -> String {
+    let copied = (sign == Sign::Copies).then(|| " and copied data between the host and the GPU".to_owned());
+    let stopped = stopped_us.map(|us| format!(" and stopped its kernels for up to {:.1} ms", us / 1e3)).or(copied);
     let repeats = match repeats {
         0 => String::new(),
         1 => ", also when it was measured again".into(),

@@ -149,6 +149,10 @@ impl Gpu for Cuda {
         self.monitor.glance()
     }
 
+    fn bus_traffic(&mut self) -> Option<u64> {
+        self.monitor.bus_traffic()
+    }
+
     fn memory(&mut self) -> Result<(Bytes, Bytes)> {
         let (mut free, mut total) = (0, 0);
         // SAFETY: both are valid for the writes.

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, PcieUtilCounter, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 
 use strata_gpu::{DeviceFacts, Glance, Mig, OtherProcesses, Telemetry};
@@ -60,6 +60,15 @@ impl Monitor {
             throttle_reasons: device.current_throttle_reasons().map(throttle_reasons).unwrap_or_default(),
             memory_errors: device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile).ok(),
         }
+    }
+
+    /// Bytes a second over PCIe, in the direction that has more. NVML counts each for 20 ms.
+    pub fn bus_traffic(&self) -> Option<u64> {
+        let instance = self.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("MIG-"));
+        let device = self.device(self.nvml.as_ref().ok()?, instance).ok()?;
+        let counted = [PcieUtilCounter::Receive, PcieUtilCounter::Send].map(|way| device.pcie_throughput(way).ok());
+        let kilobytes = counted.into_iter().flatten().max()?;
+        Some(u64::from(kilobytes) * 1000)
     }
 
     /// The GPU: by its UUID, or by its PCI address. An instance has its own UUID but the clocks are the whole GPU's, whose

@@ -286,6 +286,7 @@ fn scope(telemetry: &Telemetry) -> String {
     let others = match telemetry.processes {
         OtherProcesses::NotVisible => "other processes cannot be seen".to_owned(),
         OtherProcesses::Visible(0) => "no other process visible".to_owned(),
+        OtherProcesses::Visible(1) => "1 other process visible".to_owned(),
         OtherProcesses::Visible(n) => format!("{n} other processes visible"),
     };
     format!("{part}{}; {others}", if container { ", in a container" } else { "" })
@@ -294,7 +295,8 @@ fn scope(telemetry: &Telemetry) -> String {
 fn warnings_of(telemetry: &Telemetry) -> Vec<String> {
     let mut warnings = Vec::new();
     if let OtherProcesses::Visible(n @ 1..) = telemetry.processes {
-        warnings.push(format!("{n} other processes use this GPU; the L2 and DRAM may be slower or look smaller"));
+        let use_it = if n == 1 { "1 other process uses".to_owned() } else { format!("{n} other processes use") };
+        warnings.push(format!("{use_it} this GPU; the L2 and DRAM may be slower or look smaller"));
     }
     if telemetry.mig == Mig::On {
         warnings.push("MIG is on: the sizes of L2 and DRAM are those of this instance".into());

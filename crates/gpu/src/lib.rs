@@ -125,6 +125,11 @@ pub trait Gpu {
         Glance::default()
     }
 
+    /// Bytes a second that cross the device's bus now, in the direction that has more; it takes some time to count them.
+    fn bus_traffic(&mut self) -> Option<u64> {
+        None
+    }
+
     /// Free and total device memory.
     fn memory(&mut self) -> Result<(Bytes, Bytes)>;
 

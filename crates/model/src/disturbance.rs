@@ -32,6 +32,8 @@ pub enum Sign {
     LongLoad,
     /// Another process came to the device.
     Process,
+    /// Data crossed the bus of the device while this process moved none.
+    Copies,
 }
 
 /// What was done about a disturbance.
@@ -74,7 +76,12 @@ pub fn in_words(disturbances: &[Disturbance]) -> Option<String> {
         words += &format!("; kernels were stopped for up to {:.1} ms", stopped / 1e3);
     }
     if processes > 0 {
-        words += &format!("; up to {processes} other processes were on it");
+        let were =
+            if processes == 1 { "1 other process was".into() } else { format!("{processes} other processes were") };
+        words += &format!("; up to {were} on it");
+    }
+    if disturbances.iter().any(|d| d.sign == Sign::Copies) {
+        words += "; data was copied between the host and the GPU";
     }
     let (repeated, given_up) = (count(Consequence::Repeated), count(Consequence::GivenUp));
     if repeated > 0 {
@@ -121,7 +128,7 @@ mod tests {
         assert_eq!(in_words(&[]), None);
         assert_eq!(
             in_words(&[seen(0.25, Sign::Process, Consequence::Repeated)]).unwrap(),
-            "another process used the GPU 0.75 s after the start; up to 1 other processes were on it; 10 experiments were \
+            "another process used the GPU 0.75 s after the start; up to 1 other process was on it; 10 experiments were \
              measured again"
         );
         let two = [seen(0.25, Sign::Stopped, Consequence::Repeated), seen(1.0, Sign::LongLoad, Consequence::GivenUp)];

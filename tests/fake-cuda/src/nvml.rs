@@ -1,7 +1,7 @@
 //! A little of NVML, for whoever opens this library under NVML's name: the first device and its processes.
 //!
 //! `FAKE_NVML_PROCESSES` is a file that holds the number of processes; or that number, the one that it becomes, and the answer from
-//! which on it is that. Without it there is no device.
+//! which on it is that. Without it there is no device. `FAKE_NVML_BUS` is what the bus carries, in KB/s.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::Code;
 
 const INVALID_ARGUMENT: Code = 2;
+const NOT_SUPPORTED: Code = 3;
 const NOT_FOUND: Code = 6;
 const INSUFFICIENT_SIZE: Code = 7;
 /// The UUID of the first device.
@@ -85,5 +86,15 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
         // SAFETY: by the contract of `nvml.h` there is room for so many.
         unsafe { list.add(i as usize).write(process) };
     }
+    0
+}
+
+/// `nvmlDeviceGetPcieThroughput`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetPcieThroughput(_: *mut c_void, _counter: u32, value: *mut u32) -> Code {
+    let carried = std::env::var("FAKE_NVML_BUS").ok().and_then(|kilobytes| kilobytes.parse().ok());
+    let Some(carried) = carried else { return NOT_SUPPORTED };
+    // SAFETY: by the contract of `nvml.h`.
+    unsafe { value.write(carried) };
     0
 }

@@ -121,9 +121,32 @@ fn what_version_4_has_stays_as_it_is() {
 #[test]
 fn what_a_watch_has_stays_as_it_is() {
     let signs = [Sign::Stopped, Sign::LongLoad, Sign::Process];
+    let watch = Watch { span_us: 1, sm: 2, repeat: 3 };
+    assert_eq!(
+        hash_of(watch.into(), &signs),
+        0x691c_11ab,
+        "a block's layout changed: no recording of a run that watched can be read; raise `recording::VERSION`, then this number"
+    );
+}
+
+/// What came later still: launches of a stated shape, and copies.
+#[test]
+fn what_a_launch_has_stays_as_it_is() {
+    let chase = Chase::laps(LoadPath::GlobalCa, Bytes(256), Bytes(32));
+    let launched = Launched { chase, threads_per_block: 64, shared_per_block: Bytes(1024) };
+    assert_eq!(
+        hash_of(launched.into(), &[Sign::Copies]),
+        0x47f6_9435,
+        "a block's layout changed: no recording with a launch can be read; raise `recording::VERSION`, then this number"
+    );
+}
+
+/// Of the blocks of an experiment and of disturbances.
+fn hash_of(experiment: Experiment, signs: &[Sign]) -> u32 {
     let consequences = [Consequence::Noted, Consequence::Repeated, Consequence::GivenUp];
     let seen: Vec<Disturbance> = signs
-        .into_iter()
+        .iter()
+        .copied()
         .zip(consequences)
         .map(|(sign, consequence)| Disturbance {
             from_s: 1.0,
@@ -135,12 +158,11 @@ fn what_a_watch_has_stays_as_it_is() {
             consequence,
         })
         .collect();
-    let watch = Watch { span_us: 1, sm: 2, repeat: 3 };
     let mut writer = Writer::new(Vec::new()).unwrap();
     writer.header(&header()).unwrap();
     let mut layout = Vec::new();
     let mut begin = writer.bytes() as usize;
-    writer.measured(&[Entry::new(1, watch.into(), Err(Failure::Interrupted), 1.0)]).unwrap();
+    writer.measured(&[Entry::new(1, experiment, Err(Failure::Interrupted), 1.0)]).unwrap();
     let middle = writer.bytes() as usize;
     writer.seen(&seen).unwrap();
     let file = writer.into_inner();
@@ -149,11 +171,7 @@ fn what_a_watch_has_stays_as_it_is() {
         layout.extend(zstd::bulk::decompress(&file[begin + 12..end], plain as usize).unwrap());
         begin = end;
     }
-    assert_eq!(
-        crc32fast::hash(&layout),
-        0x691c_11ab,
-        "a block's layout changed: no recording of a run that watched can be read; raise `recording::VERSION`, then this number"
-    );
+    crc32fast::hash(&layout)
 }
 
 fn patterns() -> [Pattern; 18] {

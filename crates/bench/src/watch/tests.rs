@@ -6,7 +6,7 @@ use strata_model::units::Bytes;
 
 fn look(longest_us: f64, processes: u32) -> Look {
     let glance = Glance { processes: Some(processes), ..Glance::default() };
-    Look { watched: Some(Watched { longest_us, clock_mhz: 2000.0 }), glance }
+    Look { watched: Some(Watched { longest_us, clock_mhz: 2000.0 }), glance, bus: None }
 }
 
 fn chase(repeat: u32) -> Experiment {
@@ -89,6 +89,26 @@ fn a_process_that_comes_disturbs_once() {
     assert_eq!(watchman.seen()[0].sign, Sign::Process);
     measure(&mut watchman, &chase(0), 600);
     assert_eq!(watchman.judge(look(1.0, 2), 0.6), Verdict::Calm);
+}
+
+#[test]
+fn copies_disturb_what_crosses_the_bus() {
+    let mut watchman = watchman();
+    let host: Experiment = Chase::laps(LoadPath::Host, Bytes(4096), Bytes(128)).into();
+    let copies = || Look { bus: Some(9_000_000_000), ..look(1.0, 1) };
+    measure(&mut watchman, &chase(0), 600);
+    assert!(!watchman.needs_bus());
+    measure(&mut watchman, &host, 2200);
+    assert!(watchman.needs_bus());
+    assert_eq!(watchman.judge(copies(), 0.5), Verdict::Again(vec![host.clone()]));
+    assert_eq!((watchman.seen()[0].sign, watchman.seen()[0].stopped_us), (Sign::Copies, None));
+    watchman.budget = Duration::ZERO;
+    measure(&mut watchman, &host, 2200);
+    let Verdict::GiveUp(list, reason) = watchman.judge(copies(), 0.6) else { panic!("it is given up") };
+    assert!(list == [host.clone()] && reason.contains("copied data between the host and the GPU"), "{reason}");
+    // What an idle GPU's bus carries is no copy.
+    measure(&mut watchman, &host, 2200);
+    assert_eq!(watchman.judge(Look { bus: Some(2_000_000), ..look(1.0, 1) }, 0.7), Verdict::Calm);
 }
 
 #[test]
