@@ -275,6 +275,9 @@ pub struct L1 {
     /// Device to measure without a file: auto (the first GPU), cuda:N, a UUID or a PCI address, or a simulated machine
     #[arg(long, default_value = "auto", value_parser = parse_device, conflicts_with = "file")]
     pub device: String,
+    /// Wait up to this many seconds for a GPU that is in use
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, conflicts_with = "file")]
+    pub wait: Duration,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Text)]
     pub format: ListFormat,

@@ -1,7 +1,9 @@
 //! `strata l1`: how much L1 a kernel gets.
 
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
+use anyhow::anyhow;
 use gpu_strata::topology::ElementName;
 use gpu_strata::{Device, Launch, Options, Side, l1};
 
@@ -10,16 +12,23 @@ use crate::cli::{L1, ListFormat};
 
 /// Answers from a result, or measures the L1 first.
 pub fn run(arguments: &L1) -> Result<ExitCode, Fault> {
-    let L1 { file, threads, shared, device, format } = arguments;
-    let side = match file {
+    let launch = Launch { threads_per_block: arguments.threads, shared_per_block: arguments.shared };
+    let side = match &arguments.file {
         Some(file) => Side::File(file.clone()),
         None => {
-            let found = Device::open(device)?.discover_only(&[ElementName::L1], Options::default())?;
-            Side::Answer(Box::new(found.into()), device.clone())
+            let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
+            let found = device.discover_only(&[ElementName::L1], Options::default())?;
+            output::warn(&found.topology.run.warnings);
+            if found.topology.is_partial() {
+                return Err(Fault::run(anyhow!(
+                    "the L1 could not be measured: see the warnings, or `strata discover`"
+                )));
+            }
+            Side::Answer(Box::new(found.into()), arguments.device.clone())
         }
     };
-    let answer = l1(side, Launch { threads_per_block: *threads, shared_per_block: *shared })?;
-    match format {
+    let answer = l1(side, launch)?;
+    match arguments.format {
         ListFormat::Text => output::stdout(&answer.text(&terminal::of_stdout()))?,
         ListFormat::Json => output::stdout(&answer.json()?)?,
     }

@@ -47,7 +47,8 @@ fn an_answer_of_programs_has_what_the_text_has() {
         (answer["shared_needed"].as_u64(), answer["shared_configured"].as_u64()),
         (Some(136 << 10), Some(164 << 10))
     );
-    assert_eq!(answer["with_hint"].as_array().unwrap().len(), 9);
+    // Two of the nine are too small for one block.
+    assert_eq!(answer["with_hint"].as_array().unwrap().len(), 7);
 }
 
 #[test]

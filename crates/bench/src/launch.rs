@@ -161,8 +161,8 @@ impl Bench<'_> {
             .collect())
     }
 
-    /// Blocks of a launch whose jobs are taken by SM. Never more than there are SMs: an SM that has to hold two at a time enlarges
-    /// its shared memory at the L1's cost.
+    /// Blocks of a launch whose jobs are taken by SM. Never more than there are SMs: with a small carveout hint an SM that has to
+    /// hold two at a time enlarges its shared memory at the L1's cost.
     fn one_each(&self) -> u32 {
         self.sms.len() as u32
     }

@@ -33,7 +33,7 @@ impl Monitor {
 
     /// What can be seen now.
     pub fn telemetry(&self) -> Telemetry {
-        let instance = self.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("MIG-"));
+        let instance = self.is_instance();
         let unseen = |note| Telemetry {
             mig: if instance { Mig::On } else { Mig::Unknown },
             note: Some(note),
@@ -52,7 +52,7 @@ impl Monitor {
     /// What can be seen quickly: a few calls. The use of the GPU in per cent is not asked for, since this process's own kernels
     /// count in it.
     pub fn glance(&self) -> Glance {
-        let instance = self.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("MIG-"));
+        let instance = self.is_instance();
         let Ok(nvml) = &self.nvml else { return Glance::default() };
         let Ok(device) = self.device(nvml, instance) else { return Glance::default() };
         Glance {
@@ -64,11 +64,16 @@ impl Monitor {
 
     /// Bytes a second over PCIe, in the direction that has more. NVML counts each for 20 ms.
     pub fn bus_traffic(&self) -> Option<u64> {
-        let instance = self.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("MIG-"));
+        let instance = self.is_instance();
         let device = self.device(self.nvml.as_ref().ok()?, instance).ok()?;
         let counted = [PcieUtilCounter::Receive, PcieUtilCounter::Send].map(|way| device.pcie_throughput(way).ok());
         let kilobytes = counted.into_iter().flatten().max()?;
         Some(u64::from(kilobytes) * 1000)
+    }
+
+    /// Whether the device is a part of a divided GPU.
+    fn is_instance(&self) -> bool {
+        self.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("MIG-"))
     }
 
     /// The GPU: by its UUID, or by its PCI address. An instance has its own UUID but the clocks are the whole GPU's, whose

@@ -17,8 +17,7 @@ pub struct L1OfLaunch {
     pub document: LaunchedL1,
 }
 
-/// How much L1 a kernel gets on the device of a result: the driver sets shared memory aside for as many blocks as an SM can hold,
-/// and the L1 is the rest.
+/// How much L1 a kernel gets on the device of a result: what is left beside the shared memory that the driver sets aside.
 ///
 /// # Errors
 ///

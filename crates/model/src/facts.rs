@@ -112,18 +112,27 @@ pub struct DeviceFacts {
 }
 
 impl DeviceFacts {
+    /// The most shared memory that a block may have.
+    pub fn most_shared_per_block(&self) -> Bytes {
+        Bytes(self.shared_per_block_optin.unwrap_or(0).max(self.shared_per_block))
+    }
+
     /// Shared memory that a block takes: its own, and what the system keeps.
     pub fn shared_of_block(&self, own: Bytes) -> Bytes {
-        own + Bytes(self.shared_reserved_per_block.unwrap_or(0))
+        Bytes(own.0.saturating_add(self.shared_reserved_per_block.unwrap_or(0)))
     }
 
     /// Blocks of so many threads (at least one), with so much shared memory of their own, that a multiprocessor holds at a time,
     /// and what limits their number. Registers may limit it further.
     pub fn resident_blocks(&self, threads: u32, shared: Bytes) -> (u32, Limit) {
-        let warp = self.warp_size.max(1);
-        let by_threads = self.max_threads_per_multiprocessor / threads.max(1).next_multiple_of(warp);
-        let by_shared = self.shared_per_multiprocessor.checked_div(self.shared_of_block(shared).0);
-        let by_shared = by_shared.and_then(|blocks| u32::try_from(blocks).ok()).unwrap_or(u32::MAX);
+        // What nobody says is no limit.
+        let known = |count: u64| if count == 0 { u64::MAX } else { count };
+        let warps = u64::from(threads.max(1)).div_ceil(u64::from(self.warp_size.max(1)));
+        let warps_of_sm = known(u64::from(self.max_threads_per_multiprocessor)) / u64::from(self.warp_size.max(1));
+        let blocks = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let by_threads = blocks(warps_of_sm / warps);
+        let by_shared = known(self.shared_per_multiprocessor).checked_div(self.shared_of_block(shared).0);
+        let by_shared = by_shared.map_or(u32::MAX, blocks);
         let limits = [
             (by_threads, Limit::Threads),
             (self.max_blocks_per_multiprocessor.unwrap_or(u32::MAX), Limit::Blocks),

@@ -47,7 +47,7 @@ pub struct LaunchedL1 {
     pub shared_needed: Bytes,
     /// Shared memory that is set aside on an SM; null where it is not known.
     pub shared_configured: Option<Bytes>,
-    /// Usable capacity; of a launch that was not measured by the rule, and null where there is none and neighbours differ.
+    /// Usable capacity. Between measured launches that differ it is the rule's; null where there is no rule.
     pub size: Option<Bytes>,
     /// Lower end of the interval of `size`.
     pub low: Bytes,
@@ -76,14 +76,17 @@ pub fn l1(topology: &Topology, launch: Launch) -> Result<LaunchedL1, String> {
     let (with_hint, without): (Vec<LaunchRow>, Vec<LaunchRow>) =
         rows.iter().partition(|row| row.carveout_percent.is_some());
     let (blocks_per_sm, limited_by) = facts.resident_blocks(threads_per_block, shared_per_block);
-    let shared_needed = facts.shared_of_block(shared_per_block) * u64::from(blocks_per_sm);
+    let block = facts.shared_of_block(shared_per_block);
+    let shared_needed = Bytes(block.0.saturating_mul(u64::from(blocks_per_sm)));
     let (basis, near) = match with_hint.as_slice() {
-        [only] if without.is_empty() => (Basis::Fixed, vec![*only]),
+        [only] if without.iter().all(|row| row.size == only.size) => (Basis::Fixed, vec![*only]),
         _ => neighbours(facts, launch, &without),
     };
-    // Between measured launches the rule may be right where all neighbours are wrong: the number of blocks falls in steps.
+    // Between measured launches the rule may be right where all neighbours are wrong: the number of blocks falls in steps. Where
+    // it is not known what all hints set aside, there is no rule.
+    let all_known = with_hint.iter().all(|row| row.shared_configured.is_some());
     let by_rule = with_hint.iter().filter(|row| row.shared_configured.is_some_and(|all| all >= shared_needed));
-    let by_rule = by_rule.min_by_key(|row| row.shared_configured).filter(|_| basis == Basis::Neighbours);
+    let by_rule = by_rule.min_by_key(|row| row.shared_configured).filter(|_| all_known && basis == Basis::Neighbours);
     let all: Vec<&LaunchRow> = near.iter().chain(by_rule).collect();
     let (Some(low), Some(high), Some(first)) =
         (all.iter().map(|row| row.low).min(), all.iter().map(|row| row.high).max(), all.first())
@@ -91,9 +94,9 @@ pub fn l1(topology: &Topology, launch: Launch) -> Result<LaunchedL1, String> {
         return Err("the result does not say: no launch was measured".to_owned());
     };
     // The rule decides between neighbours that differ.
-    let says = by_rule.unwrap_or(first);
-    let agreed = by_rule.is_some()
-        || all.iter().all(|row| (row.shared_configured, row.size) == (first.shared_configured, first.size));
+    let alike = near.iter().all(|row| (row.shared_configured, row.size) == (first.shared_configured, first.size));
+    let says = by_rule.filter(|_| !alike).unwrap_or(first);
+    let agreed = alike || by_rule.is_some();
     Ok(LaunchedL1 {
         device: facts.name.clone(),
         uuid: facts.uuid.clone(),
@@ -107,16 +110,25 @@ pub fn l1(topology: &Topology, launch: Launch) -> Result<LaunchedL1, String> {
         low,
         high,
         basis,
-        with_hint,
+        // A hint that is too small for one block is raised.
+        with_hint: with_hint.into_iter().filter(|row| row.shared_configured.is_none_or(|all| all >= block)).collect(),
     })
 }
 
 fn possible(facts: &DeviceFacts, launch: Launch) -> Result<(), String> {
+    let unknown = [
+        (facts.max_threads_per_multiprocessor == 0, "threads"),
+        (facts.max_blocks_per_multiprocessor.is_none(), "blocks"),
+        (facts.shared_per_multiprocessor == 0, "bytes of shared memory"),
+    ];
+    if let Some((_, what)) = unknown.iter().find(|(unknown, _)| *unknown) {
+        return Err(format!("the result does not say how many {what} an SM can hold: the driver did not tell"));
+    }
     let (threads, most) = (launch.threads_per_block, facts.max_threads_per_block);
     if !(1..=most).contains(&threads) {
         return Err(format!("a block of this GPU has 1 to {most} threads, not {threads}"));
     }
-    let most = Bytes(facts.shared_per_block_optin.unwrap_or(0).max(facts.shared_per_block));
+    let most = facts.most_shared_per_block();
     if launch.shared_per_block > most {
         return Err(format!(
             "a block of this GPU has at most {most} of shared memory, not {}",
@@ -129,7 +141,12 @@ fn possible(facts: &DeviceFacts, launch: Launch) -> Result<(), String> {
 /// The measured launches around this one, or itself.
 fn neighbours(facts: &DeviceFacts, launch: Launch, measured: &[LaunchRow]) -> (Basis, Vec<LaunchRow>) {
     // A block takes whole warps.
-    let threads = launch.threads_per_block.next_multiple_of(facts.warp_size.max(1));
+    let warp = facts.warp_size.max(1);
+    let threads = launch.threads_per_block.div_ceil(warp).saturating_mul(warp);
+    let is_own = |row: &&LaunchRow| row.threads_per_block == threads && row.shared_per_block == launch.shared_per_block;
+    if let Some(own) = measured.iter().find(is_own) {
+        return (Basis::Measured, vec![*own]);
+    }
     let around = |of: fn(&LaunchRow) -> u64, at: u64| {
         let all = || measured.iter().map(of);
         let (below, above) = (all().filter(|x| *x <= at).max(), all().filter(|x| *x >= at).min());
@@ -140,8 +157,11 @@ fn neighbours(facts: &DeviceFacts, launch: Launch, measured: &[LaunchRow]) -> (B
     let near =
         |row: &&LaunchRow| threads.contains(&row.threads_per_block.into()) && shared.contains(&row.shared_per_block.0);
     let found: Vec<LaunchRow> = measured.iter().filter(near).copied().collect();
-    let exact = threads[0] == threads[1] && shared[0] == shared[1] && shared[0] == launch.shared_per_block.0;
-    (if exact { Basis::Measured } else { Basis::Neighbours }, found)
+    // Where a neighbour was left out, any launch may be like this one.
+    (
+        Basis::Neighbours,
+        if found.len() < 4 && threads[0] != threads[1] && shared[0] != shared[1] { measured.to_vec() } else { found },
+    )
 }
 
 #[cfg(test)]
@@ -149,7 +169,7 @@ mod tests {
     use super::*;
     use strata_model::topology::{ElementName, Finding, RunInfo};
 
-    /// Rows as an H200 has them (recordings/2026-11-22-h200.strata), in KiB: threads, shared memory, what is set aside, L1.
+    /// Rows like an H200's, in KiB: threads, shared memory, hint, what is set aside, L1.
     const ROWS: [(u32, u64, Option<u8>, u64, u64); 8] = [
         (1024, 0, Some(0), 8, 241),
         (1024, 0, Some(15), 64, 185),
@@ -206,7 +226,8 @@ mod tests {
         assert_eq!((answer.basis, answer.size), (Basis::Measured, Some(Bytes::kib(117))));
         assert_eq!((answer.blocks_per_sm, answer.limited_by), (4, Limit::Threads));
         assert_eq!((answer.shared_needed, answer.shared_configured), (Bytes::kib(68), Some(Bytes::kib(132))));
-        assert_eq!(answer.with_hint.len(), 4);
+        // A hint for less than one block is raised.
+        assert_eq!(answer.with_hint.len(), 3);
         assert_eq!(ask(1000, 16).unwrap(), LaunchedL1 { threads_per_block: 1000, ..ask(1024, 16).unwrap() });
     }
 

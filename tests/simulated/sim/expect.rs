@@ -133,7 +133,7 @@ impl Expect {
             Expect::Launches(truth) => {
                 let Some(LaunchesFound(rows)) = finding.get() else { return wrong("no list".into()) };
                 let off: Vec<String> = rows.iter().filter_map(|row| truth.wrong(row)).collect();
-                if off.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
+                if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
             }
             Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Verdict::Right,
             Expect::Within(low, high) if finding.number().is_some_and(|n| (*low..=*high).contains(&n)) => {

@@ -106,6 +106,11 @@ fn copies_disturb_what_crosses_the_bus() {
     measure(&mut watchman, &host, 2200);
     let Verdict::GiveUp(list, reason) = watchman.judge(copies(), 0.6) else { panic!("it is given up") };
     assert!(list == [host.clone()] && reason.contains("copied data between the host and the GPU"), "{reason}");
+    // Who waits looks at the bus again.
+    watchman.patience = Duration::from_millis(150);
+    assert!(watchman.waits() == Some(PAUSE) && watchman.needs_bus());
+    watchman.waited(look(1.0, 1), PAUSE, 0.65);
+    assert!(watchman.waits().is_none() && !watchman.needs_bus());
     // What an idle GPU's bus carries is no copy.
     measure(&mut watchman, &host, 2200);
     assert_eq!(watchman.judge(Look { bus: Some(2_000_000), ..look(1.0, 1) }, 0.7), Verdict::Calm);

@@ -15,7 +15,7 @@ pub struct LaunchRow {
     pub blocks_per_sm: u32,
     /// Dynamic shared memory of a block.
     pub shared_per_block: Bytes,
-    /// Share of the unified memory asked for as shared memory, in per cent; null where nothing is asked for.
+    /// Preferred carveout, in per cent of the most shared memory that an SM can have; null where the launch states none.
     #[serde(default)]
     pub carveout_percent: Option<u8>,
     /// Shared memory that is set aside on an SM; null where the sizes do not tell it.

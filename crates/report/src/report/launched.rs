@@ -23,37 +23,37 @@ pub fn text(answer: &LaunchedL1, terminal: &Terminal) -> String {
     out.push_str(&terminal.wrapped(&format!("{}{uuid}", answer.device), "", "  "));
     out.push('\n');
     let limit = match answer.limited_by {
-        Limit::Threads => "its threads limit that",
-        Limit::Blocks => "there is a limit for blocks",
-        Limit::Shared => "its shared memory limits that",
+        Limit::Threads => "the number of threads limits this",
+        Limit::Blocks => "the number of blocks is limited",
+        Limit::Shared => "shared memory limits this",
     };
     let needed = answer.shared_needed;
-    let mut why = vec![format!(
-        "An SM holds {blocks} such block{} at a time: {limit}. A kernel that uses many registers has fewer, and then perhaps \
-         more L1.",
-        if *blocks == 1 { "" } else { "s" }
-    )];
+    let (plural, need) = if *blocks == 1 { ("", "It needs") } else { ("s", "Together they need") };
+    let mut why = vec![format!("An SM holds {blocks} such block{plural} at a time: {limit}.")];
+    if answer.basis != Basis::Fixed {
+        why.push("A kernel that uses many registers has fewer blocks, and then perhaps more L1.".to_owned());
+    }
     why.push(match (answer.basis, answer.shared_configured) {
         (Basis::Fixed, _) => "On this GPU the L1 is the same for all launches.".to_owned(),
         (_, Some(configured)) => {
-            format!(
-                "Together they need {needed} of shared memory. The driver sets {configured} aside; the L1 is the rest."
-            )
+            let expected = if answer.basis == Basis::Measured { "sets" } else { "is expected to set" };
+            format!("{need} {needed} of shared memory. The driver {expected} {configured} aside; the L1 is the rest.")
         }
-        (_, None) => format!("Together they need {needed} of shared memory, which the driver sets aside, or more."),
+        (_, None) => format!("{need} {needed} of shared memory, which the driver sets aside, or more."),
     });
     why.push(match answer.basis {
         Basis::Measured => "This launch was measured.".to_owned(),
-        Basis::Neighbours => "This launch was not measured. The answer is that of measured launches with more and with fewer \
-                              threads, with more and with less shared memory, and of the rule that the driver sets aside \
-                              what all blocks need."
-            .to_owned(),
-        Basis::Fixed => "Measured with all carveout hints.".to_owned(),
+        Basis::Neighbours => {
+            "This launch was not measured. The interval holds the measured launches around it, and what the \
+                              rule says: the driver sets aside what all blocks need."
+                .to_owned()
+        }
+        Basis::Fixed => "Measured with carveout hints and with launches of many shapes.".to_owned(),
     });
     why.iter().for_each(|line| out.push_str(&terminal.wrapped(line, "", "  ")));
     let hints: Vec<String> = answer.with_hint.iter().filter_map(hint).collect();
     if hints.len() > 1 {
-        terminal.section(&mut out, "With a carveout hint, from so many per cent on", &hints);
+        terminal.section(&mut out, "L1 with a carveout hint, by the smallest hint that gives it", &hints);
     }
     out
 }

@@ -62,7 +62,7 @@ pub(super) fn legend(topology: &Topology) -> String {
 pub(super) fn of_launch(topology: &Topology) -> Option<String> {
     let (most, least) = topology.l1().finding(BY_LAUNCH)?.get::<Launches>()?.extremes()?;
     Some(format!(
-        "The size of the L1 is that of launches such as {}. Others have {} and more; `strata l1` says how much.",
+        "The size of the L1 is that of a launch with, for example, {}. Other launches have as little as {}; `strata l1` says how much.",
         most.launch(),
         least.size
     ))

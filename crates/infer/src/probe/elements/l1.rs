@@ -136,7 +136,7 @@ pub(super) fn launch_note(notebook: &Notebook) -> Result<Option<String>, Missing
     let Ok(Some(launches)) = by_launch(notebook).settled()?.map(|finding| finding.value) else { return Ok(None) };
     Ok(launches.extremes().map(|(most, least)| {
         format!(
-            "of launches that set the least shared memory aside, such as {}; other launches have {} and more, see `by_launch`",
+            "of a launch that sets little shared memory aside, for example {}; other launches have as little as {}, see `by_launch`",
             most.launch(),
             least.size
         )

@@ -59,9 +59,11 @@ pub(super) fn divisions(notebook: &Notebook, cache: &Cache<'_>) -> Result<Vec<Di
     if let (true, Some(unknown)) = (found.is_empty(), failed) {
         return Err(unknown.into());
     }
-    let falls = |pair: &[Division]| pair[1].knee.high < pair[0].knee.low && pair[1].shape.carveout > Some(pair[0].last);
+    let falls = |pair: &[Division]| {
+        pair[1].knee.high + cache.stride * 4 <= pair[0].knee.low && pair[1].shape.carveout > Some(pair[0].last)
+    };
     if !found.windows(2).all(falls) {
-        return Gap::unknown("a larger hint does not always leave less: the hints cannot be put in order");
+        return Gap::unknown("the intervals of neighbouring sizes overlap, so the carveouts cannot be told apart");
     }
     configure(notebook, cache, &mut found)?;
     Ok(found)
@@ -112,7 +114,7 @@ fn configure(notebook: &Notebook, cache: &Cache<'_>, divisions: &mut [Division])
     Ok(())
 }
 
-/// What a launch without a hint was found to have.
+/// What a launch was found to have.
 pub(super) enum Match {
     /// The L1 of the division with this number.
     Division(usize),

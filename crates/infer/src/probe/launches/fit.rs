@@ -146,7 +146,8 @@ impl Cache<'_> {
             }
             let (shown, share) = self.seen(notebook, shape, &sections)?;
             unseen = unseen.max(share);
-            // Each footprint lies elsewhere. Where one misses that is smaller than one that does not, the place matters.
+            // Each footprint lies elsewhere. Where one near the edge misses that is smaller than one that does not, the place
+            // matters.
             let fits = shown.iter().take_while(|(_, misses)| !misses).map(|(at, _)| *at).last();
             least = fits.unwrap_or(bracket.low);
             // Noise may have made the first footprint that shows misses do so: the next round goes one further.

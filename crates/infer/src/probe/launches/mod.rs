@@ -42,8 +42,7 @@ pub fn by_launch(notebook: &Notebook, cache: &Cache<'_>) -> Result<Finding<Launc
         .map(|division| division.shape.row(facts, cache.over_allocations(division.knee), division.configured))
         .collect();
     let hinted = rows.len();
-    // With one division there is nothing to choose.
-    let shapes = if hinted > 1 { shapes(notebook) } else { Vec::new() };
+    let shapes = shapes(notebook);
     let matched = ask_each(shapes.iter().map(|shape| matching(notebook, cache, &divisions, *shape)))?;
     let mut left_out: Vec<String> = Vec::new();
     for (shape, found) in shapes.iter().zip(matched) {
@@ -74,9 +73,8 @@ pub fn by_launch(notebook: &Notebook, cache: &Cache<'_>) -> Result<Finding<Launc
 fn shapes(notebook: &Notebook) -> Vec<Shape> {
     let facts = notebook.facts();
     let every = notebook.effort().choose(2, 1, 1);
-    let most = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block).max(facts.shared_per_block);
     let threads = search::doubling(u64::from(FEWEST_THREADS), u64::from(facts.max_threads_per_block));
-    let shared: Vec<u64> = std::iter::once(0).chain(search::doubling(1024, most)).collect();
+    let shared: Vec<u64> = std::iter::once(0).chain(search::doubling(1024, facts.most_shared_per_block().0)).collect();
     let each = |threads: u64| {
         shared.iter().step_by(every).map(move |&shared| Shape {
             threads: threads as u32,
@@ -89,14 +87,22 @@ fn shapes(notebook: &Notebook) -> Vec<Shape> {
 
 /// The rule that explains the most launches, in words.
 fn rule(facts: &DeviceFacts, divisions: &[LaunchRow], launches: &[LaunchRow]) -> String {
-    if divisions.len() == 1 {
-        return "the usable capacity is the same with every carveout hint".to_owned();
+    if let [only] = divisions {
+        let same = launches.iter().filter(|row| row.size == only.size).count();
+        return format!(
+            "no carveout hint changes the usable capacity, and {same} of {} launches without a hint have it",
+            launches.len()
+        );
     }
     let known: Vec<Bytes> = divisions.iter().filter_map(|row| row.shared_configured).collect();
     let reserved = facts.shared_of_block(Bytes(0));
     let told: Vec<&LaunchRow> = launches.iter().filter(|row| row.shared_configured.is_some()).collect();
-    if told.is_empty() {
-        return "how much shared memory a launch sets aside cannot be told from the sizes".to_owned();
+    if told.is_empty() || known.len() < divisions.len() {
+        return format!(
+            "for {} of {} sizes the hints do not tell how much shared memory is set aside",
+            divisions.len() - known.len(),
+            divisions.len()
+        );
     }
     // How many launches set aside what so many blocks need, and how many more.
     let explained = |blocks: fn(&LaunchRow) -> u64| {

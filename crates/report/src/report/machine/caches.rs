@@ -221,7 +221,7 @@ fn configurations(found: &Found, first: &Structure, line: u64) -> Option<Sourced
     let between: Vec<Value> =
         between.map(|(shared, size)| one(*shared, first.sets, (size / line / first.sets).min(ways))).collect();
     let which = if divisions.is_empty() {
-        "; that there is no configuration between is assumed".to_owned()
+        "; those between are not known".to_owned()
     } else {
         format!(", and for those between {}", named(L1, Attribute::ByLaunch))
     };
