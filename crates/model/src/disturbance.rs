@@ -76,24 +76,27 @@ pub fn in_words(disturbances: &[Disturbance]) -> Option<String> {
         words += &format!("; kernels were stopped for up to {:.1} ms", stopped / 1e3);
     }
     if processes > 0 {
-        let were =
-            if processes == 1 { "1 other process was".into() } else { format!("{processes} other processes were") };
-        words += &format!("; up to {were} on it");
+        words += &format!("; up to {} on it", counted(processes, "other process was", "other processes were"));
     }
     if disturbances.iter().any(|d| d.sign == Sign::Copies) {
         words += "; data was copied between the host and the GPU";
     }
     let (repeated, given_up) = (count(Consequence::Repeated), count(Consequence::GivenUp));
     if repeated > 0 {
-        words += &format!("; {repeated} experiments were measured again");
+        words += &format!("; {} measured again", counted(repeated, "experiment was", "experiments were"));
     }
     if given_up > 0 {
-        words += &format!("; {given_up} were given up, and what depends on them is unknown");
+        words += &format!("; {} given up, and what depends on that is unknown", counted(given_up, "was", "were"));
     }
     if repeated + given_up == 0 {
         words += "; nothing had been measured by then";
     }
     Some(words)
+}
+
+/// A number with the words for one and for several.
+fn counted(number: u32, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
 }
 
 /// Gives a list to a reader of a result, and nothing to a recording, which keeps disturbances in a place of their own.
@@ -135,7 +138,7 @@ mod tests {
         assert_eq!(
             in_words(&two).unwrap(),
             "another process used the GPU between 0.25 s and 1.50 s after the start; kernels were stopped for up to 2.1 ms; \
-             10 experiments were measured again; 10 were given up, and what depends on them is unknown"
+             10 experiments were measured again; 10 were given up, and what depends on that is unknown"
         );
     }
 }
