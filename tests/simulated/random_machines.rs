@@ -47,7 +47,8 @@ struct Tally {
 /// Whether it is unknown because noise is as large as what a miss costs.
 fn hides_a_level(finding: &Finding) -> bool {
     let reason = finding.reason.as_deref().unwrap_or_default();
-    !finding.is_known() && !finding.failed && reason.contains("do not separate")
+    let noise = ["do not separate", "rejects the change point"].iter().any(|words| reason.contains(words));
+    !finding.is_known() && !finding.failed && noise
 }
 
 fn one(seed: u64) -> Tally {

@@ -2,7 +2,6 @@
 
 use super::super::{Gap, Notebook, ask_each};
 use super::fit::{Cache, Range, SMALL, Shape};
-use crate::analysis::search::{self, Bracket};
 use strata_model::units::Bytes;
 
 /// Shared memory is divided in multiples of this: the greatest common divisor of all capacities in the CUDA programming guide.
@@ -87,8 +86,8 @@ fn configure(notebook: &Notebook, cache: &Cache<'_>, divisions: &mut [Division])
         let matched = ask_each(asked.iter().map(|&(_, hint)| matching(notebook, cache, divisions, shape(hint))))?;
         for ((at, hint), found) in asked.into_iter().zip(matched) {
             match found {
-                Ok(Match::Division(same)) if same == at => divisions[at].last = hint,
-                Ok(Match::Division(next)) if next == at + 1 => divisions[next].shape.carveout = Some(hint),
+                Ok(same) if same == at => divisions[at].last = hint,
+                Ok(next) if next == at + 1 => divisions[next].shape.carveout = Some(hint),
                 _ => unclear[at] = true,
             }
         }
@@ -114,22 +113,14 @@ fn configure(notebook: &Notebook, cache: &Cache<'_>, divisions: &mut [Division])
     Ok(())
 }
 
-/// What a launch was found to have.
-pub(super) enum Match {
-    /// The L1 of the division with this number.
-    Division(usize),
-    /// One that no hint gives.
-    Between(Range),
-}
-
-/// Which division a launch has, by footprints between the sizes of neighbours: a quarter of the way from each, so that a place
-/// in memory that holds a little less does not matter.
+/// The number of the division that a launch has, by footprints between the sizes of neighbours: a quarter of the way from each,
+/// so that a place in memory that holds a little less does not matter.
 pub(super) fn matching(
     notebook: &Notebook,
     cache: &Cache<'_>,
     divisions: &[Division],
     shape: Shape,
-) -> Result<Match, Gap> {
+) -> Result<usize, Gap> {
     let quarter = |from: Bytes, to: Bytes| Bytes((3 * from.0 + to.0) / 4).round_down(cache.stride);
     // From the smallest L1 on: a footprint that it must hold, and one that it cannot.
     let mut ends: Vec<(u64, u64)> = Vec::new();
@@ -140,21 +131,14 @@ pub(super) fn matching(
         below = division.knee.high;
     }
     let footprints: Vec<u64> = ends.iter().flat_map(|&(fits, misses)| [fits, misses]).collect();
-    let (shown, unseen) = cache.seen(notebook, shape, &footprints)?;
+    let (shown, _) = cache.seen(notebook, shape, &footprints)?;
     if !shown.is_sorted_by_key(|(_, misses)| *misses) {
         return Gap::unknown("a larger footprint fits where a smaller one does not");
     }
-    let whole = Bracket { low: 0, high: cache.top().0 };
-    let bracket = search::narrow(&shown, whole, false);
-    if let Some(at) = ends.iter().position(|&(fits, misses)| (fits, misses) == (bracket.low, bracket.high)) {
-        return Ok(Match::Division(divisions.len() - 1 - at));
+    // How many fit: of each division that is not larger than the launch's one footprint, and of smaller ones both.
+    let fit = shown.iter().filter(|(_, misses)| !misses).count();
+    if fit % 2 == 0 {
+        return Gap::unknown("its L1 is none that a hint gives, or noise hides which");
     }
-    if bracket.low == 0 || bracket.high == whole.high {
-        return Gap::unknown(format!(
-            "its L1 is {} any that a hint gives",
-            if bracket.low == 0 { "smaller than" } else { "larger than" }
-        ));
-    }
-    let value = Bytes(bracket.low);
-    Ok(Match::Between(Range { low: cache.less(bracket.low, unseen), value, high: Bytes(bracket.high) }))
+    Ok(divisions.len() - 1 - fit / 2)
 }

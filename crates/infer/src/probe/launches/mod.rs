@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 use super::{Gap, Notebook, ask_each};
 use crate::analysis::search;
-use divisions::{Match, divisions, matching};
+use divisions::{divisions, matching};
 pub use fit::Cache;
 use fit::Shape;
 use strata_model::attribute::{LaunchRow, Launches};
@@ -47,10 +47,7 @@ pub fn by_launch(notebook: &Notebook, cache: &Cache<'_>) -> Result<Finding<Launc
     let mut left_out: Vec<String> = Vec::new();
     for (shape, found) in shapes.iter().zip(matched) {
         match found {
-            Ok(Match::Division(at)) => {
-                rows.push(shape.row(facts, cache.over_allocations(divisions[at].knee), divisions[at].configured));
-            }
-            Ok(Match::Between(range)) => rows.push(shape.row(facts, cache.over_allocations(range), None)),
+            Ok(at) => rows.push(shape.row(facts, cache.over_allocations(divisions[at].knee), divisions[at].configured)),
             Err(unknown) => {
                 left_out.push(format!("{} threads with {}: {}", shape.threads, shape.shared, unknown.reason()))
             }
