@@ -186,31 +186,30 @@ fn a_process_that_computes_is_waited_for() {
     assert_eq!((seen.len(), &seen[0]["consequence"]), (1, &Value::from("noted")), "{seen:?}");
 }
 
+/// A quick discovery of these elements beside a stand-in for NVML, which tells so many processes, and so many KB/s on the bus.
+fn monitored(place: &Place, only: &str, processes: &str, kilobytes: &str) -> (Option<i32>, Value, String) {
+    let numbers = place.path("processes");
+    fs::copy(library(Some("executes")), place.path("libnvidia-ml.so.1")).unwrap();
+    fs::write(&numbers, processes).unwrap();
+    let mut command = place.command(&["discover", "--only", only, "--effort", "quick", "--format", "json"], 0);
+    command.env("LD_LIBRARY_PATH", place.folder.path()).env("FAKE_NVML_PROCESSES", &numbers);
+    command.env("FAKE_NVML_BUS", kilobytes);
+    let (status, stdout, stderr) = told(&command.output().unwrap());
+    (status, serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stderr}")), stderr)
+}
+
 #[test]
 fn a_process_that_comes_is_seen() {
     let place = Place::new();
-    let (numbers, nvml) = (place.path("processes"), place.path("libnvidia-ml.so.1"));
-    fs::copy(library(Some("executes")), &nvml).unwrap();
-    fs::write(&numbers, "1").unwrap();
-    let arguments = ["discover", "--only", "shared", "--effort", "quick", "--format", "json"];
-    let run = |numbers: &Path| {
-        let mut command = place.command(&arguments, 0);
-        command.env("LD_LIBRARY_PATH", place.folder.path()).env("FAKE_NVML_PROCESSES", numbers);
-        command
-    };
-    let (status, stdout, stderr) = told(&run(&numbers).output().unwrap());
-    let result: Value = serde_json::from_str(&stdout).unwrap();
+    let run = |numbers: &str| monitored(&place, "shared", numbers, "0");
+    let (status, result, stderr) = run("1");
     assert_eq!((status, disturbances(&result).len()), (Some(0), 0), "{stderr}");
     // One that is there from the beginning and does nothing disturbs nothing.
-    fs::write(&numbers, "2").unwrap();
-    let (status, stdout, stderr) = told(&run(&numbers).output().unwrap());
-    let result: Value = serde_json::from_str(&stdout).unwrap();
+    let (status, result, stderr) = run("2");
     assert_eq!((status, disturbances(&result).len()), (Some(0), 0), "{stderr}");
     assert!(warnings(&result).contains("1 other process uses this GPU"));
     // The stand-in counts one more from its sixth answer on: two are of the first state, each look takes two.
-    fs::write(&numbers, "1 2 6").unwrap();
-    let (status, stdout, stderr) = told(&run(&numbers).output().unwrap());
-    let result: Value = serde_json::from_str(&stdout).unwrap();
+    let (status, result, stderr) = run("1 2 6");
     let seen = disturbances(&result);
     assert_eq!((status, seen.len()), (Some(0), 1), "{stderr}");
     assert_eq!((&seen[0]["sign"], &seen[0]["processes"]), (&Value::from("process"), &Value::from(1)));
@@ -220,20 +219,10 @@ fn a_process_that_comes_is_seen() {
 #[test]
 fn a_process_that_copies_disturbs_host_memory_only() {
     let place = Place::new();
-    let (numbers, nvml) = (place.path("processes"), place.path("libnvidia-ml.so.1"));
-    fs::copy(library(Some("executes")), &nvml).unwrap();
-    fs::write(&numbers, "2").unwrap();
-    let arguments = ["discover", "--only", "shared,host", "--effort", "quick", "--format", "json"];
-    let run = |kilobytes: &str| {
-        let mut command = place.command(&arguments, 0);
-        command.env("LD_LIBRARY_PATH", place.folder.path()).env("FAKE_NVML_PROCESSES", &numbers);
-        command.env("FAKE_NVML_BUS", kilobytes);
-        let (status, stdout, stderr) = told(&command.output().unwrap());
-        (status, serde_json::from_str::<Value>(&stdout).unwrap_or_else(|_| panic!("{stderr}")))
-    };
-    let (status, quiet) = run("2000");
-    assert_eq!((status, disturbances(&quiet).len()), (Some(0), 0));
-    let (status, beside) = run("9000000");
+    let run = |kilobytes: &str| monitored(&place, "shared,host", "2", kilobytes);
+    let (status, quiet, stderr) = run("2000");
+    assert_eq!((status, disturbances(&quiet).len()), (Some(0), 0), "{stderr}");
+    let (status, beside, _) = run("9000000");
     let latency = &beside["elements"]["host"]["latency"]["cycles"];
     let reason = latency["reason"].as_str().expect("it is unknown");
     assert!(reason.contains("another process used the GPU") && reason.contains("copied data"), "{reason}");

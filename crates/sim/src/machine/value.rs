@@ -50,7 +50,11 @@ pub struct Size(pub u64);
 
 impl Size {
     fn parse(text: &str) -> Option<u64> {
-        text.parse().ok().map(Bytes::get).filter(|&bytes| bytes <= LARGEST)
+        // A file is stricter than a command line: a unit stands apart, and is one that means powers of two everywhere.
+        let unit = text.split_once(' ').map_or("B", |(_, unit)| unit.trim());
+        let is_apart = text.contains(' ') || text.ends_with(|c: char| c.is_ascii_digit());
+        let is_strict = is_apart && ["B", "KiB", "MiB", "GiB", "TiB"].contains(&unit);
+        text.parse().ok().filter(|_| is_strict).map(Bytes::get).filter(|&bytes| bytes <= LARGEST)
     }
 }
 
@@ -124,7 +128,7 @@ mod tests {
         assert_eq!(read("1.5 MiB"), Some(3 << 19));
         assert_eq!(read("96"), Some(96));
         assert_eq!(read("1 TiB"), Some(LARGEST));
-        for bad in ["", "KiB", "1.3 B", "2 TiB", "-1 KiB", "48 KK", "nan KiB", "1e30 GiB"] {
+        for bad in ["", "KiB", "1.3 B", "2 TiB", "-1 KiB", "48KB", "48 KB", "nan KiB", "1e30 GiB"] {
             assert_eq!(read(bad), None, "{bad}");
         }
     }

@@ -174,7 +174,7 @@ impl Cache<'_> {
 
     /// A footprint less what could miss of it unseen. Twice as much, since lines that find no place in a hashed cache may be
     /// rarer than the lines that were added.
-    pub(super) fn less(&self, footprint: u64, unseen: f64) -> Bytes {
+    fn less(&self, footprint: u64, unseen: f64) -> Bytes {
         Bytes((footprint as f64 * (1.0 - 2.0 * unseen)) as u64).round_down(self.stride)
     }
 
