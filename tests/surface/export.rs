@@ -111,19 +111,20 @@ fn every_experiment_and_every_sample_has_a_row() {
         "number,kernel,kernel_version,path,footprint_B,stride_B,order,granule_B,page_B,lines_per_page,first_page,offsets_B,bank_width_B,\
          pattern,warm_laps,timed_loads,rounds,walk,prepare,fill_passes,alone,sm_asked,allocation,carveout_percent,partner_path,\
          partner_footprint_B,partner_stride_B,partner_thread,partner_block_threads,seed,repeat,at_s,outcome,failure,\
-         smid,base_address,threads_per_block,shared_per_block_B"
+         smid,base_address,threads_per_block,shared_per_block_B,\
+         laps_between_windows"
     );
     let expected = [
-        "4,per_load,1,ca,256,32,random,,,,,,,,1,8,,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400,,",
+        "4,per_load,1,ca,256,32,random,,,,,,,,1,8,,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400,,,1",
         "5,disturb,1,ca,256,32,paged,,128,2,,,,,1,8,,,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
-         \"illegal, \"\"address\"\"\nat line 2\",,,,",
-        "6,clock,1,,,,,,,,,,,,,10,,,,,true,0,,,,,,,,,0,1.5,measured,,0,,,",
+         \"illegal, \"\"address\"\"\nat line 2\",,,,,",
+        "6,clock,1,,,,,,,,,,,,,10,,,,,true,0,,,,,,,,,0,1.5,measured,,0,,,,",
         "7,warp,1,shared,64,8,lanes,,,,,LANES,8,,1,8,1,,,,false,,,,,,,,,,0,2,failed,\
-         interrupted before it was measured,,,,",
+         interrupted before it was measured,,,,,",
         "8,pattern,1,ca,320,,pattern,,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
-         \"\"padding\"\":0}}\",,512,2,,nothing,,true,,,,,,,,,0,0,2.5,measured,,0,,,",
+         \"\"padding\"\":0}}\",,512,2,,nothing,,true,,,,,,,,,0,0,2.5,measured,,0,,,,",
         "9,pattern,1,ca,320,,pattern,,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\
-         \"\"padding\"\":0}}\",,512,3,,nothing,,true,,,,,,,,,0,0,3,measured,,0,,,",
+         \"\"padding\"\":0}}\",,512,3,,nothing,,true,,,,,,,,,0,0,3,measured,,0,,,,",
     ];
     let lanes = ["0 8"; WARP / 2].join(" ");
     assert_eq!(rows, expected.map(|row| format!("{}\r\n", row.replace("LANES", &lanes))).concat());

@@ -54,7 +54,7 @@ pub(super) struct Placed {
 /// Whether the chase's laps start over from the first element, so that one ring serves every footprint.
 fn is_open(chase: &Chase) -> bool {
     chase.order == Order::Sequential
-        && matches!(chase.timing, Timing::EachLoad { walk: Walk::Resident, .. })
+        && matches!(chase.timing, Timing::EachLoad { walk, .. } if walk != Walk::Straight)
         && needs_memory(chase.path)
 }
 
@@ -157,7 +157,7 @@ pub(super) fn expected_end(chase: &Chase, offsets: &[u64], ring: u64) -> u64 {
         Timing::Laps { loads, rounds } => after(3 * u64::from(unrolled(loads)) * u64::from(rounds)),
         Timing::EachPair { pairs } => after(2 * u64::from(pairs)),
         Timing::EachLoad { loads, walk: Walk::Straight } => after(u64::from(loads)),
-        Timing::EachLoad { walk: Walk::Resident, .. } if is_open(chase) && lap < ring => lap * chase.stride.0,
-        Timing::EachLoad { walk: Walk::Resident, .. } => offsets[0],
+        Timing::EachLoad { .. } if is_open(chase) && lap < ring => lap * chase.stride.0,
+        Timing::EachLoad { .. } => offsets[0],
     }
 }

@@ -128,16 +128,16 @@ fn cost(experiment: &Experiment) -> u64 {
             let lap = chase.lap();
             let timed = match chase.timing {
                 Timing::Laps { loads, rounds } => 3 * u64::from(loads) * u64::from(rounds),
-                Timing::EachLoad { loads, walk: Walk::Resident } => in_windows(chase.path, lap, loads),
                 Timing::EachLoad { loads: timed, walk: Walk::Straight } | Timing::EachPair { pairs: timed } => {
                     u64::from(timed)
                 }
+                Timing::EachLoad { loads, walk } => in_windows(chase.path, lap, loads, walk),
             };
             (lap, chase.warm_laps, timed)
         }
         Experiment::Disturb(disturb) => {
             let lap = disturb.chain().lap();
-            (lap, disturb.warm_laps, in_windows(disturb.path, lap, disturb.loads))
+            (lap, disturb.warm_laps, in_windows(disturb.path, lap, disturb.loads, Walk::Resident))
         }
         Experiment::Warp(warp) => (1, warp.warm_loads, WARP_LOADS * 3 * u64::from(warp.loads) * u64::from(warp.rounds)),
         Experiment::Pattern(run) => (u64::from(run.pattern.operations()), 0, pattern_cost(run)),
@@ -152,9 +152,11 @@ fn cost(experiment: &Experiment) -> u64 {
 }
 
 /// Timed loads of a resident chain, with the laps between the windows that hold their times.
-fn in_windows(path: LoadPath, lap: u64, loads: u32) -> u64 {
+fn in_windows(path: LoadPath, lap: u64, loads: u32, walk: Walk) -> u64 {
     let loads = u64::from(loads);
-    loads + loads.div_ceil(super::window(path)) * 2 * lap
+    // The lap in which the window is timed besides.
+    let laps = u64::from(walk.laps_between()) + 1;
+    loads.saturating_add((loads.div_ceil(super::window(path)) * laps).saturating_mul(lap))
 }
 
 /// About how many instructions the warps of a pattern execute.

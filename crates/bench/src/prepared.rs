@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::chain::{self, Placed};
 use strata_gpu::{DevicePtr, Texture};
 use strata_kernels::job::{Done, Job};
-use strata_model::experiment::{Chain, Experiment, Launched, LoadPath, Partner, Timing, WARP, Walk};
+use strata_model::experiment::{Chain, Experiment, Launched, LoadPath, Partner, Timing, WARP};
 use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 
 pub(super) type Outcome = std::result::Result<Samples, Failure>;
@@ -84,9 +84,9 @@ impl Prepared<'_> {
             Experiment::Watch(watch) => Job { timed_loads: u64::from(watch.span_us), ..common },
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
                 let (timed_loads, resident, rounds) = match chase.timing {
-                    Timing::EachLoad { loads, walk } => (loads, walk == Walk::Resident, 0),
-                    Timing::EachPair { pairs } => (pairs, false, 0),
-                    Timing::Laps { loads, rounds } => (chain::unrolled(loads), false, rounds),
+                    Timing::EachLoad { loads, walk } => (loads, walk.laps_between(), 0),
+                    Timing::EachPair { pairs } => (pairs, 0, 0),
+                    Timing::Laps { loads, rounds } => (chain::unrolled(loads), 0, rounds),
                 };
                 Job {
                     warm_laps: u64::from(chase.warm_laps),

@@ -42,6 +42,8 @@ pub struct Stage {
 pub struct ClockSeen {
     /// Lowest and highest SM clock measured, in MHz.
     pub mhz: Option<(f64, f64)>,
+    /// By which cycles become nanoseconds, if it could be measured.
+    pub held: Option<clock::Held>,
     /// What the reader should know.
     pub warnings: Vec<String>,
 }
@@ -84,14 +86,12 @@ impl<'a> Asking<'a> {
         questions: impl FnOnce(&mut Self, &mut Notebook) -> T,
     ) -> (T, ClockSeen) {
         let before = self.stage(notebook, "clock", "clock", clock::infer).map_err(Gap::into_unknown);
-        if let Ok(clock) = &before {
-            notebook.set_clock(clock.rate, clock.accuracy());
-        }
         // The first look at what else uses the device, once its clock has settled.
         self.source.disturbed();
         let answers = questions(self, notebook);
         let after = self.stage(notebook, "clock", "clock", clock::after).map_err(Gap::into_unknown);
-        let mut seen = ClockSeen::default();
+        let held = before.as_ref().ok().map(|before| clock::Held::of(before, after.as_ref().ok()));
+        let mut seen = ClockSeen { held, ..ClockSeen::default() };
         match (&before, &after) {
             (Ok(before), Ok(after)) => {
                 seen.mhz = Some((before.low.min(after.low) * 1e3, before.high.max(after.high) * 1e3));

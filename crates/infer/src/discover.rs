@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
-use crate::probe::{self, Effort, Notebook};
+use crate::probe::{self, Effort, Notebook, latency};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
@@ -67,15 +67,19 @@ pub fn discover(
         ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
     let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
     let mut asking = Asking::new(source, wanted.len(), progress);
-    let (elements, clock) = asking.with_clock(&mut notebook, |asking, notebook| {
-        wanted
-            .into_iter()
-            .map(|name| {
-                let element = asking.question(notebook, name.key(), name.title(), |n| probe::element(name, n));
-                (name, element)
-            })
-            .collect()
-    });
+    let (mut elements, clock): (BTreeMap<ElementName, Element>, _) =
+        asking.with_clock(&mut notebook, |asking, notebook| {
+            wanted
+                .into_iter()
+                .map(|name| {
+                    let element = asking.question(notebook, name.key(), name.title(), |n| probe::element(name, n));
+                    (name, element)
+                })
+                .collect()
+        });
+    for element in elements.values_mut() {
+        element.extend(latency::nanoseconds(element, clock.held.as_ref()));
+    }
     let stages = asking.into_stages();
     Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
 }

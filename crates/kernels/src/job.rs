@@ -26,7 +26,7 @@ pub struct Job {
     pub timed_loads: u64,
     /// Times that shared memory holds before they are written out.
     pub window: u64,
-    /// 1 to walk whole laps between windows.
+    /// Whole laps between windows; none to walk straight on.
     pub resident: u64,
     /// Address for the times.
     pub out: u64,

@@ -11,11 +11,11 @@
 
 use std::collections::BTreeMap;
 
-use super::edge::{self, counts};
+use super::edge::{self, Edge, counts};
 use super::levels::HitMiss;
 use super::spikes::{self, Spikes};
 use super::stairs::{self, Stairs};
-use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_all, line};
+use super::{Gap, Measurement, Notebook, Settle, Unknown, allocations, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
 use strata_model::experiment::{Chase, LoadPath, Place, Timing};
@@ -46,7 +46,7 @@ pub struct Search {
     pub start: Bytes,
     /// Carveout asked for, in per cent of the unified memory.
     pub carveout: u8,
-    /// Allocations.
+    /// Allocations at least; where they differ, more are measured.
     pub allocations: u32,
     /// Elements that a cache before this one may keep. Chains that leave sectors out must be several times as long, or what
     /// misses here hits there.
@@ -222,7 +222,9 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
             Ok(line) if search.before == 0 => (*line).max(search.sector),
             _ => search.sector,
         };
-        let knees = ask_all((0..search.allocations).map(|a| edge::edge(notebook, search, &rough, step, a)));
+        let knees = allocations::enough(search.allocations, Edge::excludes, |allocation| {
+            edge::edge(notebook, search, &rough, step, allocation)
+        });
         let stairs = stairs::stairs(notebook, search, &rough, step);
         let (knees, stairs) = (knees?, stairs?);
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();

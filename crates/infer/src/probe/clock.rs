@@ -3,6 +3,8 @@
 //! Assumes that the global timer is right. It ticks coarsely (up to a microsecond), so both ends of a span are taken at a
 //! tick and the span is long. Fails to notice a clock that changes within a span and back.
 
+use std::fmt;
+
 use super::{Gap, Notebook, Settle, Unknown};
 use strata_model::experiment;
 use strata_model::samples::ClockSpan;
@@ -41,10 +43,35 @@ pub struct Clock {
     pub settled: bool,
 }
 
-impl Clock {
-    /// Share by which the rate may be off.
-    pub fn accuracy(&self) -> f64 {
-        spread(&[self.low, self.high]).max(ACCURACY)
+/// The clock over a whole run, in GHz.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// By which cycles become nanoseconds.
+    pub rate: Gigahertz,
+    /// It may have been as low as this.
+    pub low: f64,
+    /// It may have been as high as this.
+    pub high: f64,
+}
+
+impl Held {
+    /// Of a clock that was measured before a run and, unless the run broke off, after it.
+    pub fn of(before: &Clock, after: Option<&Clock>) -> Self {
+        let after = after.unwrap_or(before);
+        let (low, high) = (before.low.min(after.low), before.high.max(after.high));
+        // Of a clock that moved nobody knows when it did.
+        let moved = !before.settled || spread(&[low, high]) > DRIFT;
+        let rate = if moved { Gigahertz(f64::midpoint(low, high)) } else { before.rate };
+        Held { rate, low: low * (1.0 - ACCURACY), high: high * (1.0 + ACCURACY) }
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mhz = |gigahertz: f64| (gigahertz * 1e3).round();
+        // The timer's own share is in both ends.
+        let (low, high) = (mhz(self.low / (1.0 - ACCURACY)), mhz(self.high / (1.0 + ACCURACY)));
+        if low == high { write!(f, "{low} MHz") } else { write!(f, "{low} to {high} MHz") }
     }
 }
 
@@ -84,7 +111,7 @@ pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
     let mut warnings = Vec::new();
     if !before.settled {
         warnings.push(format!(
-            "the SM clock did not settle within {} ms ({:.0} to {:.0} MHz); times in ns have the same uncertainty",
+            "the SM clock did not settle within {} ms ({:.0} to {:.0} MHz); the intervals of times in ns span both",
             MAX_SPANS * SPAN_US / 1000,
             before.low * 1e3,
             before.high * 1e3
@@ -93,7 +120,7 @@ pub fn drift(before: &Clock, after: &Clock) -> Vec<String> {
     let moved = (after.rate.0 - before.rate.0) / before.rate.0;
     if moved.abs() > DRIFT {
         warnings.push(format!(
-            "the SM clock changed from {:.0} to {:.0} MHz during the run; times in ns use the first value",
+            "the SM clock changed from {:.0} to {:.0} MHz during the run; the intervals of times in ns span both",
             before.rate.0 * 1e3,
             after.rate.0 * 1e3
         ));
@@ -121,5 +148,31 @@ fn summary(rates: &[f64], ramp: usize, settled: bool) -> Clock {
         high: rates.iter().copied().fold(f64::MIN, f64::max),
         ramp,
         settled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(rates: &[f64]) -> Clock {
+        summary(rates, 0, spread(rates) <= TOLERANCE)
+    }
+
+    #[test]
+    fn a_clock_that_rose_during_a_run_is_known_between_both_ends() {
+        let held = Held::of(&seen(&[1.978, 1.978]), Some(&seen(&[1.980])));
+        assert_eq!(held.rate, Gigahertz(1.978));
+        assert!((held.low - 1.978 * 0.9999).abs() < 1e-9 && (held.high - 1.980 * 1.0001).abs() < 1e-9, "{held:?}");
+        assert_eq!(held.to_string(), "1978 to 1980 MHz");
+        assert_eq!(Held::of(&seen(&[1.98]), None).to_string(), "1980 MHz");
+    }
+
+    #[test]
+    fn of_a_clock_that_moved_far_the_middle_is_taken() {
+        let ramp = Held::of(&seen(&[0.2, 0.2]), Some(&seen(&[1.8])));
+        assert!((ramp.rate.0 - 1.0).abs() < 1e-9, "{ramp:?}");
+        let unsettled = Held::of(&seen(&[1.0, 1.004]), None);
+        assert!((unsettled.rate.0 - 1.002).abs() < 1e-9, "{unsettled:?}");
     }
 }

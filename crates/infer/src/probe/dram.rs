@@ -3,9 +3,11 @@
 //! Fails to keep out misses of a translation level that holds less than a page. On a device whose memory hangs on two halves
 //! the figure is the mean of near and far.
 
+use std::collections::BTreeMap;
+
 use super::latency::{self, Setting};
 use super::{Gap, Notebook, l2};
-use crate::analysis::robust;
+use crate::analysis::{mean, robust};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::units::{Bytes, MIB};
 
@@ -47,27 +49,34 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
         let overhead = latency::overhead(notebook, &Setting { sms: 1, allocations: 1, ..l2::setting(notebook) })?;
         let chases = cold_chases(notebook, wanted);
         let mut values = Vec::new();
+        let mut pages: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();
         let mut left_out = 0usize;
         let mut all = 0usize;
         for measurement in notebook.read(&chases)? {
+            let allocation = measurement.experiment.place.allocation;
             let mut kept: Vec<f64> = Vec::new();
             for (i, &latency) in measurement.latencies().iter().enumerate() {
                 all += 1;
                 if i.is_multiple_of(LINES_A_PAGE as usize) || latency <= levels.threshold {
                     left_out += 1;
                 } else {
-                    kept.push(f64::from(latency) - overhead);
+                    let latency = f64::from(latency) - overhead;
+                    kept.push(latency);
+                    pages.entry((allocation, i / LINES_A_PAGE as usize)).or_default().push(latency);
                 }
             }
             if !kept.is_empty() {
-                values.push((measurement.experiment.place.allocation, robust::trimmed_mean(&kept)));
+                values.push((allocation, robust::trimmed_mean(&kept)));
             }
         }
         if values.is_empty() {
             return Gap::unknown("no load after a flush of the L2 takes longer than a hit");
         }
+        // All SMs load the same lines, so they cannot show how far other lines are off. The pages show it.
+        let pages: Vec<f64> = pages.values().map(|latencies| robust::trimmed_mean(latencies)).collect();
+        let (low, high) = mean::interval(&pages, latency::LEVEL);
         Ok(Dram {
-            measured: latency::Measured::of(&values),
+            measured: latency::Measured::of(&values).widened((high - low) / 2.0),
             footprint: wanted,
             left_out: left_out as f64 / all.max(1) as f64,
         })

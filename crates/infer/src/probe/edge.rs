@@ -41,6 +41,13 @@ pub(super) struct Edge {
     pub base: f64,
 }
 
+impl Edge {
+    /// Whether the two have no capacity in common.
+    pub(super) fn excludes(&self, other: &Edge) -> bool {
+        self.highest < other.lowest || other.highest < self.lowest
+    }
+}
+
 /// Slow loads by footprint. Of a repeated experiment the median counts: what comes once in three times is a spike, what
 /// stays away once in three may be a line that gives way at random.
 pub(super) fn counts(measurements: &[Measurement<Chase>], levels: &HitMiss) -> Vec<Count> {

@@ -26,6 +26,8 @@ pub enum Unknown {
     },
     /// An experiment failed, and how.
     Failed(String),
+    /// A recording holds no samples of it.
+    NotRecorded,
 }
 
 impl Unknown {
@@ -38,6 +40,7 @@ impl Unknown {
     pub fn reason(&self) -> String {
         match self {
             Unknown::Because(reason) | Unknown::Failed(reason) => reason.clone(),
+            Unknown::NotRecorded => Failure::NotRecorded.to_string(),
             Unknown::Beyond { bound, reason } => {
                 format!("the size is needed, but it is only known to be more than {bound}: {reason}")
             }
@@ -67,6 +70,7 @@ impl From<Failure> for Unknown {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Failed { reason } => Unknown::Failed(reason),
+            Failure::NotRecorded => Unknown::NotRecorded,
             other => Unknown::Because(other.to_string()),
         }
     }

@@ -4,12 +4,13 @@
 //! loads is in it. The overhead of per-load timing is found the same way, from one and from two loads between the clock
 //! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
 
+use super::clock::Held;
 use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::{mean, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
-use strata_model::topology::{Entry, Finding};
-use strata_model::units::{Bytes, Cycles, Nanoseconds};
+use strata_model::topology::{Element, Entry, Finding};
+use strata_model::units::{Bytes, Cycles, Gigahertz, Nanoseconds};
 
 /// Loads of the shorter measurement: enough that a clock's granularity of one cycle is 0.2 % of a cycle a load.
 const LOADS: u32 = 512;
@@ -158,34 +159,56 @@ impl Measured {
             count: values.len(),
         }
     }
+
+    /// With an interval that holds a further, independent error: half of that error's own interval, in cycles.
+    pub(super) fn widened(self, error: f64) -> Self {
+        let Measured { cycles: Cycles(mean), interval: (low, high), .. } = self;
+        Measured { interval: (mean - (mean - low).hypot(error), mean + (high - mean).hypot(error)), ..self }
+    }
 }
 
-/// As findings in both units.
-pub fn findings(notebook: &Notebook, infer: impl Fn() -> Result<Measured, Gap>, method: &str) -> [Entry; 2] {
-    let round = |x: f64| (x * 100.0).round() / 100.0;
-    // Outwards, so that a rounded end never excludes what the interval holds; but not past what a float cannot tell from it.
-    let down = |x: f64| ((x * 100.0 + 1e-6).floor() / 100.0).min(round(x));
-    let up = |x: f64| ((x * 100.0 - 1e-6).ceil() / 100.0).max(round(x));
-    let cycles = notebook.attribute(LATENCY_CYCLES, || {
+/// As a finding in cycles. Nanoseconds follow at the end of a run ([`nanoseconds`]).
+pub fn finding(notebook: &Notebook, infer: impl FnOnce() -> Result<Measured, Gap>, method: &str) -> Entry {
+    notebook.attribute(LATENCY_CYCLES, || {
         let m = infer()?;
-        Ok(Finding::measured(Cycles(round(m.cycles.0)), method)
+        Ok(Finding::measured(Cycles(hundredths(m.cycles.0)), method)
             .interval(down(m.interval.0), up(m.interval.1), LEVEL)
-            .note(format!("{} to {} over {} measurements", round(m.range.0), round(m.range.1), m.count)))
-    });
-    let ns = notebook.attribute(LATENCY_NS, || {
-        let m = infer()?;
-        let Some((clock, off)) = notebook.clock() else {
-            return Gap::unknown("the SM clock could not be measured");
-        };
-        let ns = |cycles: f64| clock.duration(Cycles(cycles)).0;
-        let (low, high) = (ns(m.interval.0) * (1.0 - off), ns(m.interval.1) * (1.0 + off));
-        Ok(Finding::derived(
-            Nanoseconds(round(ns(m.cycles.0))),
-            format!("cycles at the measured {:.0} MHz", clock.0 * 1e3),
-        )
-        .interval(down(low), up(high), LEVEL))
-    });
-    [cycles, ns]
+            .note(format!("{} to {} over {} measurements", hundredths(m.range.0), hundredths(m.range.1), m.count)))
+    })
+}
+
+/// The latency of an element in nanoseconds, if it has one in cycles, by the clock as it was seen over the whole run.
+pub fn nanoseconds(element: &Element, clock: Option<&Held>) -> Option<Entry> {
+    let cycles = element.finding(LATENCY_CYCLES)?;
+    let ns = |cycles: f64, rate: f64| Gigahertz(rate).duration(Cycles(cycles)).0;
+    let finding = match (element.get(LATENCY_CYCLES), clock) {
+        (Some(_), None) => Finding::unknown("the SM clock could not be measured"),
+        (None, _) => Finding { failed: cycles.failed, ..Finding::unknown(cycles.reason.clone().unwrap_or_default()) },
+        (Some(&Cycles(value)), Some(clock)) => {
+            let (low, high) = (cycles.low.unwrap_or(value), cycles.high.unwrap_or(value));
+            Finding::derived(
+                Nanoseconds(hundredths(ns(value, clock.rate.0))),
+                format!("cycles at the measured {clock}"),
+            )
+            .interval(down(ns(low, clock.high)), up(ns(high, clock.low)), cycles.level.unwrap_or(LEVEL))
+        }
+    };
+    Some(Entry::new(LATENCY_NS, finding.from_experiments(cycles.experiments.iter().copied())))
+}
+
+/// Rounded to two decimals.
+fn hundredths(x: f64) -> f64 {
+    (x * 100.0).round() / 100.0
+}
+
+/// Downwards, so that a rounded end never excludes what the interval holds; but not past what a float cannot tell from it.
+fn down(x: f64) -> f64 {
+    ((x * 100.0 + 1e-6).floor() / 100.0).min(hundredths(x))
+}
+
+/// As [`down`], upwards.
+fn up(x: f64) -> f64 {
+    ((x * 100.0 - 1e-6).ceil() / 100.0).max(hundredths(x))
 }
 
 /// The overhead of timing one load on this path, in cycles: what is left of one load's time when half the difference to
@@ -210,4 +233,42 @@ pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
         robust::trimmed_mean(&latencies)
     };
     Ok(2.0 * mean(&measurements[0]) - mean(&measurements[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn element(cycles: Finding<Cycles>) -> Element {
+        Element::from([Entry::new(LATENCY_CYCLES, cycles)])
+    }
+
+    fn ns(element: &Element, clock: Option<&Held>) -> Finding {
+        nanoseconds(element, clock).expect("it has a latency in cycles").finding().clone()
+    }
+
+    #[test]
+    fn nanoseconds_span_what_the_clock_spans() {
+        let cycles = Finding::measured(Cycles(100.0), "a chase").interval(99.0, 101.0, LEVEL).from_experiments([3, 4]);
+        let clock = Held { rate: Gigahertz(1.0), low: 0.5, high: 2.0 };
+        let found = ns(&element(cycles), Some(&clock));
+        assert_eq!(found.number(), Some(100.0));
+        assert_eq!((found.low, found.high, found.level), (Some(49.5), Some(202.0), Some(LEVEL)));
+        assert_eq!(found.experiments, [3, 4]);
+    }
+
+    #[test]
+    fn without_cycles_or_a_clock_there_are_none_and_it_says_why() {
+        let failed = ns(&element(Finding::failed("broken")), None);
+        assert_eq!((failed.reason.as_deref(), failed.failed), (Some("broken"), true));
+        let unclocked = ns(&element(Finding::measured(Cycles(1.0), "a chase")), None);
+        assert_eq!(unclocked.reason.as_deref(), Some("the SM clock could not be measured"));
+        assert!(nanoseconds(&Element::default(), None).is_none());
+    }
+
+    #[test]
+    fn a_further_error_is_added_as_independent() {
+        let measured = Measured { cycles: Cycles(10.0), interval: (7.0, 13.0), range: (5.0, 15.0), count: 9 };
+        assert_eq!(measured.widened(4.0).interval, (5.0, 15.0));
+    }
 }

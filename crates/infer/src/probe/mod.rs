@@ -5,6 +5,7 @@
 //! missing, and it is asked again, or the answer is unknown. To add an attribute: describe it in
 //! [`strata_model::attribute`], write its file here, and ask for it in [`elements`]. `docs/first-probe.md` is a tutorial.
 
+mod allocations;
 pub mod banks;
 pub mod capacity;
 pub mod clock;
@@ -16,7 +17,6 @@ pub mod fetch;
 mod gap;
 pub mod import;
 pub mod l2;
-mod l2_exact;
 pub mod latency;
 mod launches;
 pub mod levels;

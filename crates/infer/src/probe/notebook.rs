@@ -4,7 +4,7 @@
 //! notes the experiment and answers [`Missing`]; so the same function that infers also asks, and a recording that lacks
 //! what a newer probe wants gives a reasoned unknown instead of a question.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use strata_model::import::Series;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::{Entry, Finding};
-use strata_model::units::{Bytes, Gigahertz};
+use strata_model::units::Bytes;
 
 type Answer = Result<Samples, Failure>;
 
@@ -34,7 +34,6 @@ pub struct Notebook {
     cited: RefCell<Vec<u32>>,
     /// What was inferred, for [`Notebook::once`].
     pub(super) memo: Memo,
-    clock: Cell<Option<(Gigahertz, f64)>>,
 }
 
 impl Notebook {
@@ -48,7 +47,6 @@ impl Notebook {
             missing: RefCell::default(),
             cited: RefCell::default(),
             memo: Memo::default(),
-            clock: Cell::new(None),
         }
     }
 
@@ -65,16 +63,6 @@ impl Notebook {
     /// A seed for an experiment, different for each `purpose` and each seed of the run.
     pub fn seed(&self, purpose: u64) -> u64 {
         self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose)
-    }
-
-    /// The SM clock, and the share by which it may be off, once it has been measured.
-    pub fn clock(&self) -> Option<(Gigahertz, f64)> {
-        self.clock.get()
-    }
-
-    /// Sets the SM clock, and the share by which it may be off.
-    pub fn set_clock(&self, clock: Gigahertz, accuracy: f64) {
-        self.clock.set(Some((clock, accuracy)));
     }
 
     /// The samples of these experiments, in their order. What is missing is noted, all of it at once.
@@ -280,9 +268,12 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::super::gap::Unknown;
     use super::super::levels::HitMiss;
     use super::*;
+
     use strata_model::experiment::{Chase, LoadPath};
     use strata_model::units::Bytes;
 

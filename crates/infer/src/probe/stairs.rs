@@ -84,7 +84,7 @@ fn place(measurement: &Measurement<Chase>) -> Place {
 
 /// Allocations in which they are measured. The constant bank is at one place.
 fn places(notebook: &Notebook, search: &Search) -> u32 {
-    if search.path == LoadPath::Constant { 1 } else { notebook.effort().choose(1, 3, 5) }
+    if search.path == LoadPath::Constant { 1 } else { notebook.effort().choose(3, 3, 5) }
 }
 
 /// What a miss costs on one SM, if most of these miss.

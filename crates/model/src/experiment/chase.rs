@@ -92,6 +92,23 @@ pub enum Walk {
     Resident,
     /// Go straight on: for caches that are much larger than the window, and for cold chains.
     Straight,
+    /// As resident, with several laps between windows: a set that replaces its lines in the order of their arrival needs more
+    /// than one before it holds all of them again.
+    Settled {
+        /// Whole laps between two windows, at least one.
+        laps: u32,
+    },
+}
+
+impl Walk {
+    /// Whole laps between two windows; none, where the walk goes straight on.
+    pub const fn laps_between(self) -> u32 {
+        match self {
+            Walk::Straight => 0,
+            Walk::Resident => 1,
+            Walk::Settled { laps } => laps,
+        }
+    }
 }
 
 impl Chase {

@@ -154,6 +154,7 @@ const EXPERIMENTS: &[&str] = &[
     "base_address",
     "threads_per_block",
     "shared_per_block_B",
+    "laps_between_windows",
 ];
 
 fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
@@ -219,6 +220,7 @@ fn experiment(rows: &mut Rows, entry: &Entry) -> io::Result<()> {
         &Maybe(samples.filter(|s| s.base != 0).map(|s| format!("{:#x}", s.base))),
         &Maybe(launched.map(|l| l.threads_per_block)),
         &Maybe(launched.map(|l| l.shared_per_block.get())),
+        &Maybe(own.laps_between),
     ])
 }
 
@@ -241,6 +243,7 @@ struct Own<'e> {
     timed_loads: Option<u32>,
     rounds: Option<u32>,
     walk: Option<&'static str>,
+    laps_between: Option<u32>,
     seed: Option<u64>,
 }
 
@@ -251,13 +254,14 @@ impl<'e> Own<'e> {
             Experiment::Watch(watch) => Own { timed_loads: Some(watch.span_us), ..Own::default() },
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
                 let (timed_loads, rounds, walk) = match chase.timing {
-                    Timing::EachLoad { loads, walk: Walk::Resident } => (loads, None, Some("resident")),
-                    Timing::EachLoad { loads, walk: Walk::Straight } => (loads, None, Some("straight")),
-                    Timing::EachPair { pairs } => (pairs, None, Some("straight")),
+                    Timing::EachLoad { loads, walk } => (loads, None, Some(walk)),
+                    Timing::EachPair { pairs } => (pairs, None, Some(Walk::Straight)),
                     Timing::Laps { loads, rounds } => (loads, Some(rounds), None),
                 };
                 let (warm_laps, timed_loads) = (Some(chase.warm_laps), Some(timed_loads));
-                Own { warm_laps, timed_loads, rounds, walk, ..Own::of_chain(chase.chain()) }
+                let laps_between = walk.map(Walk::laps_between);
+                let walk = walk.map(|walk| if walk == Walk::Straight { "straight" } else { "resident" });
+                Own { warm_laps, timed_loads, rounds, walk, laps_between, ..Own::of_chain(chase.chain()) }
             }
             Experiment::Disturb(disturb) => Own {
                 warm_laps: Some(disturb.warm_laps),

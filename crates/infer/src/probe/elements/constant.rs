@@ -63,11 +63,11 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         notebook.attribute(LINE_SIZE, || line_finding(capacity()?.line?)),
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(sector(notebook)?)),
     ])
-    .and(latency::findings(
+    .and([latency::finding(
         notebook,
         || latency::measure(notebook, &setting),
         "whole-lap chase by ld.const, indexed path, difference of 2n and n loads, on all SMs at once",
-    ))
+    )])
     .and([
         notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&capacity()?))),
         notebook.attribute(SHARED_WITH, || shared_with(notebook, LoadPath::Constant)),
@@ -161,11 +161,11 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(l15_fetch(notebook)?)),
         notebook.attribute(LINE_SIZE, || line_finding(known()?.line?)),
     ])
-    .and(latency::findings(
+    .and([latency::finding(
         notebook,
         latency,
         "whole-lap chase by ld.const over several times the size of the constant L1, one SM at a time",
-    ))
+    )])
     .and([notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&known()?)))])
 }
 

@@ -81,7 +81,7 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
 /// (Mei et al., section 4.2).
 fn least_configuration(notebook: &Notebook) -> Result<Finding<Configuration>, Gap> {
     let most = search_of(notebook, LoadPath::GlobalCa)?;
-    let least = Search { carveout: MOST_SHARED, allocations: 1, ..most };
+    let least = Search { carveout: MOST_SHARED, allocations: notebook.effort().choose(2, 3, 10), ..most };
     if capacity::rough(notebook, &least)?.low >= capacity::rough(notebook, &most)?.low {
         return Gap::unknown("the L1 has the same size when a kernel requests all shared memory");
     }

@@ -20,14 +20,14 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
     let block = facts.shared_per_block_optin.unwrap_or(facts.shared_per_block);
     let size = Finding::from_driver(Bytes(facts.shared_per_multiprocessor), "shared memory of a multiprocessor")
         .note(format!("a block can use {} of it", Bytes(block)));
-    let latency = latency::findings(
+    let latency = latency::finding(
         notebook,
         || latency::measure(notebook, &setting),
         "whole-lap chase by ld.shared, difference of 2n and n loads, on all SMs at once",
     );
     let has_modes = facts.compute_capability.0 == 3;
     Element::from([notebook.attribute(SIZE, || Ok(size))])
-        .and(latency)
+        .and([latency])
         .and([
             notebook.attribute(BANKS, || banks::banks(notebook)),
             notebook.attribute(BANK_WIDTH, || banks::bank_width(notebook)),
@@ -68,11 +68,11 @@ pub(super) fn local(notebook: &Notebook) -> Element {
             Err(_) => blurred(LoadPath::Local),
         }
     });
-    Element::from([cached]).and(latency::findings(
+    Element::from([cached]).and([latency::finding(
         notebook,
         || latency::measure(notebook, &setting),
         "whole-lap chase by ld.local, difference of 2n and n loads, on all SMs at once",
-    ))
+    )])
 }
 
 pub(super) fn l2(notebook: &Notebook) -> Element {
@@ -92,11 +92,11 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(LINE_SIZE, || line_finding(l2::line_size(notebook)?)),
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(l2::fetch_granularity(notebook)?)),
     ])
-    .and(latency::findings(
+    .and([latency::finding(
         notebook,
         || latency::measure(notebook, &l2::setting(notebook)),
         "whole-lap chase by ld.global.cg, difference of 2n and n loads, one SM at a time",
-    ))
+    )])
     .and([
         notebook.attribute(MISS_PENALTY, || {
             let dram = dram::dram(notebook)?;
@@ -147,11 +147,11 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
     };
     let size = Finding::from_driver(Bytes(facts.total_memory), "device memory")
         .note(format!("{} were free at the start", Bytes(facts.free_memory)));
-    Element::from([notebook.attribute(SIZE, || Ok(size))]).and(latency::findings(
+    Element::from([notebook.attribute(SIZE, || Ok(size))]).and([latency::finding(
         notebook,
         || Ok(dram::dram(notebook)?.measured),
         &method,
-    ))
+    )])
 }
 
 pub(super) fn host(notebook: &Notebook) -> Element {
@@ -161,12 +161,12 @@ pub(super) fn host(notebook: &Notebook) -> Element {
         stride: APART,
         shared: true,
         // How far a page of host memory is depends on the page and on the SM's side of the GPU, by a tenth each.
-        allocations: notebook.effort().choose(1, 4, 8),
-        sms: notebook.effort().choose(1, 4, 8),
+        allocations: notebook.effort().choose(3, 4, 8),
+        sms: notebook.effort().choose(2, 4, 8),
     };
-    Element::from(latency::findings(
+    Element::from([latency::finding(
         notebook,
         || latency::measure(notebook, &setting),
         "whole-lap chase by ld.volatile.global over pinned pages of host memory, one SM at a time",
-    ))
+    )])
 }

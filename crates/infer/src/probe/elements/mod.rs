@@ -114,8 +114,8 @@ fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
 
 fn search_of(notebook: &Notebook, path: LoadPath) -> Result<Search, Gap> {
     let allocations = match path {
-        LoadPath::GlobalCa => notebook.effort().choose(1, 10, 20),
-        _ => notebook.effort().choose(1, 3, 10),
+        LoadPath::GlobalCa => notebook.effort().choose(2, 10, 20),
+        _ => notebook.effort().choose(2, 3, 10),
     };
     Ok(Search::first_level(path, sector(notebook, path)?.granularity, PRIVATE_LIMIT, allocations))
 }
@@ -149,7 +149,7 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
         notebook.attribute(LINE_SIZE, || line_finding(capacity()?.line?)),
         notebook.attribute(FETCH_GRANULARITY, || fetch_finding(sector(notebook, path)?)),
     ])
-    .and(first_level_latency(notebook, path))
+    .and([first_level_latency(notebook, path)])
     .and([
         notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&capacity()?))),
         notebook.attribute(SHARED_WITH, || shared_with(notebook, path)),
@@ -198,7 +198,7 @@ fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding<Bytes>, Gap> {
         .note(format!("{:.1} % of the distances agree", fetch.agreement * 100.0)))
 }
 
-fn first_level_latency(notebook: &Notebook, path: LoadPath) -> [Entry; 2] {
+fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Entry {
     let infer = || {
         before_l2(notebook, path)?;
         let mut setting =
@@ -211,7 +211,7 @@ fn first_level_latency(notebook: &Notebook, path: LoadPath) -> [Entry; 2] {
         }
         latency::measure(notebook, &setting)
     };
-    latency::findings(
+    latency::finding(
         notebook,
         infer,
         &format!("whole-lap chase by {path}, difference of 2n and n loads, on all SMs at once"),

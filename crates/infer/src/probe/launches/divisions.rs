@@ -1,7 +1,7 @@
 //! How the memory of an SM can be divided: what hints give, and which division a launch has.
 
 use super::super::{Gap, Notebook, ask_each};
-use super::fit::{Cache, Range, SMALL, Shape};
+use super::fit::{Cache, Range, SMALL, Shape, missing};
 use strata_model::units::Bytes;
 
 /// Shared memory is divided in multiples of this: the greatest common divisor of all capacities in the CUDA programming guide.
@@ -48,8 +48,7 @@ pub(super) fn divisions(notebook: &Notebook, cache: &Cache<'_>) -> Result<Vec<Di
             is_in(knee.value, other.knee) && is_in(other.knee.value, knee)
         }) {
             Some(same) => {
-                same.knee.low = same.knee.low.min(knee.low);
-                same.knee.high = same.knee.high.max(knee.high);
+                same.knee.cover(knee);
                 same.last = hint;
             }
             None => found.push(Division { shape, last: hint, knee, configured: None }),
@@ -131,7 +130,8 @@ pub(super) fn matching(
         below = division.knee.high;
     }
     let footprints: Vec<u64> = ends.iter().flat_map(|&(fits, misses)| [fits, misses]).collect();
-    let (shown, _) = cache.seen(notebook, shape, &footprints)?;
+    let (shares, unseen) = cache.shares(notebook, shape, &footprints)?;
+    let shown = missing(&shares, unseen);
     if !shown.is_sorted_by_key(|(_, misses)| *misses) {
         return Gap::unknown("a larger footprint fits where a smaller one does not");
     }

@@ -1,7 +1,7 @@
 //! Which footprints fit the L1 of a launch, by the mean of a lap.
 
 use super::super::capacity::Capacity;
-use super::super::{Gap, Notebook};
+use super::super::{Gap, Measurement, Notebook};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{mean, robust};
 use strata_model::attribute::LaunchRow;
@@ -23,6 +23,10 @@ const ROUNDS: usize = 2;
 const FEWEST: f64 = 0.005;
 /// Share of missing loads that must be told from none.
 const MOST_UNSEEN: f64 = 0.05;
+/// Standard deviations by which the misses of a footprint may lie above those of one that fits, by its place.
+const DEVIATIONS: f64 = 2.0;
+/// The standard deviation of a normal distribution, in medians of its absolute values.
+const MEDIAN_TO_DEVIATION: f64 = 1.4826;
 /// Chases of the small footprint in each launch, which show the noise.
 const REFERENCES: u32 = 6;
 /// Level of the interval of their mean.
@@ -66,6 +70,16 @@ pub(super) struct Range {
     pub value: Bytes,
     /// Upper end.
     pub high: Bytes,
+    /// Both ends for another place in memory: further apart, where footprints that lie elsewhere scatter.
+    pub elsewhere: (Bytes, Bytes),
+}
+
+impl Range {
+    /// Widened to hold another range of the same size.
+    pub fn cover(&mut self, other: Range) {
+        (self.low, self.high) = (self.low.min(other.low), self.high.max(other.high));
+        self.elsewhere = (self.elsewhere.0.min(other.elsewhere.0), self.elsewhere.1.max(other.elsewhere.1));
+    }
 }
 
 /// The cache of which the size by launch is asked.
@@ -97,13 +111,13 @@ impl Cache<'_> {
         }
     }
 
-    /// Which footprints show misses in a launch of this shape, and what share of a lap could miss unseen.
-    pub(super) fn seen(
+    /// The share of a lap that misses in a launch of this shape, by footprint, and what share could miss unseen.
+    pub(super) fn shares(
         &self,
         notebook: &Notebook,
         shape: Shape,
         footprints: &[u64],
-    ) -> Result<(Vec<(u64, bool)>, f64), Gap> {
+    ) -> Result<(Vec<(u64, f64)>, f64), Gap> {
         let hits = (0..REFERENCES).map(|repeat| {
             let hit = self.experiment(shape, SMALL);
             Launched { chase: Chase { repeat, ..hit.chase }, ..hit }
@@ -127,11 +141,9 @@ impl Cache<'_> {
                 unseen * 100.0
             ));
         }
-        let shown = footprints.iter().zip(larger).map(|(&footprint, larger)| {
-            // Of a whole lap, since misses may all be in one part of it.
-            (footprint, (cycles(&larger.samples().laps) - hit) / miss > unseen)
-        });
-        Ok((shown.collect(), unseen))
+        // Of a whole lap, since misses may all be in one part of it.
+        let share = |larger: &Measurement<Launched>| (cycles(&larger.samples().laps) - hit) / miss;
+        Ok((footprints.iter().zip(larger).map(|(&footprint, larger)| (footprint, share(larger))).collect(), unseen))
     }
 
     /// The largest footprint without misses in a launch of this shape.
@@ -139,17 +151,21 @@ impl Cache<'_> {
         let mut bracket = Bracket { low: 0, high: self.top().0 };
         let mut unseen: f64 = 0.0;
         let mut least = 0;
+        let (mut fits, mut last) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS {
             let sections = search::sections(bracket, self.stride.0, SECTIONS);
             if sections.is_empty() {
                 break;
             }
-            let (shown, share) = self.seen(notebook, shape, &sections)?;
+            let (shares, share) = self.shares(notebook, shape, &sections)?;
             unseen = unseen.max(share);
+            let shown = missing(&shares, share);
+            last = shares;
             // Each footprint lies elsewhere. Where one near the edge misses that is smaller than one that does not, the place
             // matters.
-            let fits = shown.iter().take_while(|(_, misses)| !misses).map(|(at, _)| *at).last();
-            least = fits.unwrap_or(bracket.low);
+            let run = shown.iter().take_while(|(_, misses)| !misses).map(|(at, _)| *at);
+            least = run.last().unwrap_or(bracket.low);
+            fits.extend(shown.iter().filter(|(_, misses)| !misses).map(|(at, _)| *at));
             // Noise may have made the first footprint that shows misses do so: the next round goes one further.
             let end = bracket.high;
             bracket = search::narrow(&shown, bracket, false);
@@ -165,11 +181,21 @@ impl Cache<'_> {
             return Gap::unknown(format!("misses stay rare up to {}", self.top()));
         }
         let value = Bytes(bracket.low);
-        Ok(Range {
-            low: self.less(least.min(bracket.low), unseen),
-            value,
-            high: Bytes(bracket.high - self.stride.0).max(value),
-        })
+        let least = least.min(bracket.low);
+        let low = self.less(least, unseen);
+        let high = Bytes(bracket.high - self.stride.0).max(value);
+        // Where places differ by more than what is told from no misses, those of the footprints near the edge were a chance.
+        let scatter = scatter(&last, unseen);
+        let elsewhere = if scatter > unseen {
+            let might_fit = last.iter().filter(|(_, share)| *share <= unseen + DEVIATIONS * scatter);
+            let highest = might_fit.map(|(at, _)| Bytes(*at)).max().unwrap_or_default();
+            // Where none that is smaller missed, the one that fits may be the lucky one.
+            let before = fits.into_iter().filter(|fit| *fit < least).max().filter(|_| least == bracket.low);
+            (self.less(before.unwrap_or(least), unseen), high.max(highest))
+        } else {
+            (low, high)
+        };
+        Ok(Range { low, value, high, elsewhere })
     }
 
     /// A footprint less what could miss of it unseen. Twice as much, since lines that find no place in a hashed cache may be
@@ -178,20 +204,70 @@ impl Cache<'_> {
         Bytes((footprint as f64 * (1.0 - 2.0 * unseen)) as u64).round_down(self.stride)
     }
 
-    /// A range as wide as allocations differ, too.
+    /// A range as wide as places and allocations differ, too.
     pub(super) fn over_allocations(&self, knee: Range) -> Range {
         let Capacity { usable, lowest, highest, .. } = self.capacity;
+        let (low, high) = knee.elsewhere;
         let scaled = |end: Bytes, by: Bytes| Bytes((end.0 as f64 * by.0 as f64 / usable.0.max(1) as f64) as u64);
         Range {
-            low: scaled(knee.low, *lowest).min(knee.low).round_down(self.stride),
-            high: scaled(knee.high, *highest).max(knee.high).round_down(self.stride),
+            low: scaled(low, *lowest).min(low).round_down(self.stride),
+            high: scaled(high, *highest).max(high).round_down(self.stride),
             ..knee
         }
     }
+}
+
+/// Which footprints show misses.
+pub(super) fn missing(shares: &[(u64, f64)], unseen: f64) -> Vec<(u64, bool)> {
+    shares.iter().map(|&(footprint, share)| (footprint, share > unseen)).collect()
+}
+
+/// By how much the share of misses scatters around a smooth curve, as a standard deviation: from the second differences of
+/// neighbours that are not all without misses. None, with fewer than three of them.
+fn scatter(shares: &[(u64, f64)], unseen: f64) -> f64 {
+    let some_miss = |three: &&[(u64, f64)]| three.iter().any(|(_, share)| *share > unseen);
+    let bend = |three: &[(u64, f64)]| (three[0].1 - 2.0 * three[1].1 + three[2].1).abs();
+    let bends: Vec<f64> = shares.windows(3).filter(some_miss).map(bend).collect();
+    if bends.len() < 3 {
+        return 0.0;
+    }
+    // The variance of a second difference is 1 + 4 + 1 times that of a value.
+    robust::median(&bends).unwrap_or(0.0) * MEDIAN_TO_DEVIATION / 6.0_f64.sqrt()
 }
 
 /// Cycles a load of all these measurements together.
 fn cycles(spans: &[Lap]) -> f64 {
     let sum = |of: fn(&Lap) -> u64| spans.iter().map(of).sum::<u64>() as f64;
     sum(|span| span.cycles) / sum(|span| span.loads.into()).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNSEEN: f64 = 0.005;
+
+    fn scattered(shares: &[f64]) -> f64 {
+        scatter(&(0..).zip(shares.iter().copied()).collect::<Vec<_>>(), UNSEEN)
+    }
+
+    #[test]
+    fn a_smooth_curve_does_not_scatter() {
+        assert!(scattered(&[0.0, 0.0, 0.0, 0.01, 0.02, 0.03, 0.04, 0.05]) < 1e-9);
+        // One kink, at the knee, is not scatter.
+        assert!(scattered(&[0.0, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) < 1e-9);
+    }
+
+    #[test]
+    fn places_that_differ_scatter() {
+        // Seen on the simulated H200: the misses of footprints from 149 to 156 KB.
+        let shares = [0.0, 0.006, 0.0, 0.004, 0.005, 0.0, 0.043, 0.013, 0.027, 0.025, 0.010, 0.017, 0.022, 0.010, 0.052];
+        let scatter = scattered(&shares);
+        assert!((0.005..0.02).contains(&scatter), "{scatter}");
+    }
+
+    #[test]
+    fn of_few_footprints_with_misses_nothing_is_said() {
+        assert_eq!(scattered(&[0.0, 0.0, 0.0, 0.2]), 0.0);
+    }
 }

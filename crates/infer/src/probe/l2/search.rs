@@ -1,0 +1,235 @@
+//! The search for the footprint at which DRAM misses begin.
+//!
+//! Fill and sample go in steps of [`STRIDE`]; where three quarters of what is found overflow once every sector is loaded, lines
+//! are shorter than that and the search is made again in steps of a sector.
+
+use super::super::capacity::Capacity;
+use super::super::levels::HitMiss;
+use super::super::spikes::{self, Count, Spikes};
+use super::super::stairs::Stairs;
+use super::super::{Gap, Notebook, Settle, Unknown, allocations};
+use super::exact::{self, Exact, Walks};
+use super::{CHANGED, PASSES, PIECE, SAMPLE, START, STRIDE, cold, dram_shares, fetch_granularity, levels, sample};
+use crate::analysis::growth::Growth;
+use crate::analysis::robust;
+use crate::analysis::search::{self, Bracket};
+use strata_model::experiment::{Chase, Prepare};
+use strata_model::units::{Bytes, MIB};
+
+/// Misses may begin so many pieces before the sample shows them, or, as samples are written, after it does.
+pub(super) const LATE: u64 = 3;
+/// Footprints up to this many times what the driver says.
+const BEYOND: u64 = 4;
+/// Passes that settle what two do not.
+const MANY_PASSES: u32 = 8;
+/// More passes help if they halve the share of misses and take this away besides: ten loads of a sample.
+const SETTLED: f64 = 0.005;
+/// Sections of a bracket.
+const SECTIONS: usize = 16;
+/// Rounds of sections; the last ones only if the bracket is still wide.
+const MAX_ROUNDS: usize = 3;
+/// Allocations at least that are walked line by line.
+const EXACT: u32 = 2;
+/// The bracket is narrow enough below this share of the size.
+const NARROW: f64 = 0.005;
+
+/// The usable capacity over all allocations.
+///
+/// # Errors
+///
+/// An unknown with a lower bound, if no footprint that was tried misses.
+pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
+    let found = capacity_by(notebook, STRIDE).settled()?;
+    let reached = match &found {
+        Ok(found) => found.usable,
+        Err(Unknown::Beyond { bound, .. }) => *bound,
+        Err(_) => return Ok(found?),
+    };
+    match shorter_lines(notebook, reached).settled()? {
+        Ok(Some(sector)) => capacity_by(notebook, sector),
+        // A recording may not hold the check.
+        Ok(None) | Err(_) => Ok(found?),
+    }
+}
+
+/// The sector, if footprints well below `reached` overflow once every sector of them is loaded: then lines are shorter
+/// than [`STRIDE`], and steps of it left some out.
+fn shorter_lines(notebook: &Notebook, reached: Bytes) -> Result<Option<Bytes>, Gap> {
+    let sector = fetch_granularity(notebook)?.granularity;
+    if sector >= STRIDE {
+        return Ok(None);
+    }
+    let footprint = Bytes(reached.0 * 3 / 4).round_down(PIECE).max(PIECE);
+    let dense = sample(footprint, sector, 0, notebook.seed(16));
+    let shares = dram_shares(notebook, &levels(notebook)?, &[dense])?;
+    Ok((shares[0] > CHANGED).then_some(sector))
+}
+
+fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
+    notebook.once(&notebook.memo.l2_capacity, stride, || {
+        let levels = levels(notebook)?;
+        settles(notebook, &levels)?;
+        let limit = limit(notebook);
+        let sizes = search::doubling(START.0, limit.0);
+        let doubling: Vec<Chase> =
+            sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
+        let shares = dram_shares(notebook, &levels, &doubling)?;
+        let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
+            let (wanted, free) = (notebook.facts().l2_size.max(MIB) * BEYOND, notebook.facts().free_memory);
+            let reason = if wanted > free / 2 {
+                format!(
+                    "no footprint up to this one misses, and larger ones need more than half of the {} that were free",
+                    Bytes(free)
+                )
+            } else {
+                "no footprint up to this one misses".into()
+            };
+            return Err(Unknown::Beyond { bound: limit, reason }.into());
+        };
+        if at == 0 {
+            return Gap::unknown(format!("less than {START}: even the smallest footprint misses"));
+        }
+        // Misses may begin to grow well before they are counted as a change: an octave more on the lower side.
+        let bracket = Bracket { low: doubling[at - 1].footprint.0 / 2, high: doubling[at].footprint.0 };
+        // Spikes, as in the search of a smaller cache; the last footprint before the change may have its first misses.
+        let calm = &shares[..(at - 1).max(1)];
+        let spikes = Spikes::among(&calm.iter().map(|&share| count(0, share)).collect::<Vec<_>>());
+        let few = notebook.effort().choose(2, 3, 10);
+        let knees = allocations::enough(few, Knee::excludes, |allocation| {
+            one_allocation(notebook, bracket, &levels, spikes, stride, allocation)
+        })?;
+        let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.growth.last_flat)).collect();
+        let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
+        let sampled = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
+        // A first miss may be outside of the sample, or be displaced by the samples themselves as they are written.
+        let (mut lowest, mut highest) = (
+            knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default().saturating_sub(LATE * PIECE.0),
+            knees.iter().map(|k| k.growth.first_grown).max().unwrap_or_default(),
+        );
+        let mut refined = None;
+        if sampled <= exact::LARGEST {
+            let walked = allocations::enough(EXACT, Exact::excludes, |allocation| {
+                let walks = Walks { notebook, levels: &levels, spikes, step: stride, allocation };
+                walks.refine(&knees.get(allocation as usize).unwrap_or(&knees[0]).growth)
+            });
+            // Where it is unknown, the sample's answer stands: a recording may hold no more.
+            if let Ok(found) = walked.settled()? {
+                let ends = found.iter().flat_map(|one| [one.lowest, one.highest]);
+                let (least, most) = (ends.clone().min().unwrap_or(lowest), ends.max().unwrap_or(highest));
+                let agree = lowest <= least && most <= highest;
+                (lowest, highest) = if agree { (least, most) } else { (least.min(lowest), most.max(highest)) };
+                let sizes: Vec<f64> = found.iter().map(|one| one.usable as f64).collect();
+                refined = robust::median(&sizes).map(|median| Bytes(median as u64).round_down(stride));
+            }
+        }
+        Ok(Capacity {
+            usable: refined.unwrap_or(sampled),
+            by_allocation,
+            lowest: Bytes(lowest),
+            highest: Bytes(highest),
+            conflicts: knees.iter().map(|k| k.growth.base / SAMPLE as f64).collect(),
+            stairs: staircase(&knees, highest - lowest),
+            levels,
+            line: Err(Unknown::because("not part of the search")),
+            change_point: Bytes(bracket.low),
+            ks: (0.0, 0.0),
+        })
+    })
+}
+
+/// The points of the first allocation, with the others as what may differ; the knee may be `off` bytes further on.
+fn staircase(knees: &[Knee], off: u64) -> Stairs {
+    let points: Vec<Vec<(u64, f64)>> = knees.iter().map(|knee| knee.points.clone()).collect();
+    let Some((first, others)) = points.split_first() else { return Stairs::default() };
+    Stairs::of_shares(first, off, &vec![SAMPLE as usize; first.len()], others)
+}
+
+/// Whether filling the L2 settles: after two passes a footprint of a part of it is there. Where lines give way at random,
+/// those of the footprint displace each other while others still hold the rest, and more passes help.
+///
+/// # Errors
+///
+/// An unknown, if more passes do help.
+fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
+    let footprint = Bytes(notebook.facts().l2_size / 2).max(PIECE).round_down(PIECE);
+    // Every line of it, also where lines are shorter than the usual distance.
+    let stride = fetch_granularity(notebook)?.granularity.min(STRIDE);
+    let filled =
+        |passes| Chase { prepare: Prepare::Fill { passes }, ..sample(footprint, stride, 0, notebook.seed(17)) };
+    // From DRAM, so that what was there before must give way.
+    let chases = [cold(&filled(PASSES)), filled(PASSES), cold(&filled(MANY_PASSES)), filled(MANY_PASSES)];
+    let answers = notebook.read_each(&chases)?;
+    let misses = |i: usize| answers[i].as_ref().ok().map(|measurement| levels.miss_share(measurement.latencies()));
+    match (misses(1), misses(3)) {
+        (Some(few), Some(many)) if few > 2.0 * many + SETTLED => Gap::unknown(format!(
+            "replacement is random: {:.0} % of the lines miss after {PASSES} passes over {footprint}, and {:.0} % after \
+             {MANY_PASSES}, so no footprint reaches a steady state",
+            few * 100.0,
+            many * 100.0
+        )),
+        // A recording may lack the check.
+        _ => Ok(()),
+    }
+}
+
+/// Largest footprint that is tried: four times the stated size, within half of what is free.
+fn limit(notebook: &Notebook) -> Bytes {
+    let facts = notebook.facts();
+    let stated = facts.l2_size.max(MIB) * BEYOND;
+    Bytes(stated.min(facts.free_memory / 2)).round_down(PIECE)
+}
+
+/// Misses of a sample as a count; samples are of about one size.
+fn count(footprint: u64, share: f64) -> Count {
+    Count { footprint, loads: SAMPLE as usize, slow: share * SAMPLE as f64 }
+}
+
+/// Where the DRAM misses of one allocation begin to grow, and their share by footprint.
+struct Knee {
+    growth: Growth,
+    points: Vec<(u64, f64)>,
+}
+
+impl Knee {
+    /// Whether the two have no size in common.
+    fn excludes(&self, other: &Knee) -> bool {
+        let below = |a: &Knee, b: &Knee| a.growth.first_grown < b.growth.last_flat.saturating_sub(LATE * PIECE.0);
+        below(self, other) || below(other, self)
+    }
+}
+
+fn one_allocation(
+    notebook: &Notebook,
+    first: Bracket,
+    levels: &HitMiss,
+    spikes: Spikes,
+    stride: Bytes,
+    allocation: u32,
+) -> Result<Knee, Gap> {
+    let mut bracket = first;
+    let mut sweep: Vec<Chase> = Vec::new();
+    let seed = notebook.seed(12 + u64::from(allocation));
+    for round in 1.. {
+        let ends = [bracket.low, bracket.high];
+        for size in search::sections(bracket, PIECE.0, SECTIONS).into_iter().chain(ends) {
+            let chase = sample(Bytes(size), stride, allocation, seed);
+            if !sweep.contains(&chase) {
+                sweep.push(chase);
+            }
+        }
+        let shares = dram_shares(notebook, levels, &sweep)?;
+        let mut points: Vec<(u64, f64)> = sweep.iter().map(|s| s.footprint.0).zip(shares).collect();
+        points.sort_unstable_by_key(|p| p.0);
+        let counts: Vec<Count> = points.iter().map(|&(size, share)| count(size, share)).collect();
+        let Some(knee) = spikes::knee(&counts, spikes) else {
+            return Gap::unknown("misses do not grow with the footprint");
+        };
+        let growth = knee.growth;
+        let width = growth.first_grown - growth.last_flat;
+        if round == MAX_ROUNDS || width as f64 <= NARROW * growth.last_flat as f64 || width <= PIECE.0 {
+            return Ok(Knee { growth, points });
+        }
+        bracket = Bracket { low: growth.last_flat, high: growth.first_grown };
+    }
+    Gap::unknown("the search did not converge")
+}
