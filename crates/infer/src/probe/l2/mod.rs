@@ -129,7 +129,11 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
         format!(
             "largest footprint before DRAM misses begin, filled and sampled by one SM in {} allocations{}",
             found.by_allocation.len(),
-            if found.by_allocation.contains(&found.usable) { "" } else { ", then line by line" }
+            if found.usable > exact::LARGEST || found.by_allocation.contains(&found.usable) {
+                ""
+            } else {
+                ", then line by line"
+            }
         ),
     )
     .range(found.lowest.0 as f64, found.highest.0 as f64);

@@ -11,7 +11,6 @@ use super::super::{Gap, Notebook, Settle, Unknown, allocations};
 use super::exact::{self, Exact, Walks};
 use super::{CHANGED, PASSES, PIECE, SAMPLE, START, STRIDE, cold, dram_shares, fetch_granularity, levels, sample};
 use crate::analysis::growth::Growth;
-use crate::analysis::robust;
 use crate::analysis::search::{self, Bracket};
 use strata_model::experiment::{Chase, Prepare};
 use strata_model::units::{Bytes, MIB};
@@ -99,8 +98,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             one_allocation(notebook, bracket, &levels, spikes, stride, allocation)
         })?;
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.growth.last_flat)).collect();
-        let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
-        let sampled = Bytes(robust::median(&sizes).unwrap_or(0.0) as u64).round_down(PIECE);
+        let sampled = middle(by_allocation.clone());
         // A first miss may be outside of the sample, or be displaced by the samples themselves as they are written.
         let (mut lowest, mut highest) = (
             knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default().saturating_sub(LATE * PIECE.0),
@@ -118,8 +116,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
                 let (least, most) = (ends.clone().min().unwrap_or(lowest), ends.max().unwrap_or(highest));
                 let agree = lowest <= least && most <= highest;
                 (lowest, highest) = if agree { (least, most) } else { (least.min(lowest), most.max(highest)) };
-                let sizes: Vec<f64> = found.iter().map(|one| one.usable as f64).collect();
-                refined = robust::median(&sizes).map(|median| Bytes(median as u64).round_down(stride));
+                refined = Some(middle(found.iter().map(|one| Bytes(one.usable)).collect()));
             }
         }
         Ok(Capacity {
@@ -135,6 +132,12 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             ks: (0.0, 0.0),
         })
     })
+}
+
+/// The median; of an even number the lower one of the middle two, which was measured.
+fn middle(mut sizes: Vec<Bytes>) -> Bytes {
+    sizes.sort_unstable();
+    sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or_default()
 }
 
 /// The points of the first allocation, with the others as what may differ; the knee may be `off` bytes further on.

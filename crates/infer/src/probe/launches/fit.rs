@@ -261,7 +261,8 @@ mod tests {
     #[test]
     fn places_that_differ_scatter() {
         // Seen on the simulated H200: the misses of footprints from 149 to 156 KB.
-        let shares = [0.0, 0.006, 0.0, 0.004, 0.005, 0.0, 0.043, 0.013, 0.027, 0.025, 0.010, 0.017, 0.022, 0.010, 0.052];
+        let shares =
+            [0.0, 0.006, 0.0, 0.004, 0.005, 0.0, 0.043, 0.013, 0.027, 0.025, 0.010, 0.017, 0.022, 0.010, 0.052];
         let scatter = scattered(&shares);
         assert!((0.005..0.02).contains(&scatter), "{scatter}");
     }
