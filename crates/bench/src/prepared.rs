@@ -83,7 +83,7 @@ impl Prepared<'_> {
             Experiment::Clock(clock) => Job { timed_loads: u64::from(clock.span_us), ..common },
             Experiment::Watch(watch) => Job { timed_loads: u64::from(watch.span_us), ..common },
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => {
-                let (timed_loads, resident, rounds) = match chase.timing {
+                let (timed_loads, laps_between, rounds) = match chase.timing {
                     Timing::EachLoad { loads, walk } => (loads, walk.laps_between(), 0),
                     Timing::EachPair { pairs } => (pairs, 0, 0),
                     Timing::Laps { loads, rounds } => (chain::unrolled(loads), 0, rounds),
@@ -91,7 +91,7 @@ impl Prepared<'_> {
                 Job {
                     warm_laps: u64::from(chase.warm_laps),
                     timed_loads: u64::from(timed_loads),
-                    resident: u64::from(resident),
+                    laps_between: u64::from(laps_between),
                     stride_or_rounds: u64::from(rounds),
                     ..self.chain_job(chase.chain(), common)
                 }

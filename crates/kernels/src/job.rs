@@ -27,7 +27,7 @@ pub struct Job {
     /// Times that shared memory holds before they are written out.
     pub window: u64,
     /// Whole laps between windows; none to walk straight on.
-    pub resident: u64,
+    pub laps_between: u64,
     /// Address for the times.
     pub out: u64,
     /// Address of the list of offsets, in units of four bytes.
@@ -55,7 +55,7 @@ pub const OFFSETS: [(&str, u64); 20] = [
     ("warm_laps", 32),
     ("timed_loads", 40),
     ("window", 48),
-    ("resident", 56),
+    ("laps_between", 56),
     ("out", 64),
     ("order", 72),
     ("stride", 80),
@@ -81,7 +81,7 @@ impl Job {
             self.warm_laps,
             self.timed_loads,
             self.window,
-            self.resident,
+            self.laps_between,
             self.out,
             self.order,
             self.stride_or_rounds,

@@ -143,6 +143,7 @@ fn timings() -> impl Strategy<Value = Timing> {
     prop_oneof![
         any::<u32>().prop_map(Timing::resident),
         any::<u32>().prop_map(Timing::straight),
+        any::<(u32, u32)>().prop_map(|(loads, laps)| Timing::EachLoad { loads, walk: Walk::Settled { laps } }),
         any::<u32>().prop_map(|pairs| Timing::EachPair { pairs }),
         any::<(u32, u32)>().prop_map(|(loads, rounds)| Timing::Laps { loads, rounds }),
     ]

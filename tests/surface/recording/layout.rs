@@ -141,6 +141,18 @@ fn what_a_launch_has_stays_as_it_is() {
     );
 }
 
+/// What came later still: walks with several laps between windows.
+#[test]
+fn what_a_settled_walk_has_stays_as_it_is() {
+    let chase = Chase::each_load(LoadPath::GlobalCg, Bytes(256), Bytes(32));
+    let timing = Timing::EachLoad { loads: 8, walk: Walk::Settled { laps: 12 } };
+    assert_eq!(
+        hash_of(Chase { timing, ..chase }.into(), &[]),
+        0x6793_73aa,
+        "a block's layout changed: no recording with such a walk can be read; raise `recording::VERSION`, then this number"
+    );
+}
+
 /// Of the blocks of an experiment and of disturbances.
 fn hash_of(experiment: Experiment, signs: &[Sign]) -> u32 {
     let consequences = [Consequence::Noted, Consequence::Repeated, Consequence::GivenUp];

@@ -3,18 +3,19 @@
 //! A cache that is indexed by a hash of the address holds more at one place in memory than at another. One allocation then says
 //! little of the next run's, and the range of two or three says too little.
 
-use super::{Gap, Settle, Unknown, ask_each};
+use super::{Gap, Unknown, ask_each};
+use strata_model::units::Bytes;
 
-/// Allocations where they differ. The ranges of two runs of so many exclude each other in 1 of 462 pairs, if all sizes of
-/// the hash are equally likely: 2 / (12 choose 6).
+/// Allocations where they differ. Of sizes without ties, drawn anew for each allocation, the ranges of two runs of so many do
+/// not overlap in 1 of 462 pairs: 2 / (12 choose 6).
 const MANY: u32 = 6;
 
-/// The answers of so many allocations, or of [`MANY`] if they differ. Of one alone, where only one is asked for. Allocations
-/// that a recording lacks are left out.
+/// The answers of a few allocations, and of [`MANY`] if any two of them differ. Of one alone, where only one is asked for.
+/// Allocations that a recording lacks are left out, and unknowns among those that come later.
 ///
 /// # Errors
 ///
-/// The first unknown of those that are not left out; of all, if none is recorded.
+/// The first unknown of the few that are recorded; of all, if none is.
 pub(super) fn enough<T>(
     few: u32,
     differ: impl Fn(&T, &T) -> bool,
@@ -23,9 +24,16 @@ pub(super) fn enough<T>(
     let mut answers = recorded((0..few).map(&ask))?;
     let differs = answers.iter().enumerate().any(|(i, a)| answers[i + 1..].iter().any(|b| differ(a, b)));
     if differs && few < MANY {
-        answers.extend(recorded((few..MANY).map(&ask)).settled()?.unwrap_or_default());
+        answers.extend(ask_each((few..MANY).map(&ask))?.into_iter().flatten());
     }
     Ok(answers)
+}
+
+/// The median; of an even number the lower one of the middle two, which was measured.
+pub(super) fn middle(sizes: &[Bytes]) -> Bytes {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_unstable();
+    sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or_default()
 }
 
 /// The answers without those that a recording lacks.
@@ -62,8 +70,15 @@ mod tests {
         assert_eq!(asked(3, |_| Err(Unknown::NotRecorded.into())), Err(Unknown::NotRecorded.into()));
         let fails = |number: u32| if number < 2 { Ok(number) } else { Gap::unknown("unclear") };
         assert_eq!(asked(3, fails), Gap::unknown("unclear"));
-        // Of the first ones all were there.
-        assert_eq!(asked(2, fails), Ok(vec![0, 1]));
+        // Of the first ones all were there; one of the others is not clear.
+        let one_fails = |number: u32| if number == 4 { Gap::unknown("unclear") } else { Ok(number) };
+        assert_eq!(asked(2, one_fails), Ok(vec![0, 1, 2, 3, 5]));
+    }
+
+    #[test]
+    fn the_middle_was_measured() {
+        let sizes = [Bytes(4), Bytes(1), Bytes(3), Bytes(2)];
+        assert_eq!((middle(&sizes), middle(&sizes[..3]), middle(&[])), (Bytes(2), Bytes(3), Bytes(0)));
     }
 
     #[test]

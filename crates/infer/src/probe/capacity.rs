@@ -72,10 +72,12 @@ impl Search {
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
-    /// Median usable capacity over the allocations.
+    /// Median usable capacity over the allocations; of an even number the lower one of the middle two.
     pub usable: Bytes,
     /// Of each allocation.
     pub by_allocation: Vec<Bytes>,
+    /// Allocations of which all lines were timed, not a sample of them.
+    pub walked: usize,
     /// Lowest of all that it may be, where spikes hide the first misses.
     pub lowest: Bytes,
     /// Highest of all that it may be, where a spike may pass for the first miss.
@@ -228,12 +230,10 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
         let stairs = stairs::stairs(notebook, search, &rough, step);
         let (knees, stairs) = (knees?, stairs?);
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();
-        let sizes: Vec<f64> = by_allocation.iter().map(|b| b.0 as f64).collect();
-        let median = robust::median(&sizes).unwrap_or(0.0) as u64;
         Ok(Capacity {
-            // Between two allocations' values the lower is the one that was measured.
-            usable: Bytes(median).round_down(search.sector),
+            usable: allocations::middle(&by_allocation),
             by_allocation,
+            walked: knees.len(),
             lowest: knees.iter().map(|k| k.lowest).min().unwrap_or_default(),
             highest: knees.iter().map(|k| k.highest).max().unwrap_or_default(),
             conflicts: knees.iter().map(|k| k.base).collect(),

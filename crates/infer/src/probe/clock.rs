@@ -69,7 +69,7 @@ impl Held {
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mhz = |gigahertz: f64| (gigahertz * 1e3).round();
-        // The timer's own share is in both ends.
+        // Without what the timer may be off.
         let (low, high) = (mhz(self.low / (1.0 - ACCURACY)), mhz(self.high / (1.0 + ACCURACY)));
         if low == high { write!(f, "{low} MHz") } else { write!(f, "{low} to {high} MHz") }
     }

@@ -160,7 +160,7 @@ impl Measured {
         }
     }
 
-    /// With an interval that holds a further, independent error: half of that error's own interval, in cycles.
+    /// With a wider interval, because of a further and independent error of plus or minus so many cycles.
     pub(super) fn widened(self, error: f64) -> Self {
         let Measured { cycles: Cycles(mean), interval: (low, high), .. } = self;
         Measured { interval: (mean - (mean - low).hypot(error), mean + (high - mean).hypot(error)), ..self }

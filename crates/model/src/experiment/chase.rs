@@ -154,6 +154,9 @@ impl Chase {
 
     /// What makes it impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
+        if let Timing::EachLoad { walk: Walk::Settled { laps: 0 }, .. } = self.timing {
+            return Some("no laps between windows: a walk that goes straight on is `straight`".into());
+        }
         self.chain().defect()
     }
 }

@@ -64,6 +64,7 @@ fn what_types_cannot_rule_out_is_a_defect() {
         (paged(1 << 62, 1, 1 << 62), "more than 67108864 places"),
         (listed(&[0, 256]), "offset 256"),
         (listed(&[0, 8, 0]), "listed twice"),
+        (Chase { timing: Timing::EachLoad { loads: 8, walk: Walk::Settled { laps: 0 } }, ..chase() }, "no laps"),
     ] {
         let defect = Experiment::from(chase).defect().unwrap_or_else(|| panic!("allowed, in spite of `{part}`"));
         assert!(defect.contains(part), "{defect}");

@@ -6,8 +6,8 @@ use super::super::levels::HitMiss;
 use super::super::{Gap, Measurement, Notebook, Settle, Unknown, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, shared_with, small};
 use strata_model::attribute::{
-    CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
-    SIZE, STAIRCASE, THRASH_SIZE,
+    CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE,
+    STAIRCASE, THRASH_SIZE,
 };
 use strata_model::experiment::{Chase, LoadPath};
 use strata_model::topology::{Element, Entry, Finding};
@@ -177,9 +177,5 @@ pub(super) fn uniform(notebook: &Notebook) -> Element {
         "compilers keep the address of a chase in a vector register (LDC), so PTX cannot express a chase on the uniform \
          path (ULDC)"
     };
-    Element::from([
-        Entry::new(SIZE, Finding::unknown(reason)),
-        Entry::new(LATENCY_CYCLES, Finding::unknown(reason)),
-        Entry::new(LATENCY_NS, Finding::unknown(reason)),
-    ])
+    Element::from([Entry::new(SIZE, Finding::unknown(reason)), Entry::new(LATENCY_CYCLES, Finding::unknown(reason))])
 }

@@ -42,13 +42,8 @@ pub struct Exact {
     pub lowest: u64,
     /// It may be as high as this.
     pub highest: u64,
-}
-
-impl Exact {
-    /// Whether the two have no capacity in common.
-    pub fn excludes(&self, other: &Exact) -> bool {
-        self.highest < other.lowest || other.highest < self.lowest
-    }
+    /// The edge was found, or found again, with many laps.
+    pub sure: bool,
 }
 
 /// How an allocation is walked.
@@ -79,10 +74,11 @@ impl Walks<'_> {
         // A recording may lack the second look.
         let Ok(again) = self.counts(&first.edge, many).settled()? else { return Ok(first.exact) };
         if grown(&again) >= first.grown / 2.0 {
-            return Ok(first.exact);
+            return Ok(Exact { sure: true, ..first.exact });
         }
         let [low, high] = first.edge;
-        Ok(self.search(Bracket { low, high: high.max(coarse.first_grown) + margin }, coarse, many)?.exact)
+        let found = self.search(Bracket { low, high: high.max(coarse.first_grown) + margin }, coarse, many)?;
+        Ok(Exact { sure: true, ..found.exact })
     }
 
     fn search(&self, first: Bracket, coarse: &Growth, walk: Walk) -> Result<Found, Gap> {
@@ -100,7 +96,12 @@ impl Walks<'_> {
                 bracket = Bracket { low: bracket.high, high: bracket.high + bracket.high / 16 };
                 continue;
             };
-            let Growth { last_flat, first_grown, .. } = knee.growth;
+            let Growth { last_flat, first_grown, flat_points, .. } = knee.growth;
+            if flat_points == 1 && last_flat > PIECE.0 {
+                // All of them miss, or the last that fits is the first: look further down.
+                bracket = Bracket { low: (last_flat - last_flat / 16).max(PIECE.0), high: last_flat };
+                continue;
+            }
             if first_grown - last_flat <= self.step.0 {
                 let edge = [last_flat, first_grown];
                 let of_edge: Vec<Count> =
@@ -108,7 +109,7 @@ impl Walks<'_> {
                 // A spike may pass for the first miss.
                 let highest = if knee.spikes.share() > 0.0 { first_grown } else { last_flat };
                 let lowest = knee.lowest(&counts, self.step.0).min(last_flat);
-                let exact = Exact { usable: last_flat, lowest, highest };
+                let exact = Exact { usable: last_flat, lowest, highest, sure: false };
                 return Ok(Found { exact, edge, grown: grown(&of_edge) });
             }
             bracket = Bracket { low: last_flat, high: first_grown };

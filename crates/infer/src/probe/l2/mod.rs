@@ -129,10 +129,9 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
         format!(
             "largest footprint before DRAM misses begin, filled and sampled by one SM in {} allocations{}",
             found.by_allocation.len(),
-            if found.usable > exact::LARGEST || found.by_allocation.contains(&found.usable) {
-                ""
-            } else {
-                ", then line by line"
+            match found.walked {
+                0 => String::new(),
+                walked => format!(", then line by line in {walked}"),
             }
         ),
     )

@@ -27,8 +27,6 @@ const SETTLED: f64 = 0.005;
 const SECTIONS: usize = 16;
 /// Rounds of sections; the last ones only if the bracket is still wide.
 const MAX_ROUNDS: usize = 3;
-/// Allocations at least that are walked line by line.
-const EXACT: u32 = 2;
 /// The bracket is narrow enough below this share of the size.
 const NARROW: f64 = 0.005;
 
@@ -94,50 +92,38 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         let calm = &shares[..(at - 1).max(1)];
         let spikes = Spikes::among(&calm.iter().map(|&share| count(0, share)).collect::<Vec<_>>());
         let few = notebook.effort().choose(2, 3, 10);
-        let knees = allocations::enough(few, Knee::excludes, |allocation| {
-            one_allocation(notebook, bracket, &levels, spikes, stride, allocation)
-        })?;
-        let by_allocation: Vec<Bytes> = knees.iter().map(|k| Bytes(k.growth.last_flat)).collect();
-        let sampled = middle(by_allocation.clone());
-        // A first miss may be outside of the sample, or be displaced by the samples themselves as they are written.
-        let (mut lowest, mut highest) = (
-            knees.iter().map(|k| k.growth.last_flat).min().unwrap_or_default().saturating_sub(LATE * PIECE.0),
-            knees.iter().map(|k| k.growth.first_grown).max().unwrap_or_default(),
-        );
-        let mut refined = None;
-        if sampled <= exact::LARGEST {
-            let walked = allocations::enough(EXACT, Exact::excludes, |allocation| {
-                let walks = Walks { notebook, levels: &levels, spikes, step: stride, allocation };
-                walks.refine(&knees.get(allocation as usize).unwrap_or(&knees[0]).growth)
-            });
+        let found = allocations::enough(few, Found::excludes, |allocation| {
+            let knee = one_allocation(notebook, bracket, &levels, spikes, stride, allocation)?;
+            let small = knee.growth.last_flat <= exact::LARGEST.0;
+            let walks = Walks { notebook, levels: &levels, spikes, step: stride, allocation };
             // Where it is unknown, the sample's answer stands: a recording may hold no more.
-            if let Ok(found) = walked.settled()? {
-                let ends = found.iter().flat_map(|one| [one.lowest, one.highest]);
-                let (least, most) = (ends.clone().min().unwrap_or(lowest), ends.max().unwrap_or(highest));
-                let agree = lowest <= least && most <= highest;
-                (lowest, highest) = if agree { (least, most) } else { (least.min(lowest), most.max(highest)) };
-                refined = Some(middle(found.iter().map(|one| Bytes(one.usable)).collect()));
-            }
-        }
+            let exact = if small { walks.refine(&knee.growth).settled()?.ok() } else { None };
+            Ok(Found { knee, exact })
+        })?;
+        let over = |ranges: &[(u64, u64)]| {
+            let lowest = ranges.iter().map(|range| range.0).min().unwrap_or_default();
+            (lowest, ranges.iter().map(|range| range.1).max().unwrap_or_default())
+        };
+        let by_allocation: Vec<Bytes> = found.iter().map(Found::usable).collect();
+        let (lowest, highest) = over(&found.iter().map(Found::range).collect::<Vec<_>>());
+        // The points of the curve are samples, however well the size is known.
+        let sampled = over(&found.iter().map(|one| one.knee.range()).collect::<Vec<_>>());
+        let walked = found.iter().filter(|one| one.exact.is_some()).count();
+        let knees: Vec<Knee> = found.into_iter().map(|one| one.knee).collect();
         Ok(Capacity {
-            usable: refined.unwrap_or(sampled),
+            usable: allocations::middle(&by_allocation),
             by_allocation,
+            walked,
             lowest: Bytes(lowest),
             highest: Bytes(highest),
             conflicts: knees.iter().map(|k| k.growth.base / SAMPLE as f64).collect(),
-            stairs: staircase(&knees, highest - lowest),
+            stairs: staircase(&knees, sampled.1 - sampled.0),
             levels,
             line: Err(Unknown::because("not part of the search")),
             change_point: Bytes(bracket.low),
             ks: (0.0, 0.0),
         })
     })
-}
-
-/// The median; of an even number the lower one of the middle two, which was measured.
-fn middle(mut sizes: Vec<Bytes>) -> Bytes {
-    sizes.sort_unstable();
-    sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or_default()
 }
 
 /// The points of the first allocation, with the others as what may differ; the knee may be `off` bytes further on.
@@ -194,10 +180,42 @@ struct Knee {
 }
 
 impl Knee {
-    /// Whether the two have no size in common.
-    fn excludes(&self, other: &Knee) -> bool {
-        let below = |a: &Knee, b: &Knee| a.growth.first_grown < b.growth.last_flat.saturating_sub(LATE * PIECE.0);
-        below(self, other) || below(other, self)
+    /// Where the capacity lies: a first miss may be outside of the sample, or be displaced by the samples themselves as they
+    /// are written.
+    fn range(&self) -> (u64, u64) {
+        (self.growth.last_flat.saturating_sub(LATE * PIECE.0), self.growth.first_grown)
+    }
+}
+
+/// What one allocation shows.
+struct Found {
+    /// By a sample of its lines.
+    knee: Knee,
+    /// By all of its lines, where there are not too many.
+    exact: Option<Exact>,
+}
+
+impl Found {
+    fn usable(&self) -> Bytes {
+        Bytes(self.exact.map_or(self.knee.growth.last_flat, |exact| exact.usable))
+    }
+
+    /// Where the capacity lies. A walk that was not looked at again must agree with the sample.
+    fn range(&self) -> (u64, u64) {
+        let (low, high) = self.knee.range();
+        match self.exact {
+            Some(exact) if exact.sure || (low <= exact.lowest && exact.highest <= high) => {
+                (exact.lowest, exact.highest)
+            }
+            Some(exact) => (low.min(exact.lowest), high.max(exact.highest)),
+            None => (low, high),
+        }
+    }
+
+    /// Whether the two have no capacity in common.
+    fn excludes(&self, other: &Found) -> bool {
+        let (one, other) = (self.range(), other.range());
+        one.1 < other.0 || other.1 < one.0
     }
 }
 

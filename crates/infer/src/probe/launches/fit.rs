@@ -70,7 +70,8 @@ pub(super) struct Range {
     pub value: Bytes,
     /// Upper end.
     pub high: Bytes,
-    /// Both ends for another place in memory: further apart, where footprints that lie elsewhere scatter.
+    /// Lower and upper end at any place in memory. Each footprint lies at another place; if that changes how much of it misses,
+    /// these ends are further apart than `low` and `high`.
     pub elsewhere: (Bytes, Bytes),
 }
 
@@ -184,12 +185,12 @@ impl Cache<'_> {
         let least = least.min(bracket.low);
         let low = self.less(least, unseen);
         let high = Bytes(bracket.high - self.stride.0).max(value);
-        // Where places differ by more than what is told from no misses, those of the footprints near the edge were a chance.
+        // Where the place in memory changes the misses by more than can be detected, another place may have another edge.
         let scatter = scatter(&last, unseen);
         let elsewhere = if scatter > unseen {
             let might_fit = last.iter().filter(|(_, share)| *share <= unseen + DEVIATIONS * scatter);
             let highest = might_fit.map(|(at, _)| Bytes(*at)).max().unwrap_or_default();
-            // Where none that is smaller missed, the one that fits may be the lucky one.
+            // If no smaller footprint missed, this one may fit only at its own place: the next smaller one is the lower end.
             let before = fits.into_iter().filter(|fit| *fit < least).max().filter(|_| least == bracket.low);
             (self.less(before.unwrap_or(least), unseen), high.max(highest))
         } else {
@@ -222,17 +223,21 @@ pub(super) fn missing(shares: &[(u64, f64)], unseen: f64) -> Vec<(u64, bool)> {
     shares.iter().map(|&(footprint, share)| (footprint, share > unseen)).collect()
 }
 
-/// By how much the share of misses scatters around a smooth curve, as a standard deviation: from the second differences of
-/// neighbours that are not all without misses. None, with fewer than three of them.
+/// By how much the share of misses scatters around a smooth curve, as a standard deviation: from how far each footprint is off
+/// the line through its neighbours, where not all three are without misses. None, with fewer than three of them.
 fn scatter(shares: &[(u64, f64)], unseen: f64) -> f64 {
     let some_miss = |three: &&[(u64, f64)]| three.iter().any(|(_, share)| *share > unseen);
-    let bend = |three: &[(u64, f64)]| (three[0].1 - 2.0 * three[1].1 + three[2].1).abs();
-    let bends: Vec<f64> = shares.windows(3).filter(some_miss).map(bend).collect();
-    if bends.len() < 3 {
+    let off = |three: &[(u64, f64)]| {
+        let [(from, first), (at, share), (to, last)] = [three[0], three[1], three[2]];
+        let part = (at - from) as f64 / (to - from).max(1) as f64;
+        // Its variance is that of a share, and those of both neighbours in their weights.
+        (share - first - (last - first) * part).abs() / (1.0 + part * part + (1.0 - part) * (1.0 - part)).sqrt()
+    };
+    let offs: Vec<f64> = shares.windows(3).filter(some_miss).map(off).collect();
+    if offs.len() < 3 {
         return 0.0;
     }
-    // The variance of a second difference is 1 + 4 + 1 times that of a value.
-    robust::median(&bends).unwrap_or(0.0) * MEDIAN_TO_DEVIATION / 6.0_f64.sqrt()
+    robust::median(&offs).unwrap_or(0.0) * MEDIAN_TO_DEVIATION
 }
 
 /// Cycles a load of all these measurements together.
@@ -254,6 +259,10 @@ mod tests {
     #[test]
     fn a_smooth_curve_does_not_scatter() {
         assert!(scattered(&[0.0, 0.0, 0.0, 0.01, 0.02, 0.03, 0.04, 0.05]) < 1e-9);
+        // Footprints are whole lines, so the steps between them are not equal.
+        let steep = search::sections(Bracket { low: 128 * 100, high: 128 * 246 }, 128, SECTIONS);
+        let line: Vec<(u64, f64)> = steep.into_iter().map(|at| (at, at as f64 / 7000.0)).collect();
+        assert!(scatter(&line, UNSEEN) < 1e-9);
         // One kink, at the knee, is not scatter.
         assert!(scattered(&[0.0, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) < 1e-9);
     }
