@@ -11,6 +11,7 @@ mod machine_files;
 mod random_machines;
 mod recovery;
 mod round_trip;
+mod second_machines;
 mod sim;
 mod simulator;
 mod watch;

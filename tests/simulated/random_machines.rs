@@ -2,9 +2,6 @@
 //! answers most of what can be known.
 
 use crate::sim;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
-
 use crate::sim::expect::{Verdict, judge};
 use gpu_strata::Effort;
 use strata_drawn::Noise;
@@ -90,23 +87,8 @@ fn one(seed: u64) -> Tally {
 #[test]
 fn what_is_stated_is_right_and_most_is_stated() {
     let seeds = seeds();
-    let next = AtomicU64::new(0);
-    let (sender, receiver) = mpsc::channel();
-    // Machines side by side, never one machine on two threads: a seed gives one result.
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let (sender, next, seeds) = (sender.clone(), &next, &seeds);
-            scope.spawn(move || {
-                while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
-                    sender.send(one(seed)).expect("somebody listens");
-                }
-            });
-        }
-    });
-    drop(sender);
     let mut sum = Tally::default();
-    for tally in receiver {
+    for tally in strata_judge::side_by_side(&seeds, |&seed| Some(one(seed))) {
         sum.wrong.extend(tally.wrong);
         sum.unanswered.extend(tally.unanswered);
         sum.intervals += tally.intervals;

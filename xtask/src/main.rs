@@ -16,6 +16,7 @@ mod disassemble;
 mod evidence;
 mod flow;
 mod fuzz;
+mod judge;
 mod licences;
 mod opcodes;
 mod public_api;
@@ -76,6 +77,8 @@ enum Task {
     },
     /// Fuzz every parser of untrusted input, or the named ones; crashing inputs are kept in fuzz/crashes
     Fuzz(fuzz::Request),
+    /// Discover machines drawn at random and print what is wrong of all that is said, by attribute and by kind of machine
+    Judge(judge::Request),
     /// Check the licences of all dependencies, and that THIRD-PARTY.md lists those of `strata`
     Licences {
         /// Write THIRD-PARTY.md
@@ -122,6 +125,7 @@ fn run(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Fuzz(request) => fuzz::fuzz(root, &request),
+        Task::Judge(request) => judge::study(&request),
         Task::Licences { write } => licences::licences(root, write),
         Task::PublicApi { write } => public_api::public_api(root, write),
         Task::Repeatability { files } => {

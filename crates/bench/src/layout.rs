@@ -11,7 +11,7 @@ use strata_kernels::sizes::CONSTANT_BYTES;
 use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::units::Bytes;
 
-/// Threads of the block that writes chains.
+/// Threads of a block that writes chains, where a block may have so many.
 const LINK_THREADS: u32 = 256;
 /// A partner's constants start at a multiple of this: the largest fetch granularity known of a constant cache.
 const PARTNER_CONSTANTS: Bytes = Bytes(256);
@@ -165,17 +165,7 @@ impl Bench<'_> {
             *next = at + plan.span.0;
             places.push((arena, at));
         }
-        for ((number, host), size) in sizes {
-            let size = Bytes(size);
-            if self.arenas.get(&(number, host)).is_some_and(|a| a.holds(size)) {
-                continue;
-            }
-            if let Some(old) = self.arenas.remove(&(number, host)) {
-                old.free(self.gpu)?;
-            }
-            let arena = Arena::allocate(self.gpu, number, host, size)?;
-            self.arenas.insert((number, host), arena);
-        }
+        self.make_room(&sizes)?;
         let mut words: Vec<u8> = Vec::new();
         for plan in &needed {
             // The next list starts aligned for either kind.
@@ -193,13 +183,39 @@ impl Bench<'_> {
             let count = plan.offsets.len() as u64;
             let base = self.arenas[&arena].at(at);
             let wide = u64::from(!plan.key.texels());
-            let blocks = count.div_ceil(u64::from(LINK_THREADS)).clamp(1, 1024) as u32;
-            let launch = Launch::new(blocks, LINK_THREADS);
+            let threads = LINK_THREADS.min(self.gpu.facts().max_threads_per_block);
+            let blocks = count.div_ceil(u64::from(threads)).clamp(1, 1024) as u32;
+            let launch = Launch::new(blocks, threads);
             self.gpu.launch(link.function, &launch, &[base.0, list.0, count, wide, u64::from(is_long(plan))])?;
             self.laid_out.insert(plan.key.clone(), Placed { base, span: plan.span, ring: count, list });
             list = list.offset((if is_long(plan) { 8 } else { 4 } * count).next_multiple_of(8));
         }
         self.gpu.synchronize()
+    }
+
+    /// Frees all arenas; whether there were any.
+    pub(super) fn free_arenas(&mut self) -> Result<bool> {
+        self.laid_out.clear();
+        let all: Vec<Arena> = self.arenas.drain().map(|(_, arena)| arena).collect();
+        let any = !all.is_empty();
+        all.into_iter().try_for_each(|arena| arena.free(self.gpu))?;
+        Ok(any)
+    }
+
+    /// Allocates the arenas of these sizes that are not there, or are too small.
+    fn make_room(&mut self, sizes: &BTreeMap<(u32, bool), u64>) -> Result<()> {
+        for (&(number, host), &size) in sizes {
+            let size = Bytes(size);
+            if self.arenas.get(&(number, host)).is_some_and(|a| a.holds(size)) {
+                continue;
+            }
+            if let Some(old) = self.arenas.remove(&(number, host)) {
+                old.free(self.gpu)?;
+            }
+            let arena = Arena::allocate(self.gpu, number, host, size)?;
+            self.arenas.insert((number, host), arena);
+        }
+        Ok(())
     }
 
     /// Writes the constant bank: the chain at its start, a partner's behind it.

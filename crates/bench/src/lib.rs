@@ -186,6 +186,18 @@ impl<'g> Bench<'g> {
         self.sms.len()
     }
 
+    /// Launches these experiments once.
+    fn attempt(
+        &mut self,
+        program: Program,
+        experiments: &[&Experiment],
+    ) -> Result<Vec<std::result::Result<Samples, Failure>>> {
+        match experiments[0] {
+            Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
+            _ => self.launch_together(program, experiments),
+        }
+    }
+
     /// Runs one launch's worth of experiments.
     fn run_together(&mut self, experiments: &[&Experiment]) -> Vec<std::result::Result<Samples, Failure>> {
         if self.interrupted.load(Ordering::Relaxed) {
@@ -198,10 +210,11 @@ impl<'g> Bench<'g> {
             return vec![Err(Failure::failed("no kernel runs it")); experiments.len()];
         };
         self.device_us = 0.0;
-        let outcome = match experiments[0] {
-            Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
-            _ => self.launch_together(program, experiments),
-        };
+        let mut outcome = self.attempt(program, experiments);
+        // Arenas of earlier launches may have taken up what is missing, or be larger than is needed now.
+        if matches!(outcome, Err(Error::OutOfMemory { .. })) && matches!(self.free_arenas(), Ok(true)) {
+            outcome = self.attempt(program, experiments);
+        }
         let entry = self.timings.kernels.entry(program.name()).or_default();
         entry.0 += 1;
         entry.1 += Duration::from_secs_f64(self.device_us / 1e6);

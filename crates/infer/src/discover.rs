@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
+use crate::consistent;
 use crate::probe::{self, Effort, Notebook, latency};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::Experiment;
@@ -67,7 +68,7 @@ pub fn discover(
         ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
     let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
     let mut asking = Asking::new(source, wanted.len(), progress);
-    let (mut elements, clock): (BTreeMap<ElementName, Element>, _) =
+    let (mut elements, mut clock): (BTreeMap<ElementName, Element>, _) =
         asking.with_clock(&mut notebook, |asking, notebook| {
             wanted
                 .into_iter()
@@ -77,6 +78,7 @@ pub fn discover(
                 })
                 .collect()
         });
+    clock.warnings.extend(consistent::enforce(&mut elements));
     for element in elements.values_mut() {
         element.extend(latency::nanoseconds(element, clock.held.as_ref()));
     }

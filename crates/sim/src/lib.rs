@@ -132,8 +132,8 @@ impl Sim {
             return Err(Self::failed("allocate", 1, "CUDA_ERROR_INVALID_VALUE", "nothing was asked for", false));
         }
         if self.used + bytes > total {
-            let meaning = format!("out of memory: {} asked for, {} free", Bytes(bytes), Bytes(total - self.used));
-            return Err(Self::failed("allocate", 2, "CUDA_ERROR_OUT_OF_MEMORY", meaning, false));
+            let (needed, free, total) = (Bytes(bytes), Bytes(total - self.used), Bytes(total));
+            return Err(Error::OutOfMemory { needed, free, total });
         }
         self.used += bytes;
         let address = Self::place(&mut self.next_device, bytes);

@@ -2,6 +2,8 @@
 
 mod change;
 mod machine;
+mod second;
 
 pub use change::{Change, Changed};
 pub use machine::{Drawn, Hostility, Noise, machine};
+pub use second::{Second, second};

@@ -15,7 +15,7 @@ pub enum Noise {
     Quiet,
     /// Jitter of a few cycles.
     Jitter,
-    /// Jitter, and one load in a hundred to a thousand takes long.
+    /// Jitter, and one load in 20 to 2,000 takes 5 to 5,000 cycles longer.
     Spikes,
     /// Nearly as bad as it can be.
     Hostile(Hostility),
@@ -145,6 +145,7 @@ pub fn machine(seed: u64) -> Drawn {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (text, noise) = text(&mut rng);
     let text = with_banks(text, &mut ChaCha8Rng::seed_from_u64(!seed));
+    let text = with_spikes(text, noise, &mut ChaCha8Rng::seed_from_u64(seed.rotate_left(32)));
     let machine = Machine::parse(&format!("machine {seed}"), &text);
     Drawn { machine: machine.unwrap_or_else(|defect| panic!("{defect}\n{text}")), noise }
 }
@@ -161,6 +162,22 @@ fn with_banks(text: String, rng: &mut ChaCha8Rng) -> String {
     let other = format!("banks = {banks}\nbank_width = {width}\nmodes = {modes}\nconflict = {conflict}\n");
     let text = text.replace(plain, &other);
     if modes == "[]" { text } else { text.replace("compute_capability = \"8.0\"", "compute_capability = \"3.5\"") }
+}
+
+/// Other spikes on two of three machines that have them, drawn apart so that nothing else changes: 5 to 5,000 cycles on 0.05 to 5 %
+/// of the loads, small ones as often as large ones.
+fn with_spikes(text: String, noise: Noise, rng: &mut ChaCha8Rng) -> String {
+    if noise != Noise::Spikes || rng.random_range(0..3) == 0 {
+        return text;
+    }
+    let mut spread = |from: f64, to: f64| (rng.random_range(from.ln()..to.ln())).exp();
+    let (share, cycles) = (spread(0.0005, 0.05), spread(5.0, 5000.0).round());
+    let other = |line: &str| match line.split_once(" = ") {
+        Some(("spikes", _)) => format!("spikes = {share:.5}\n"),
+        Some(("spike", _)) => format!("spike = {cycles}\n"),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(other).collect()
 }
 
 const DATA_LINES: &[u64] = &[32, 64, 128, 256];

@@ -48,7 +48,7 @@ pub struct Request {
     out: Option<PathBuf>,
 }
 
-fn parse_effort(name: &str) -> Result<Effort, String> {
+pub fn parse_effort(name: &str) -> Result<Effort, String> {
     Effort::from_name(name).ok_or_else(|| format!("unknown effort `{name}`: use quick or standard"))
 }
 

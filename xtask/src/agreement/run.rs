@@ -1,6 +1,5 @@
 //! Discovery through the library's front, several machines side by side.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use gpu_strata::{Device, Effort, Error, Options};
+use gpu_strata::{Effort, Error, Options};
 use strata_model::topology::Topology;
 
 use super::{Job, Request};
@@ -83,9 +82,7 @@ fn keep(file: &Path, topology: &Topology) -> Result<()> {
 }
 
 fn discover(job: &Job<'_>, effort: Effort, interrupted: &Arc<AtomicBool>) -> Result<Option<Topology>> {
-    let mut file = tempfile::Builder::new().suffix(".toml").tempfile()?;
-    file.write_all(job.machine.text.as_bytes())?;
-    let mut device = Device::open(&format!("sim:{}", file.path().display()))?;
+    let mut device = strata_judge::device(job.machine);
     let mut options = Options::effort(effort).seed(job.seed);
     options.interrupted = Arc::clone(interrupted);
     match device.discover(options) {

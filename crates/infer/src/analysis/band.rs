@@ -16,16 +16,16 @@ pub const DEVIATIONS: f64 = 1.96;
 /// A curve whose steps may lie up to `off` further on the x axis, either way, has a band that spans all points so near.
 pub fn around(curve: &[Point], off: u64, counted: &[usize], others: &[Vec<Point>]) -> Vec<(f64, f64)> {
     let spans = spans(curve, off, others);
-    let widen = |((low, high), &n): ((f64, f64), &usize)| (wilson(low, n).0, wilson(high, n).1);
+    let widen = |((low, high), &n): ((f64, f64), &usize)| (wilson(low, n, DEVIATIONS).0, wilson(high, n, DEVIATIONS).1);
     spans.into_iter().zip(counted).map(widen).collect()
 }
 
-/// Wilson's interval of a share that was counted among `n`.
-fn wilson(share: f64, n: usize) -> (f64, f64) {
+/// Wilson's interval of a share that was counted among `n`, so many standard deviations on either side.
+pub fn wilson(share: f64, n: usize, deviations: f64) -> (f64, f64) {
     let n = n.max(1) as f64;
-    let z2 = DEVIATIONS * DEVIATIONS / n;
+    let z2 = deviations * deviations / n;
     let centre = (share + z2 / 2.0) / (1.0 + z2);
-    let half = DEVIATIONS / (1.0 + z2) * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
+    let half = deviations / (1.0 + z2) * (share * (1.0 - share) / n + z2 / (4.0 * n)).sqrt();
     ((centre - half).clamp(0.0, share), (centre + half).clamp(share, 1.0))
 }
 
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn what_is_counted_varies_by_chance() {
         // Wilson 1927: of 10 of 100 the interval of 95 % is 5.5 % to 17.4 %; of none of 100 it ends at 3.7 %.
-        let (low, high) = wilson(0.1, 100);
+        let (low, high) = wilson(0.1, 100, DEVIATIONS);
         assert!((low - 0.055).abs() < 0.001 && (high - 0.174).abs() < 0.001, "{low} to {high}");
-        let (low, high) = wilson(0.0, 100);
+        let (low, high) = wilson(0.0, 100, DEVIATIONS);
         assert!(low == 0.0 && (high - 0.037).abs() < 0.001, "{low} to {high}");
-        assert_eq!(around(&[(1, 0.1)], 0, &[100], &[]), [wilson(0.1, 100)]);
+        assert_eq!(around(&[(1, 0.1)], 0, &[100], &[]), [wilson(0.1, 100, DEVIATIONS)]);
     }
 }

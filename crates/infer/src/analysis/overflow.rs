@@ -19,6 +19,16 @@ pub struct Footprint {
     pub missed: BTreeSet<usize>,
 }
 
+/// These footprints but for the last, each without the lines that hit in the next one: where loads are slow at random, a line that
+/// seems to miss may hit. A line of a set with a line too many misses in every larger footprint, too.
+pub fn steady(footprints: &[Footprint]) -> Vec<Footprint> {
+    let both = |pair: &[Footprint]| Footprint {
+        lines: pair[0].lines,
+        missed: pair[0].missed.intersection(&pair[1].missed).copied().collect(),
+    };
+    footprints.windows(2).map(both).collect()
+}
+
 /// Sets as far as they have overflowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sets {
@@ -45,12 +55,17 @@ pub enum Unclear {
         /// Lines of the footprint.
         lines: usize,
     },
+    /// A set seems to have one way and others many: a line that missed late, or by chance, passes for a set.
+    Single,
     /// Nothing more misses than the new lines themselves.
     OnlyNew,
 }
 
 /// Share of the lines of sets that have overflowed that may be hit in a larger footprint: by chance, in the laps seen.
 const RECOVERING: f64 = 0.02;
+
+/// No cache has sets of so many ways and others of one.
+const MANY: usize = 16;
 
 impl Sets {
     /// From footprints that grow by one line at a time, the first of which fits.
@@ -84,12 +99,22 @@ impl Sets {
             return Err(Unclear::OnlyNew);
         }
         let complete = footprints.last().is_some_and(|f| known.len() == f.lines);
-        Ok(Sets { members, complete })
+        let sets = Sets { members, complete };
+        let ways = sets.ways();
+        if ways.contains(&1) && ways.iter().any(|&ways| ways >= MANY) {
+            return Err(Unclear::Single);
+        }
+        Ok(sets)
     }
 
     /// Ways of each set.
     pub fn ways(&self) -> Vec<usize> {
         self.members.iter().map(|lines| lines.len() - 1).collect()
+    }
+
+    /// Whether all sets have the same ways.
+    pub fn are_equal(&self) -> bool {
+        self.members.iter().all(|lines| lines.len() == self.members[0].len())
     }
 
     /// The function from address to set that separates the sets, if there is a simple one. `base` is the address of the
@@ -177,6 +202,27 @@ mod tests {
         let all = (fits..).find(|&n| walk(n, ways, set).missed.len() == n).unwrap();
         let footprints: Vec<Footprint> = (fits..=all).map(|n| walk(n, ways, set)).collect();
         Sets::reveal(&footprints).unwrap()
+    }
+
+    #[test]
+    fn what_misses_once_is_no_set() {
+        let footprints: Vec<Footprint> = (32..=40).map(|n| walk(n, &[8; 4], |i| i % 4)).collect();
+        let mut disturbed = footprints.clone();
+        // One line seems to miss too early, another one to hit too late.
+        disturbed[1].missed.insert(3);
+        disturbed[2].missed.remove(&1);
+        let plain = Sets::reveal(&footprints).unwrap();
+        assert_eq!(plain.ways(), [8; 4]);
+        assert_ne!(Sets::reveal(&disturbed), Ok(plain.clone()));
+        disturbed[2].missed.insert(1);
+        assert_eq!(Sets::reveal(&steady(&disturbed)), Ok(plain));
+    }
+
+    #[test]
+    fn a_late_line_and_a_new_one_are_no_set() {
+        let mut footprints: Vec<Footprint> = (32..=40).map(|n| walk(n, &[16, 16], |i| i % 2)).collect();
+        footprints[..4].iter_mut().for_each(|footprint| assert!(footprint.lines == 32 || footprint.missed.remove(&4)));
+        assert_eq!(Sets::reveal(&footprints), Err(Unclear::Single));
     }
 
     #[test]

@@ -72,13 +72,24 @@ pub fn steps(points: &[Point]) -> Vec<Step> {
                     further <= noise.max(CREEP * (next.mean - below)) || further > NEXT_STEP * (next.mean - below)
                 })
         });
-        found.push(Step { flat: grown - 1, grown, settled, below, above: None });
+        found.push(Step { flat: last_flat(points, start, grown), grown, settled, below, above: None });
         match settled {
             Some(index) => start = index,
             None => break,
         }
     }
     found
+}
+
+/// The last point of a plateau. What lies above the points before it by more than chance, although by too little for a step, may
+/// be the beginning of the step.
+fn last_flat(points: &[Point], start: usize, grown: usize) -> usize {
+    let is_flat = |&i: &usize| {
+        let before = &points[start..i];
+        let error = before.iter().map(|p| p.error).fold(f64::MAX, f64::min);
+        i == start || points[i].mean - height(before) <= QUIET * points[i].error.hypot(error)
+    };
+    (start..grown).rev().find(is_flat).unwrap_or(start)
 }
 
 /// Mean of the points, those of small error counting most.
@@ -123,6 +134,15 @@ mod tests {
         assert!((found[0].above.unwrap() - 9.8).abs() < 0.4, "{found:?}");
         assert_eq!((found[1].flat, found[1].grown), (13, 14));
         assert_eq!(found[1].above, None);
+    }
+
+    #[test]
+    fn the_beginning_of_a_step_is_not_flat() {
+        let mut points = curve(&[0.0, 0.0, 0.0, 10.0, 20.0, 22.0, 22.0], 0.2);
+        points[3].error = 2.6;
+        points[4].error = 2.0;
+        let found = steps(&points);
+        assert_eq!(found.iter().map(|s| (s.flat, s.grown)).collect::<Vec<_>>(), [(2, 4)]);
     }
 
     #[test]

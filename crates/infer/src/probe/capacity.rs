@@ -154,6 +154,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
                 first.experiment.footprint
             ));
         }
+        let levels = levels.with_hits_of(measurements[..at].iter().map(Measurement::latencies));
         // The last footprint before the change may have its first misses already.
         let spikes = Spikes::among(&counts(&measurements[..(at - 1).max(1)], &levels));
         let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use super::latency::{self, Setting};
 use super::{Gap, Notebook, l2};
 use crate::analysis::{mean, robust};
-use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
+use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::units::{Bytes, MIB};
 
 /// DRAM is measured over at least this many times the L2.
 const DRAM_FACTOR: u64 = 3;
 /// Page within which DRAM loads stay before they move on: the driver's large page.
-const PAGE: Bytes = Bytes::mib(2);
+const PAGE: Bytes = LARGE_PAGE;
 /// Loads in each page: one in so many meets a cold translation, and that one is left out.
 const LINES_A_PAGE: u32 = 32;
 

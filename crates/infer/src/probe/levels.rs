@@ -1,7 +1,7 @@
 //! Telling hits from misses without a fixed number of cycles: latencies of one level form a tight group.
 
 use super::Unknown;
-use crate::analysis::{cluster, ks, robust};
+use crate::analysis::{band, cluster, ks, robust};
 
 /// Hits and misses of one cache on one path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,20 +20,36 @@ pub struct HitMiss {
 const REFERENCE_SPIKES: f64 = 0.05;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
+/// Times that misses must be more frequent than spikes were seen to be: a spike comes as often in every footprint, a miss does not.
+const RARER: f64 = 2.0;
+/// Share of the loads that spikes never reach, however few loads there are to tell by.
+const MOST: f64 = 0.5;
+/// Standard deviations by which spikes may be more frequent than they were seen.
+const SURE: f64 = 2.0;
 /// Level of the test that two footprints' latencies are alike.
 const ALPHA: f64 = 0.01;
 /// Two groups are apart if the gap between their quartiles is at least this many times the spread of the hits.
 const APART: f64 = 3.0;
 
 impl HitMiss {
-    /// From `reference`, all of which should hit, and `larger` ones, some of which should miss. The threshold lies in the
-    /// middle of the gap between the reference's bulk and the nearest level beyond it: of all that are given, the one
-    /// whose misses are the fastest, since footprints may overflow the next level too.
+    /// From `reference`, all of which should hit, and `larger` ones in ascending order, some of which should miss. The threshold
+    /// lies in the middle of the gap between the reference's bulk and the nearest level beyond it: of all that are given, the
+    /// one whose misses are the fastest, since footprints may overflow the next level too. A group of slow loads that is
+    /// nearly as frequent in smaller footprints is spikes and no level.
     ///
     /// # Errors
     ///
     /// An unknown, if none of the larger shows a group beyond the reference's.
     pub fn learn(reference: &[u32], larger: &[&[u32]]) -> Result<Self, Unknown> {
+        Self::learn_frequent(reference, larger, CREDIBLE_MISSES)
+    }
+
+    /// As [`HitMiss::learn`], of misses that are at least this share of some footprint's loads.
+    ///
+    /// # Errors
+    ///
+    /// As [`HitMiss::learn`].
+    pub fn learn_frequent(reference: &[u32], larger: &[&[u32]], credible: f64) -> Result<Self, Unknown> {
         let (Some(hit), Some(bulk), Some(low)) = (
             robust::quantile_u32(reference, 0.5),
             robust::quantile_u32(reference, 1.0 - REFERENCE_SPIKES),
@@ -45,10 +61,15 @@ impl HitMiss {
         let spread = (bulk - low).max(1.0);
         let nearest = larger
             .iter()
-            .filter_map(|latencies| {
+            .enumerate()
+            .filter_map(|(at, latencies)| {
                 let beyond: Vec<u32> = latencies.iter().copied().filter(|&l| f64::from(l) > bulk + spread).collect();
-                let enough = CREDIBLE_MISSES * latencies.len() as f64;
-                let level = cluster::levels(&beyond).into_iter().find(|level| level.count as f64 >= enough)?;
+                let is_level = |level: &cluster::Group| {
+                    let share = level.count as f64 / latencies.len() as f64;
+                    let often = share > MOST || share > most_spikes(level, reference, &larger[..at]);
+                    share >= credible && often
+                };
+                let level = cluster::levels(&beyond).into_iter().find(is_level)?;
                 Some((f64::from(level.low), level.centre))
             })
             .min_by(|a, b| a.0.total_cmp(&b.0));
@@ -61,6 +82,12 @@ impl HitMiss {
             )));
         }
         Ok(HitMiss { threshold: ((bulk + near) / 2.0).round() as u32, hit, miss, spread })
+    }
+
+    /// With the median hit of footprints that fit: the reference may be so few loads that its own median is far off.
+    pub fn with_hits_of<'m>(self, fitting: impl Iterator<Item = &'m [u32]>) -> Self {
+        let hits: Vec<u32> = fitting.flatten().copied().filter(|&latency| !self.is_miss(latency)).collect();
+        HitMiss { hit: robust::quantile_u32(&hits, 0.5).unwrap_or(self.hit), ..self }
     }
 
     /// Whether latencies show nothing but the hits of the reference: no credible share of them lies beyond its bulk, and the
@@ -95,6 +122,19 @@ impl HitMiss {
     }
 }
 
+/// How frequent spikes of these latencies may be at most, if all of the first of these footprints are hits: the least that any
+/// number of them allows, since the larger ones may miss.
+fn most_spikes(group: &cluster::Group, reference: &[u32], smaller: &[&[u32]]) -> f64 {
+    let (mut loads, mut slow) = (0, 0);
+    let bounds = std::iter::once(&reference).chain(smaller).map(|latencies| {
+        loads += latencies.len();
+        slow += latencies.iter().filter(|&&l| (group.low..=group.high).contains(&l)).count();
+        let share = slow as f64 / loads as f64;
+        band::wilson(share, loads, SURE).1.max(RARER * share)
+    });
+    bounds.fold(1.0, f64::min)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +156,33 @@ mod tests {
         let mut large = vec![40; 1000];
         large[7] = 800;
         assert!(matches!(HitMiss::learn(&reference, &[&large]), Err(Unknown::Because(_))));
+    }
+
+    /// Hits of 40 cycles, of which one in `every` takes 30 longer.
+    fn spiky(loads: u32, every: u32) -> Vec<u32> {
+        (0..loads).map(|i| if i % every == every / 2 { 70 } else { 40 }).collect()
+    }
+
+    #[test]
+    fn small_spikes_that_are_as_frequent_everywhere_are_no_misses() {
+        let fit: Vec<Vec<u32>> = [32, 64, 128, 256, 512, 1024].map(|loads| spiky(loads, 30)).to_vec();
+        let mut missing = spiky(2048, 30);
+        missing.iter_mut().filter(|l| **l == 40).for_each(|l| *l = 210);
+        let larger: Vec<&[u32]> = fit[1..].iter().chain([&missing]).map(Vec::as_slice).collect();
+        let levels = HitMiss::learn(&fit[0], &larger).unwrap();
+        assert_eq!((levels.hit, levels.miss), (40.0, 210.0));
+        let fitting: Vec<&[u32]> = fit[1..].iter().map(Vec::as_slice).collect();
+        assert!(HitMiss::learn(&fit[0], &fitting).is_err());
+    }
+
+    #[test]
+    fn misses_of_the_second_footprint_already_are_misses() {
+        let larger = [vec![210; 64], vec![210; 128], vec![400; 4096]];
+        let levels = HitMiss::learn(&[40; 32], &larger.each_ref().map(Vec::as_slice)).unwrap();
+        assert_eq!(levels.miss, 210.0);
+        // A TLB of eight entries, before one of 21.
+        let levels = HitMiss::learn(&[0; 8], &[&[26; 12], &[26; 16], &[245; 24], &[245; 32]]).unwrap();
+        assert_eq!(levels.miss, 26.0);
     }
 
     #[test]

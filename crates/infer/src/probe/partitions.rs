@@ -34,6 +34,12 @@ const SAME: f64 = 0.5;
 const APART: f64 = 0.3;
 /// Times differ by line and SM if they do by this many times what they do from lap to lap.
 const STRUCTURED: f64 = 3.0;
+/// Cycles by which the fastest of a few laps may differ where nothing disturbs.
+const QUIET: f64 = 0.5;
+/// Share of lines and SMs that may differ by chance.
+const FEW: f64 = 0.05;
+/// Loads of one line may differ by so many cycles from lap to lap; more could hide what crossing to another partition costs.
+const MOST_NOISE: f64 = 3.0;
 /// SMs of a partition at least: one alone agrees with itself.
 const FEWEST: usize = 2;
 
@@ -95,8 +101,21 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
         let structure = robust::median(&differences).unwrap_or_default();
         let all: Vec<f64> = rows.concat();
         let sms = rows.len();
+        let noise = robust::mean(&noise);
         // A clock reading is good to a cycle.
-        if sms < 2 || structure <= STRUCTURED * robust::mean(&noise).max(1.0) {
+        if sms < 2 || structure <= STRUCTURED * noise.max(1.0) {
+            let seen = differences.iter().filter(|&&x| x > STRUCTURED * noise.max(QUIET)).count();
+            if seen as f64 > FEW * differences.len() as f64 {
+                return Gap::unknown(
+                    "the latencies of some lines depend on the SM, by too little or for too few lines to identify \
+                     partitions",
+                );
+            }
+            if noise > MOST_NOISE {
+                return Gap::unknown(format!(
+                    "loads of one line by one SM differ by {noise:.0} cycles from lap to lap, which may hide partitions"
+                ));
+            }
             let group = vec![0; sms];
             return Ok(Partitions {
                 of_sm: group.clone(),
@@ -183,7 +202,8 @@ impl Partitions {
     pub fn count(&self) -> Finding<u64> {
         let finding = Finding::measured(self.count as u64, METHOD).range(self.count as f64, self.count as f64);
         match self.correlations {
-            None => finding.note("all SMs take the same time to the same line"),
+            None => finding
+                .note("all SMs take the same time to the same line; a partition on which no SM hangs would not show"),
             Some((within, across)) => {
                 let sizes: Vec<String> =
                     (0..self.count).map(|part| self.of_sm.iter().filter(|&&p| p == part).count().to_string()).collect();

@@ -171,6 +171,11 @@ pub fn why_unclear(unclear: &Unclear, fits: usize) -> String {
         Unclear::Alone { lines } => format!(
             "at {lines} lines, a single line that hit before starts to miss, which no extra line in a set explains"
         ),
+        Unclear::Single => {
+            "a single line starts to miss by itself where others do in groups: single loads are slow at \
+            random, so the sets cannot be identified"
+                .to_owned()
+        }
         Unclear::OnlyNew => format!(
             "beyond {fits} lines only the new lines miss: lines that were hit are not replaced, so the sets cannot be \
              identified"

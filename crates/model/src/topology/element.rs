@@ -70,6 +70,17 @@ impl Element {
         self
     }
 
+    /// Makes what was found of an attribute unknown for this reason; `false` if it is not known. The experiments stay.
+    pub fn retract(&mut self, attribute: impl Into<Attribute>, reason: impl Into<String>) -> bool {
+        match self.findings.get_mut(&attribute.into()).filter(|finding| finding.is_known()) {
+            None => false,
+            Some(finding) => {
+                *finding = Finding::unknown(reason).from_experiments(finding.experiments.iter().copied());
+                true
+            }
+        }
+    }
+
     /// Takes an attribute away.
     pub fn remove(&mut self, attribute: impl Into<Attribute>) -> Option<Finding> {
         self.findings.remove(&attribute.into())

@@ -182,25 +182,32 @@ impl Lane<'_> {
         let mut compared = self.warp.ready(walk.more);
         let mut stopped = None;
         'passes: while more && *left >= u64::from(walk.instructions()) {
-            for number in 0..walk.loads {
+            for number in 0..=walk.loads {
+                if number == walk.counts_after {
+                    let now = time.max(counted);
+                    count = walk.kind.wrap(count.wrapping_add(walk.step));
+                    (counted, time) = (now + arithmetic, now + issue);
+                }
+                if number == walk.compares_after {
+                    let now = time.max(counted).max(compared);
+                    more = count != walk.end;
+                    (compared, time) = (now + arithmetic, now + issue);
+                }
+                if number == walk.loads {
+                    break;
+                }
                 let now = time.max(placed);
                 match self.access(load, state, grid, When { now, horizon })? {
                     Some(cycles) => placed = now + cycles,
                     None => {
-                        *left -= u64::from(number);
-                        stopped = Some((number, now));
+                        *left -= u64::from(walk.before(number));
+                        stopped = Some((walk.before(number), now));
                         break 'passes;
                     }
                 }
                 time = now + issue;
             }
-            let now = time.max(counted);
-            count = walk.kind.wrap(count.wrapping_add(walk.step));
-            counted = now + arithmetic;
-            let now = (now + issue).max(counted).max(compared);
-            more = count != walk.end;
-            compared = now + arithmetic;
-            time = (now + issue).max(compared) + issue;
+            time = time.max(compared) + issue;
             *left -= u64::from(walk.instructions());
         }
         let warp = &mut *self.warp;
@@ -211,7 +218,7 @@ impl Lane<'_> {
         warp.set_ready(walk.count, counted);
         warp.set_ready(walk.more, compared);
         Ok(match stopped {
-            Some((number, now)) => (at + number, Some(now)),
+            Some((done, now)) => (at + done, Some(now)),
             None if more => (at, None),
             None => (at + walk.instructions(), None),
         })

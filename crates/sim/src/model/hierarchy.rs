@@ -2,8 +2,8 @@
 
 use super::cache::Cache;
 use super::noise::Noise;
-pub use super::parts::shape;
-use super::parts::{Blueprint, Instance, Ports, Private, Route, Translation, home};
+use super::parts::{Blueprint, Instance, Ports, Private, Route, Translation};
+pub use super::parts::{home, shape};
 use crate::machine::Machine;
 use crate::machine::spec::{Scope, Write};
 

@@ -188,7 +188,7 @@ fn routes(spec: &Spec) -> [Option<&spec::Path>; 7] {
 }
 
 /// The partition that a line belongs to.
-pub(super) fn home(parts: &spec::Partitions, address: u64) -> usize {
+pub fn home(parts: &spec::Partitions, address: u64) -> usize {
     (mix(address / parts.granule.0) % parts.count.get()) as usize
 }
 

@@ -17,6 +17,10 @@ use super::code::{Atomic, Compare, Entry, Inst, NONE, Op, Space, Type};
 pub struct Walk {
     /// Loads of one pass.
     pub loads: u32,
+    /// Loads of a pass before the counter changes.
+    pub counts_after: u32,
+    /// Loads of a pass before the counter is compared.
+    pub compares_after: u32,
     /// Slot of the place in the chain.
     pub place: u16,
     /// Slot of the counter.
@@ -38,6 +42,11 @@ impl Walk {
     /// Instructions of one pass.
     pub fn instructions(&self) -> u32 {
         self.loads + Self::OTHERS
+    }
+
+    /// Instructions of a pass before its load of this number.
+    pub fn before(&self, load: u32) -> u32 {
+        load + u32::from(self.counts_after <= load) + u32::from(self.compares_after <= load)
     }
 }
 
@@ -62,12 +71,17 @@ fn walk_at(entry: &Entry, at: usize) -> Option<Walk> {
     let code = &entry.code;
     let first = &code[at];
     let place = place_of(first)?;
-    let alike = |inst: &&Inst| Inst { line: first.line, ..**inst } == *first;
-    let loads = code[at..].iter().take_while(alike).count();
-    let [count, compare, branch] = code.get(at + loads..at + loads + 3)? else { return None };
+    let alike = |inst: &Inst| Inst { line: first.line, ..*inst } == *first;
+    let end = code[at..].iter().position(|inst| matches!(inst.op, Op::Branch(_)))?;
+    let (body, branch) = (&code[at..at + end], &code[at + end]);
+    let others: Vec<usize> = (0..body.len()).filter(|&i| !alike(&body[i])).collect();
+    let &[counts_at, compares_at] = others.as_slice() else { return None };
+    let (count, compare) = (&body[counts_at], &body[compares_at]);
     let constant = |slot: u16| entry.constants.iter().find(|(s, _)| *s == slot).map(|(_, value)| *value);
     let walk = Walk {
-        loads: u32::try_from(loads).ok()?,
+        loads: u32::try_from(body.len() - others.len()).ok()?,
+        counts_after: u32::try_from(counts_at).ok()?,
+        compares_after: u32::try_from(compares_at - 1).ok()?,
         place,
         count: count.to,
         kind: count.kind,
@@ -107,6 +121,9 @@ mod tests {
         assert_eq!(loads_of_walks(&format!("again:\nld.global.ca.u64 %p, [%p];\n{end}")), [1]);
         let four = "ld.global.cg.u64 %p, [%p];\n".repeat(4);
         assert_eq!(loads_of_walks(&format!("again:\n{four}{end}")), [4]);
+        let [count, compare, back] = end.split_inclusive('\n').collect::<Vec<_>>()[..] else { unreachable!() };
+        let two = "ld.global.cg.u64 %p, [%p];\n".repeat(2);
+        assert_eq!(loads_of_walks(&format!("again:\n{two}{count}{two}{compare}{two}{back}")), [6]);
         assert_eq!(loads_of_walks(&format!("again:\natom.global.add.u64 %p, [%p], 0;\n{end}")), [1]);
     }
 

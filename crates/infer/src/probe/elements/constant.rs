@@ -3,8 +3,8 @@
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Measurement, Notebook, Settle, Unknown, fetch};
-use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, shared_with, small};
+use super::super::{Gap, Notebook, Settle, Unknown, fetch};
+use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, nearest_level, shared_with};
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE,
     STAIRCASE, THRASH_SIZE,
@@ -16,21 +16,15 @@ use strata_model::units::Bytes;
 /// Constants that a module may declare.
 const CONSTANT_LIMIT: Bytes = Bytes::kib(64);
 
-/// Raw latencies of the first constant cache and of what lies behind it.
-fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
-    let mut wanted = vec![small(LoadPath::Constant)];
-    wanted.extend(fetch::walks(LoadPath::Constant, LoadPath::Constant.element(), false));
-    let measurements = notebook.read(&wanted)?;
-    // The first walk may find the constants in memory, the later ones find them in a cache: the nearest level counts.
-    let cold: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
-    Ok(HitMiss::learn(measurements[0].latencies(), &cold)?)
-}
-
 pub(super) fn sector(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
-    let threshold = levels(notebook)?.threshold;
+    let threshold = nearest_level(notebook, LoadPath::Constant)?.threshold;
     fetch::granularity(notebook, LoadPath::Constant, LoadPath::Constant.element(), false, threshold, SMALL)
 }
 
+/// Smallest footprint: no constant L1 is known that holds less than eight times as much.
+const LEAST: Bytes = Bytes(256);
+/// Distance of the elements by which latency is measured: the line of the constant L1 on all GPUs known.
+const STRIDE: Bytes = Bytes(64);
 /// Where the first constant cache never misses altogether: of so many times its capacity it keeps less than 1 %.
 const BEYOND_FIRST: u64 = 6;
 /// Largest footprint for the first constant cache: four times the largest known (Fermi's 4 KiB).
@@ -38,7 +32,7 @@ const CONSTANT_L1_LIMIT: Bytes = Bytes::kib(16);
 
 fn l1_search(notebook: &Notebook) -> Result<Search, Gap> {
     let sector = sector(notebook)?.granularity;
-    Ok(Search { start: Bytes(256), ..Search::first_level(LoadPath::Constant, sector, CONSTANT_L1_LIMIT, 1) })
+    Ok(Search { start: LEAST, ..Search::first_level(LoadPath::Constant, sector, CONSTANT_L1_LIMIT, 1) })
 }
 
 pub(super) fn l1_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
@@ -47,13 +41,21 @@ pub(super) fn l1_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
 
 pub(super) fn l1(notebook: &Notebook) -> Element {
     let capacity = || l1_capacity(notebook);
-    let setting = Setting {
-        path: LoadPath::Constant,
-        footprint: SMALL,
-        stride: Bytes(64),
-        shared: false,
-        allocations: 1,
-        sms: u32::MAX,
+    let latency = || {
+        // Well inside, if it is known how large the cache is.
+        let footprint = match capacity().settled()? {
+            Ok(capacity) => SMALL.min(Bytes(capacity.usable.0 / 2).round_down(STRIDE).max(STRIDE)),
+            Err(_) => LEAST,
+        };
+        let setting = Setting {
+            path: LoadPath::Constant,
+            footprint,
+            stride: STRIDE,
+            shared: false,
+            allocations: 1,
+            sms: u32::MAX,
+        };
+        latency::measure(notebook, &setting)
     };
     Element::from([
         notebook.size(SIZE, || Ok(capacity()?.size(&l1_search(notebook)?))),
@@ -65,7 +67,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     ])
     .and([latency::finding(
         notebook,
-        || latency::measure(notebook, &setting),
+        latency,
         "whole-lap chase by ld.const, indexed path, difference of 2n and n loads, on all SMs at once",
     )])
     .and([

@@ -26,6 +26,10 @@ const PRIVATE_LIMIT: Bytes = Bytes(MIB);
 const SMALL: Bytes = Bytes(1024);
 /// Latencies that spread by no more than this share are those of one level.
 const TIGHT: f64 = 0.05;
+/// Medians of equal latencies differ by this share at most, or by so many cycles.
+const EQUAL: f64 = 0.01;
+/// As [`EQUAL`], in cycles.
+const RESOLUTION: f64 = 2.0;
 /// Distance of elements in a latency chase of a data cache: the largest line known.
 const APART: Bytes = Bytes(128);
 
@@ -104,11 +108,24 @@ pub fn fetch_of(notebook: &Notebook, path: LoadPath) -> Result<Bytes, Gap> {
     Ok(fetch.granularity)
 }
 
+/// Raw latencies of the first cache on a path and of what lies next behind it. The first cold walk may find its data in memory, and
+/// the later ones find it in a cache: the nearest level counts.
+fn nearest_level(notebook: &Notebook, path: LoadPath) -> Result<HitMiss, Gap> {
+    let mut wanted = vec![small(path)];
+    wanted.extend(fetch::walks(path, path.element(), false));
+    let measurements = notebook.read(&wanted)?;
+    let cold: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
+    Ok(HitMiss::learn(measurements[0].latencies(), &cold)?)
+}
+
 /// The sector of a first-level cache: what a cold load that misses it brings in.
 fn sector(notebook: &Notebook, path: LoadPath) -> Result<fetch::Fetch, Gap> {
     notebook.once(&notebook.memo.sector, path, || {
-        let levels = before_l2(notebook, path)?;
-        fetch::granularity(notebook, path, path.element(), false, levels.threshold, Bytes(fetch::FOOTPRINT.0 / 2))
+        let l2 = before_l2(notebook, path)?;
+        // A cache between this one and the L2 may hold what was fetched beside the sector.
+        let nearest = nearest_level(notebook, path).settled()?;
+        let threshold = nearest.map_or(l2.threshold, |nearest| nearest.threshold.min(l2.threshold));
+        fetch::granularity(notebook, path, path.element(), false, threshold, Bytes(fetch::FOOTPRINT.0 / 2))
     })
 }
 
@@ -204,11 +221,14 @@ fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Entry {
         let mut setting =
             Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
         // Well inside: where the index is hashed, the first conflict may come early.
-        if let Ok(capacity) = capacity_of(notebook, path).settled()? {
-            let smallest = capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable);
-            let half = Bytes(smallest.0 / 2).round_down(setting.stride).max(setting.stride);
-            setting.footprint = setting.footprint.min(half);
-        }
+        let most = match capacity_of(notebook, path).settled()? {
+            Ok(capacity) => capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable) / 2,
+            // The cache may be smaller than the usual chain.
+            Err(Unknown::Because(_)) => setting.footprint / 4,
+            // It is known to be larger, or a recording holds the usual chain only.
+            Err(_) => setting.footprint,
+        };
+        setting.footprint = setting.footprint.min(most.round_down(setting.stride).max(setting.stride));
         latency::measure(notebook, &setting)
     };
     latency::finding(
@@ -249,7 +269,7 @@ fn alike(one: &Measurement<Chase>, other: &Measurement<Chase>) -> bool {
         quantile(measurement, 0.9) - quantile(measurement, 0.1) <= TIGHT * quantile(measurement, 0.5)
     };
     let apart = (quantile(one, 0.5) - quantile(other, 0.5)).abs();
-    tight(one) && tight(other) && apart <= TIGHT * quantile(other, 0.5)
+    tight(one) && tight(other) && apart <= RESOLUTION.max(EQUAL * quantile(other, 0.5))
 }
 
 /// What is said of a path whose loads cannot be told from the L2's, and are not alike either.
@@ -286,7 +306,11 @@ fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding<Elements>,
 
 fn instances(notebook: &Notebook, path: LoadPath) -> Result<Finding<u64>, Gap> {
     let found = disturb::instances(notebook, &seen(notebook, path)?)?;
-    Ok(Finding::measured(found.count.into(), "disturbance: thread 0 against every other thread of a full block")
-        .range(f64::from(found.count), f64::from(found.count))
+    let count = f64::from(found.count);
+    let finding =
+        Finding::measured(found.count.into(), "disturbance: thread 0 against every other thread of a full block");
+    // Where each warp of the block has an instance of its own, a larger block might show more.
+    let all = found.sharing <= notebook.facts().warp_size && found.count > 1;
+    Ok(if all { finding.at_least(count) } else { finding.range(count, count) }
         .note(format!("{} of {} threads use the same cache as thread 0", found.sharing, found.block)))
 }

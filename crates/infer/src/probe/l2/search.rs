@@ -87,7 +87,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             return Gap::unknown(format!("less than {START}: even the smallest footprint misses"));
         }
         // Misses may begin to grow well before they are counted as a change: an octave more on the lower side.
-        let bracket = Bracket { low: doubling[at - 1].footprint.0 / 2, high: doubling[at].footprint.0 };
+        let bracket = Bracket { low: (doubling[at - 1].footprint.0 / 2).max(PIECE.0), high: doubling[at].footprint.0 };
         // Spikes, as in the search of a smaller cache; the last footprint before the change may have its first misses.
         let calm = &shares[..(at - 1).max(1)];
         let spikes = Spikes::among(&calm.iter().map(|&share| count(0, share)).collect::<Vec<_>>());

@@ -9,11 +9,13 @@
 
 use std::collections::BTreeSet;
 
+use super::pages::{self, Pages};
 use crate::analysis::band::DEVIATIONS;
 use crate::analysis::plateau::{self, Point};
 use crate::analysis::robust;
 use crate::probe::levels::HitMiss;
-use crate::probe::{Gap, Measurement, Notebook};
+use crate::probe::{Gap, Measurement, Notebook, Settle};
+use statrs::distribution::{Binomial, DiscreteCDF, Poisson};
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing, Walk};
 use strata_model::units::{Bytes, KIB};
 
@@ -40,6 +42,11 @@ const DISTURBED: (f64, f64) = (100.0, 0.05);
 const CALM: usize = 4;
 /// Of what visits take longer beyond a step, the share at least that a second line of the page must not: translation.
 const TRANSLATION: f64 = 0.5;
+/// Of what visits take longer in the mean where a level is overflowed, the share at least that one miss costs; medians and means of few
+/// visits differ.
+const LEAST_COST: f64 = 0.5;
+/// Of what visits take longer beyond a step, the share at most that a second line of the page does: data stays in the L2.
+const DATA: f64 = 0.2;
 /// Share of a level's pages that must miss before an overflow is believed in where single misses cannot be told: visits to
 /// a few pages differ in the mean by as much as a tenth of a miss.
 pub(super) const BELIEVED: f64 = 0.5;
@@ -47,10 +54,13 @@ pub(super) const BELIEVED: f64 = 0.5;
 const SMALLER_PAGES: f64 = 0.33;
 /// Share of loads that miss whatever the page: more is no chance.
 const CHANCE: f64 = 0.02;
+/// Share of the visits to some footprint that a level's misses are at least. Fewer may be misses of which the second load, which is
+/// taken off, was slow by chance.
+const FREQUENT: f64 = 0.1;
 /// Where between hits and misses the limit may lie, as shares of the distance.
 const LIMITS: [f64; 2] = [0.25, 0.75];
-/// Standard deviations of a count that are no chance.
-const SIGNIFICANT: f64 = 4.0;
+/// What comes more rarely is no chance: a level is looked at in a few hundred walks.
+const CHANCES: f64 = 1e-5;
 
 pub(super) fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: bool) -> Chase {
     walk_lines(notebook, distance, pages, 1, shuffled)
@@ -135,6 +145,8 @@ pub(in crate::probe) struct Rise {
     pub(super) error: f64,
     /// Where single misses can be told.
     pub(super) classes: Option<HitMiss>,
+    /// Share of visits that seem to miss although all pages fit: loads that are slow at random.
+    pub(super) strays: f64,
 }
 
 /// The curve over footprints.
@@ -155,8 +167,26 @@ pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
         let half = LARGE_PAGE / 2;
         let pages = (first.flat * 3 / 4 / half.0).max(1);
         let measurements = notebook.read(&[walk(notebook, half, pages, true)])?;
-        if first.share(&measurements[0]) > SMALLER_PAGES { curve_by(notebook, SMALL_PAGE) } else { Ok(large) }
+        let smaller = first.share(&measurements[0]) > SMALLER_PAGES
+            || pages::own_entries(notebook, first, half)?.unwrap_or(false);
+        if smaller {
+            return curve_by(notebook, SMALL_PAGE);
+        }
+        if large.rises.len() > 1 {
+            return Ok(large);
+        }
+        // Of several visits to what one entry maps some hit by chance, so that the step never quite ends and may hide the next
+        // one. An older recording has no walk by whole entries.
+        let by_entry = by_entry(notebook, first).settled()?;
+        Ok(by_entry.ok().flatten().filter(|by_entry| by_entry.rises.len() > large.rises.len()).unwrap_or(large))
     })
+}
+
+/// The curve over pages as far apart as what an entry of the first level maps, if that is more than they are anyway.
+fn by_entry(notebook: &Notebook, first: &Rise) -> Result<Option<Curve>, Gap> {
+    let pages = Pages::of(notebook, first)?;
+    let (distance, _) = pages.at(pages.checked_entry(notebook, first)?);
+    if distance > first.distance { curve_by(notebook, distance).map(Some) } else { Ok(None) }
 }
 
 /// Largest footprint walked.
@@ -200,7 +230,9 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let controls = notebook.read(&controls)?;
     let is_translation = |i: usize| {
         let extra = points[tops[i]].mean - steps[i].below;
-        of_first_line(&controls[i]) - steps[i].below >= TRANSLATION * extra
+        let (first, second) = of_lines(&controls[i]);
+        // Where data leaves the L2, a walk of the page tables may leave it, too: that is no level of its own.
+        first - second - steps[i].below >= TRANSLATION * extra && second <= DATA * extra
     };
     let kept = (0..steps.len()).find(|&i| !is_translation(i)).unwrap_or(steps.len());
     let leaves_l2 = kept < steps.len();
@@ -213,6 +245,12 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
             let larger: Vec<Vec<u32>> =
                 measurements[step.grown..=last].iter().map(|s| as_latencies(&typical(s))).collect();
             let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
+            // A miss costs no less than visits take longer in the mean; what costs less is another thing, such as data that leaves the
+            // L2.
+            let extra = points[step.grown].mean - step.below;
+            let classes = HitMiss::learn_frequent(&reference, &larger, FREQUENT).ok();
+            let classes = classes.filter(|classes| classes.miss - classes.hit >= LEAST_COST * extra);
+            let fitting: Vec<f64> = measurements[..=step.flat].iter().flat_map(|s| extras(s).concat()).collect();
             Rise {
                 distance,
                 flat: points[step.flat].at,
@@ -220,11 +258,17 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
                 below: step.below,
                 above: step.above.filter(|_| step.settled.is_some()),
                 error: points[step.flat].error.hypot(points[step.grown].error),
-                classes: HitMiss::learn(&reference, &larger).ok(),
+                strays: classes.map_or(0.0, |classes| classes.miss_share(&as_latencies(&fitting))),
+                classes,
             }
         })
         .collect();
     Ok(Curve { rises, reached: Bytes(points[last].at), leaves_l2 })
+}
+
+/// The most of what is expected so often that chance explains; none of what is never expected.
+fn by_chance(expected: f64) -> f64 {
+    Poisson::new(expected).map_or(0.0, |chance| chance.inverse_cdf(1.0 - CHANCES) as f64)
 }
 
 /// Visits that took much more or less than usual of their pages, and all.
@@ -235,10 +279,11 @@ fn disturbed(measurement: &Measurement<Chase>) -> (usize, usize) {
     (laps.iter().map(odd).sum(), laps.len() * usual.len())
 }
 
-/// Mean of what the first line of a page takes longer than the second, of two lines a page.
-fn of_first_line(measurement: &Measurement<Chase>) -> f64 {
-    let lines: Vec<f64> = typical(measurement).chunks_exact(2).map(|page| page[0] - page[1]).collect();
-    robust::mean(&lines)
+/// Means of what the first load of a line takes longer than the second, for the first and the second line of the pages.
+fn of_lines(measurement: &Measurement<Chase>) -> (f64, f64) {
+    let lines = typical(measurement);
+    let mean = |line: usize| robust::mean(&lines.iter().skip(line).step_by(2).copied().collect::<Vec<_>>());
+    (mean(0), mean(1))
 }
 
 impl Rise {
@@ -247,6 +292,16 @@ impl Rise {
         let classes = self.classes?;
         let missed = as_latencies(&typical(measurement)).into_iter().enumerate().filter(|&(_, x)| classes.is_miss(x));
         Some(missed.map(|(page, _)| page).collect())
+    }
+
+    /// Pages that are expected to seem to miss in most laps, by chance.
+    fn stray_pages(&self, measurement: &Measurement<Chase>) -> f64 {
+        let visits = extras(measurement);
+        let laps = visits.len() as u64;
+        // As in `typical`, half of an even number of laps is not most of them.
+        let most = laps / 2 + 1;
+        let chance = Binomial::new(self.strays, laps).map_or(0.0, |slow| slow.sf(most - 1));
+        chance * visits.first().map_or(0, Vec::len) as f64
     }
 
     /// Share of visits that miss this level.
@@ -288,8 +343,9 @@ impl Rise {
         match self.missed(measurement) {
             Some(missed) => {
                 let visits = (measurement.latencies().len() / 2) as f64;
-                let chance = CHANCE * visits;
-                !missed.is_empty() || self.share(measurement) * visits > chance + SIGNIFICANT * chance.sqrt()
+                let chance = (CHANCE + self.strays) * visits;
+                missed.len() as f64 > by_chance(self.stray_pages(measurement))
+                    || self.share(measurement) * visits > by_chance(chance)
             }
             None => self.share(measurement) > BELIEVED,
         }

@@ -7,15 +7,17 @@
 //! Fails where two levels overflow within a factor of one and a half, or where a level holds more than 8192 entries.
 
 mod curve;
+mod pages;
 mod windows;
 
 use super::{Gap, Measurement, Notebook, Settle, Unknown, structure};
 use crate::analysis::band;
-use crate::analysis::overflow::{Footprint, Sets};
+use crate::analysis::overflow::{self, Footprint, Sets};
 use crate::analysis::plateau::Point;
 use crate::analysis::robust::{self, tenths};
 pub(super) use curve::Curve;
 use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, point, walk};
+use pages::Pages;
 use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
 use strata_model::experiment::Chase;
 use strata_model::topology::{Element, Finding};
@@ -26,10 +28,13 @@ use windows::Window;
 const MOST_ENTRIES: u64 = 8192;
 /// Share that misses of one page too many where all entries are one set.
 const SHARP: f64 = 0.85;
-/// At a distance of one and a half or two entries, one and a half or two times the footprint fits; less is chance.
-const FITS_MORE: f64 = 1.25;
 /// Ways of a level with a hashed index where they are not known: those of an H200's second level, the only one known.
 const FEWEST_WAYS: usize = 8;
+/// Where one page too many makes only some pages miss, so many of the pages that seem to fit do: the first misses are few, and may
+/// come by chance only.
+const UNNOTICED: f64 = 0.95;
+/// Where single misses show, they show no later than at so many times the footprint at which visits take longer in the mean.
+const LATE: f64 = 1.25;
 /// Levels that are looked for.
 const LEVELS: usize = 3;
 /// Pages that are no more than so many times the entries of the level before may all be held there.
@@ -61,16 +66,10 @@ pub(super) struct Level {
     sets: Result<Sets, Unknown>,
 }
 
-/// For each of these distances, how many pages fit, and whether one more does not: more may not have been tried.
-fn fits(notebook: &Notebook, rise: &Rise, distances: &[Bytes]) -> Result<Vec<(u64, bool)>, Gap> {
-    let most = |distance: Bytes| (limit(notebook) / distance).min(2 * (rise.grown / rise.distance.0)).min(MOST_ENTRIES);
-    let most: Vec<u64> = distances.iter().map(|&distance| most(distance)).collect();
-    windows::most_that_fit(notebook, rise, &most, |i, pages| walk(notebook, distances[i], pages, false))
-}
-
 fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
     notebook.once(&notebook.memo.tlb_level, number, || {
         let Curve { rises, reached, leaves_l2 } = curve(notebook)?;
+        let next = rises.get(number + 1).map_or(u64::MAX, |next| next.flat);
         let Some(rise) = rises.get(number).cloned() else {
             let facts = notebook.facts();
             let beyond = if leaves_l2 {
@@ -85,7 +84,10 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
                 0 => {
                     format!("up to {reached} no visit to a page has a TLB miss{beyond}")
                 }
-                _ => format!("up to {reached} no TLB miss costs more than a miss of the level before{beyond}"),
+                _ => format!(
+                    "up to {reached} visits show no further level{beyond}; one that reaches less than twice as far as \
+                     the level before, or whose misses cost little more, would not show"
+                ),
             });
         };
         if rise.classes.is_none() && rise.above.is_none() {
@@ -95,40 +97,27 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
                 limit(notebook)
             ));
         }
-        let shortest = Bytes((rise.grown / MOST_ENTRIES).next_power_of_two()).max(rise.distance);
-        let longest = Bytes(rise.grown.min(limit(notebook).0 / 4));
-        let powers: Vec<Bytes> =
-            std::iter::successors(Some(shortest), |d| Some(*d * 2)).take_while(|&d| d <= longest).collect();
-        let distances: Vec<Bytes> = powers.iter().flat_map(|&d| [d, d + d / 2]).collect();
-        let counts = fits(notebook, &rise, &distances)?;
-        let reach = |i: usize| (distances[i] * counts[i].0).0 as f64;
-        // Where pages one and a half or two times as far apart fit over a longer stretch, some entries lie between them.
-        let page = (0..powers.len()).filter(|i| counts[2 * i].1).find(|i| {
-            let here = reach(2 * i);
-            reach(2 * i + 1) >= FITS_MORE * here || distances.len() > 2 * i + 2 && reach(2 * i + 2) >= FITS_MORE * here
-        });
-        let Some(index) = page else {
-            let why = if counts.iter().any(|c| !c.1) {
-                format!("at distances of {shortest} to {longest} all pages in memory fit, or more than were tried")
-            } else {
-                format!(
-                    "pages at distances of {shortest} to {longest} fit over the same footprint, so the page size \
-                         cannot be identified"
-                )
-            };
-            return Gap::unknown(why);
-        };
+        let pages = Pages::of(notebook, &rise)?;
+        let entry = pages.checked_entry(notebook, &rise)?;
         // So few pages that the level before may hold them all say nothing of this one.
         let before = if number == 0 { 0 } else { level(notebook, number - 1)?.entries };
-        let further = counts.get(2 * index + 2).map_or(u64::MAX, |c| c.0);
-        let (index, page) = if number > 0 && further as f64 <= HELD_BEFORE * before as f64 {
+        let further = pages.further(entry).unwrap_or(u64::MAX);
+        let (entry, page) = if number > 0 && further as f64 <= HELD_BEFORE * before as f64 {
             let reason = "at the distance of its entries so few pages fit in memory that the level before may hold \
                           them all";
             (0, Err(Unknown::because(reason)))
         } else {
-            (index, Ok(()))
+            (entry, Ok(()))
         };
-        let (distance, entries) = (powers[index], counts[2 * index].0);
+        let (distance, entries) = pages.at(entry);
+        if (distance * entries).0 as f64 > LATE * rise.grown as f64 {
+            return Gap::unknown(format!(
+                "visits begin to take longer at {}, but the misses that can be told from hits begin beyond {}: a level whose \
+                 misses cost less may be in between",
+                Bytes(rise.grown),
+                distance * entries
+            ));
+        }
         let most = (limit(notebook) / distance)
             .min(entries + MOST_STEPS)
             .min(entries + MOST_VISITS / (u64::from(FEW_LAPS.1) * entries.max(1)));
@@ -138,7 +127,11 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         let windows = windows::windows(notebook, &rise, distance, entries, most).settled()?.unwrap_or_default();
         let curve = steps(&rise, distance, &measurements, &windows);
         let beyond = measurements.iter().zip(&curve).skip(1);
-        let missing: Vec<Point> = beyond.filter(|(_, step)| step.share > SHARP).map(|(s, _)| point(s)).collect();
+        // From where the next level overflows on, its misses are among them.
+        let missing: Vec<Point> = beyond
+            .filter(|(_, step)| step.share > SHARP && step.footprint.0 <= next)
+            .map(|(s, _)| point(s))
+            .collect();
         let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
             .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
         let footprints: Option<Vec<Footprint>> = measurements
@@ -146,8 +139,19 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .map(|s| Some(Footprint { lines: s.experiment.lap() as usize / 2, missed: rise.missed(s)? }))
             .collect();
         let sets = match footprints {
-            Some(footprints) => Sets::reveal(&footprints)
-                .map_err(|unclear| Unknown::because(structure::why_unclear(&unclear, footprints[0].lines))),
+            Some(footprints) => {
+                let steady = if rise.strays > 0.0 { overflow::steady(&footprints) } else { footprints };
+                match Sets::reveal(&steady) {
+                    Ok(sets) if rise.strays > 0.0 && !sets.are_equal() => Err(Unknown::because(
+                        "single loads are slow at random, so it is not certain which pages share a set",
+                    )),
+                    Ok(sets) => Ok(sets),
+                    Err(unclear) => {
+                        let fits = steady.first().map_or(0, |footprint| footprint.lines);
+                        Err(Unknown::because(structure::why_unclear(&unclear, fits)))
+                    }
+                }
+            }
             None => Err(Unknown::because("one miss costs less than visits vary, so it is unknown which pages miss")),
         };
         let base = measurements[0].samples().base;
@@ -189,7 +193,9 @@ impl Level {
             if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
         let fewest = self.counts().fold(self.entries, u64::min);
         let low = (self.distance * fewest).0 as f64 * (1.0 - self.early()) - unseen;
-        let high = (self.distance * self.most()).0.max(highest) as f64;
+        // Among loads that are slow at random one may have passed for the first miss; here visits take longer in the mean.
+        let grown = if self.rise.strays > 0.0 { self.rise.grown } else { 0 };
+        let high = (self.distance * self.most()).0.max(highest).max(grown) as f64;
         let counts: Vec<String> = self.windows.iter().map(|window| window.entries.to_string()).collect();
         let early = match self.early() {
             0.0 => "",
@@ -239,7 +245,7 @@ impl Level {
             Some(sum) => Finding::measured(sum as u64, METHOD).unit("entries").range(sum as f64, sum as f64),
             None => Finding::measured(self.most(), METHOD)
                 .unit("entries")
-                .at_least(self.most() as f64)
+                .at_least(if self.is_sharp() { self.most() as f64 } else { (UNNOTICED * self.most() as f64).floor() })
                 .note("entries in use when the first TLB miss occurs; sets that were not full may hold more"),
         })
     }
@@ -259,13 +265,18 @@ impl Level {
         self.curve.last().map_or(Bytes(0), |step| step.footprint)
     }
 
-    fn penalty(&self) -> Finding<Cycles> {
-        let (penalty, error) = match (self.rise.classes, self.every_miss, self.rise.above) {
+    /// Cycles that a miss adds, and how far off that may be.
+    fn cost(&self) -> (f64, f64) {
+        match (self.rise.classes, self.every_miss, self.rise.above) {
             (Some(classes), _, _) => (classes.miss - classes.hit, classes.spread),
             (None, Some((cost, error)), _) => (cost, 2.0 * error),
             (None, None, Some(above)) => (above - self.rise.below, 2.0 * self.rise.error),
             (None, None, None) => (0.0, f64::INFINITY),
-        };
+        }
+    }
+
+    fn penalty(&self) -> Finding<Cycles> {
+        let (penalty, error) = self.cost();
         Finding::measured(Cycles(tenths(penalty)), METHOD)
             .range(tenths(penalty - error), tenths(penalty + error))
             .note("added to a hit in this TLB level, with the data in the L2")
@@ -318,6 +329,8 @@ pub struct Reach {
     pub entries: u64,
     /// Whether the distance is what one entry maps.
     pub page_known: bool,
+    /// What a miss adds, as an interval in cycles.
+    pub penalty: (f64, f64),
 }
 
 impl Reach {
@@ -347,7 +360,15 @@ pub fn reaches(notebook: &Notebook) -> Result<Reaches, Gap> {
     let mut levels = Vec::new();
     for number in 0..LEVELS {
         match level(notebook, number).settled()? {
-            Ok(l) => levels.push(Reach { distance: l.distance, entries: l.entries, page_known: l.page.is_ok() }),
+            Ok(level) => {
+                let (penalty, error) = level.cost();
+                levels.push(Reach {
+                    distance: level.distance,
+                    entries: level.entries,
+                    page_known: level.page.is_ok(),
+                    penalty: (penalty - error, penalty + error),
+                });
+            }
             Err(Unknown::Because(_)) if number > 0 => break,
             Err(unknown) => return Err(unknown.into()),
         }

@@ -7,8 +7,9 @@ use strata_model::experiment::Experiment;
 use strata_model::topology::ElementName::L1;
 use strata_sim::machine::spec::Index;
 
-use super::super::expect::Expect;
-use super::{Seen, Truth, first, handful, usable};
+use super::capacity::{handful, usable};
+use super::{Seen, Truth, first};
+use crate::expect::Expect;
 
 /// What is true of all launches on a machine. Sizes in bytes.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use serde_json::json;
 use strata_model::topology::ElementName::{self, L2, TlbL1, TlbL2, TlbL3};
 use strata_sim::machine::spec::Scope;
 
-use super::super::expect::Expect;
 use super::Truth;
+use crate::expect::Expect;
 
 /// Part of the memory that is walked.
 const WALKED: (u64, u64) = (7, 8);
@@ -76,6 +76,8 @@ pub fn spectrum(truth: &mut Truth) {
                 Scope::Device => ("l2", cycles.get() as f64, far_hit),
             })
             .collect();
+        // Of several caches on a side the first is meant.
+        data.dedup_by_key(|level| level.0);
         data.push(("memory", path.memory.get() as f64, far_memory));
         for (data, cycles, far) in data {
             for missed in 0..=spec.tlb.len() {

@@ -7,7 +7,7 @@ use strata_model::attribute::Launches as LaunchesFound;
 use strata_model::topology::{ElementName, Finding, Topology};
 use strata_model::units::Bytes;
 
-use super::truth::launches::Launches;
+use crate::truth::launches::Launches;
 
 /// What a finding must be.
 #[derive(Clone, Debug)]
@@ -37,8 +37,11 @@ pub enum Expect {
 /// One attribute of one element and what it must be.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// The element.
     pub element: ElementName,
+    /// The attribute's key.
     pub attribute: &'static str,
+    /// What its finding must be.
     pub expect: Expect,
 }
 
@@ -92,13 +95,31 @@ impl Expect {
         }
     }
 
+    /// What is wrong with the bounds of an unknown, if anything is: they are statements, too.
+    fn contradicted(&self, finding: &Finding) -> Option<String> {
+        let (least, most) = match self {
+            Expect::Is(value) => value.as_f64().map(|value| (value, value))?,
+            Expect::IfStated(expect) => return expect.contradicted(finding),
+            other => other.number()?,
+        };
+        match (finding.low, finding.high) {
+            _ if finding.is_known() => None,
+            (Some(low), _) if low > most => Some(format!("unknown, but at least {low}")),
+            (_, Some(high)) if high < least => Some(format!("unknown, but at most {high}")),
+            _ => None,
+        }
+    }
+
     /// Holds a finding against this.
     pub fn judge(&self, finding: &Finding) -> Verdict {
         let reason = finding.reason.clone().unwrap_or_default();
-        let found_value = super::json(finding);
+        let found_value = crate::json(finding);
         let wrong = |what: String| Verdict::Wrong(what);
         if finding.failed {
             return wrong(format!("failed: {reason}"));
+        }
+        if let Some(what) = self.contradicted(finding) {
+            return wrong(format!("{what}: {reason}"));
         }
         match self {
             Expect::IfStated(_) if !finding.is_known() && !reason.is_empty() => Verdict::Right,
@@ -109,6 +130,16 @@ impl Expect {
             _ if !finding.is_known() && reason.is_empty() => wrong("unknown without a reason".into()),
             _ if !finding.is_known() => Verdict::Unanswered(reason),
             Expect::Is(value) if *value == found_value => Verdict::Right,
+            // A number that is given with a bound or an interval is not stated exactly.
+            Expect::Is(value)
+                if value.as_f64().is_some_and(|value| {
+                    let (low, high) = (finding.low.unwrap_or(value), finding.high.unwrap_or(value));
+                    let stated = finding.low.is_some() || finding.high.is_some();
+                    finding.number().is_some() && stated && (low..=high).contains(&value)
+                }) =>
+            {
+                Verdict::Covered
+            }
             Expect::Like(value, off) if alike(value, &found_value, *off) => Verdict::Right,
             Expect::Like(value, _) => wrong(format!("{}, not {value}", found_value)),
             Expect::Parts(parts, off) => {
@@ -187,5 +218,5 @@ fn alike(a: &Value, b: &Value, off: f64) -> bool {
 
 /// Each row with the verdict on its finding.
 pub fn judge<'r>(topology: &Topology, rows: &'r [Row]) -> Vec<(&'r Row, Verdict)> {
-    rows.iter().map(|row| (row, row.expect.judge(super::finding(topology, row.element, row.attribute)))).collect()
+    rows.iter().map(|row| (row, row.expect.judge(crate::finding(topology, row.element, row.attribute)))).collect()
 }

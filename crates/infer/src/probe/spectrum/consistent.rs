@@ -1,0 +1,168 @@
+//! Whether the patterns of a spectrum agree with what other probes found of the same levels. A pattern that does not was not met as
+//! designed, so it is left out.
+
+use strata_model::attribute::{Data, SpectrumRow, Translation};
+
+/// Cycles by which two measurements may differ whatever their intervals: each is known to a cycle.
+const RESOLUTION: f64 = 2.0;
+
+/// Part of the spread of the pattern with its translation by which medians may differ: they are of other lines.
+const OFF: f64 = 0.25;
+
+/// What other probes found, each as an interval in cycles.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// A hit of the L2, over SMs and allocations.
+    pub l2: Option<(f64, f64)>,
+    /// A load from memory, likewise.
+    pub memory: Option<(f64, f64)>,
+    /// What a miss adds, level by level of translation.
+    pub penalties: Vec<(f64, f64)>,
+}
+
+/// By how many cycles medians may differ from that of this row.
+fn tolerance(row: &SpectrumRow) -> f64 {
+    let (low, high) = (row.low.unwrap_or(row.cycles), row.high.unwrap_or(row.cycles));
+    RESOLUTION.max(OFF * (high - low))
+}
+
+fn missed(row: &SpectrumRow) -> usize {
+    match row.translation {
+        Translation::Hit => 0,
+        Translation::Miss(levels) => levels as usize,
+    }
+}
+
+impl Known {
+    /// Without the rows that contradict this, and why each was left out.
+    pub(super) fn agreeing(&self, rows: Vec<SpectrumRow>) -> (Vec<SpectrumRow>, Vec<String>) {
+        let mut why = Vec::new();
+        let mut kept: Vec<SpectrumRow> = Vec::new();
+        for row in &rows {
+            let hit = rows.iter().find(|hit| hit.path == row.path && hit.data == row.data && missed(hit) == 0);
+            let against = hit.and_then(|hit| self.data(hit)).or_else(|| self.translation(row, hit?, &rows));
+            match against {
+                Some(against) => why.push(format!("{} ({:.0} cycles: {against})", described(row), row.cycles)),
+                None => kept.push(*row),
+            }
+        }
+        (kept, why)
+    }
+
+    /// What speaks against all patterns of this one's data.
+    fn data(&self, hit: &SpectrumRow) -> Option<String> {
+        let (found, name) = match hit.data {
+            Data::L1 => return None,
+            Data::L2 => (self.l2?, "a hit of the L2"),
+            Data::Memory => (self.memory?, "a load from DRAM"),
+        };
+        let off = tolerance(hit);
+        (!(found.0 - off..=found.1 + off).contains(&hit.cycles))
+            .then(|| format!("{name} takes {:.0} to {:.0}", found.0, found.1))
+    }
+
+    /// What speaks against a pattern, given the one that has its translation and all of them.
+    fn translation(&self, row: &SpectrumRow, hit: &SpectrumRow, all: &[SpectrumRow]) -> Option<String> {
+        let penalties = self.penalties.get(..missed(row)).filter(|penalties| !penalties.is_empty())?;
+        let (least, most) = penalties.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let off = tolerance(hit);
+        let (low, high) = match row.data {
+            // An L1 that is asked by virtual address needs no translation.
+            Data::L1 => (hit.cycles - off, hit.cycles + most + off),
+            Data::L2 => (hit.cycles + least - off, hit.cycles + most + off),
+            // A walk of the page tables may find them in memory, too, when data is there.
+            Data::Memory => (hit.cycles + least - off, f64::INFINITY),
+        };
+        if !(low..=high).contains(&row.cycles) {
+            return Some(format!("with the miss penalties found, {low:.0} to {high:.0}"));
+        }
+        // Where data in the L2 shows other misses than it should, data in memory does.
+        let of_l2 = |by: usize| all.iter().filter(move |r| r.data == Data::L2 && missed(r) == by);
+        let pairs = of_l2(missed(row)).flat_map(|same| of_l2(0).map(move |hit| (same, hit)));
+        pairs
+            .filter(|(same, hit)| row.data == Data::Memory && same.path == hit.path)
+            .find_map(|(same, hit)| self.translation(same, hit, all))
+            .map(|_| "data in the L2 meets other misses than designed".into())
+    }
+}
+
+fn described(row: &SpectrumRow) -> String {
+    let data = match row.data {
+        Data::L1 => "the L1",
+        Data::L2 => "the L2",
+        Data::Memory => "memory",
+    };
+    match row.translation {
+        Translation::Hit => format!("data in {data} with its translation"),
+        Translation::Miss(level) => format!("data in {data} with a miss of TLB level {level}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::experiment::LoadPath;
+
+    fn row(data: Data, missed: u32, cycles: f64) -> SpectrumRow {
+        let translation = if missed == 0 { Translation::Hit } else { Translation::Miss(missed) };
+        SpectrumRow {
+            path: LoadPath::GlobalCg,
+            pattern: None,
+            data,
+            translation,
+            cycles,
+            low: Some(cycles - 5.0),
+            high: Some(cycles + 5.0),
+            loads: Some(100),
+        }
+    }
+
+    fn known() -> Known {
+        Known { l2: Some((195.0, 205.0)), memory: Some((490.0, 520.0)), penalties: vec![(29.0, 31.0), (290.0, 310.0)] }
+    }
+
+    #[test]
+    fn what_agrees_stays() {
+        let rows = vec![
+            row(Data::L2, 0, 200.0),
+            row(Data::L2, 1, 230.0),
+            row(Data::L2, 2, 530.0),
+            row(Data::Memory, 0, 500.0),
+            // What it takes longer is not in the caches.
+            row(Data::Memory, 2, 950.0),
+        ];
+        assert_eq!(known().agreeing(rows.clone()), (rows, vec![]));
+    }
+
+    #[test]
+    fn a_pattern_that_costs_another_miss_is_left_out() {
+        let rows = vec![row(Data::L2, 0, 200.0), row(Data::L2, 1, 530.0), row(Data::L2, 2, 530.0)];
+        let (kept, why) = known().agreeing(rows.clone());
+        assert_eq!(kept, [rows[0], rows[2]]);
+        assert_eq!(
+            why,
+            ["data in the L2 with a miss of TLB level 1 (530 cycles: with the miss penalties found, 226 to 234)"]
+        );
+    }
+
+    #[test]
+    fn memory_is_met_with_the_misses_of_the_l2() {
+        let rows = vec![
+            row(Data::L2, 0, 200.0),
+            row(Data::L2, 1, 530.0),
+            row(Data::Memory, 0, 500.0),
+            row(Data::Memory, 1, 830.0),
+        ];
+        let (kept, why) = known().agreeing(rows.clone());
+        assert_eq!(kept, [rows[0], rows[2]]);
+        assert_eq!(why.len(), 2);
+    }
+
+    #[test]
+    fn lines_that_left_the_l2_say_nothing_of_it() {
+        let rows = vec![row(Data::L2, 0, 500.0), row(Data::L2, 1, 530.0), row(Data::Memory, 0, 500.0)];
+        let (kept, why) = known().agreeing(rows.clone());
+        assert_eq!(kept, [rows[2]]);
+        assert_eq!(why.len(), 2);
+    }
+}

@@ -1,0 +1,117 @@
+//! How many pages of a level fit at distances that double: the page that an entry maps is the largest distance at which no more
+//! fits than at shorter ones.
+
+use super::MOST_ENTRIES;
+use super::curve::{Rise, limit, walk};
+use super::windows::most_that_fit;
+use crate::probe::{Gap, Notebook, Settle, Unknown};
+use strata_model::units::Bytes;
+
+/// At a distance of one and a half or two entries, one and a half or two times the footprint fits; less is chance.
+const FITS_MORE: f64 = 1.25;
+
+/// A walk over so many times the footprint at which visits take longer misses all over.
+const OVERFLOW: u64 = 3;
+/// Share of the visits that miss where each page is an entry of its own, and where two are one.
+const OWN: f64 = 0.75;
+/// As [`OWN`], at least, of pages that share entries by twos.
+const SHARED: f64 = 0.25;
+
+/// Pages of a level at several distances.
+#[derive(Clone, Debug)]
+pub(super) struct Pages {
+    /// Distances, each twice the one before.
+    powers: Vec<Bytes>,
+    /// For each power and for one and a half times it, how many pages fit, and whether one more does not: more may not have been
+    /// tried.
+    counts: Vec<(u64, bool)>,
+}
+
+impl Pages {
+    /// Of a level whose misses begin with this rise.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the experiments.
+    pub(super) fn of(notebook: &Notebook, rise: &Rise) -> Result<Self, Gap> {
+        let shortest = Bytes((rise.grown / MOST_ENTRIES).next_power_of_two()).max(rise.distance);
+        let longest = Bytes(rise.grown.min(limit(notebook).0 / 4));
+        let powers: Vec<Bytes> =
+            std::iter::successors(Some(shortest), |d| Some(*d * 2)).take_while(|&d| d <= longest).collect();
+        let distances: Vec<Bytes> = powers.iter().flat_map(|&d| [d, d + d / 2]).collect();
+        let most =
+            |distance: &Bytes| (limit(notebook) / *distance).min(2 * (rise.grown / rise.distance.0)).min(MOST_ENTRIES);
+        let most: Vec<u64> = distances.iter().map(most).collect();
+        let counts = most_that_fit(notebook, rise, &most, |i, pages| walk(notebook, distances[i], pages, false))?;
+        Ok(Pages { powers, counts })
+    }
+
+    /// Number of the distance that is what an entry maps.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not known.
+    pub(super) fn entry(&self) -> Result<usize, Unknown> {
+        let distance = |i: usize| if i.is_multiple_of(2) { self.powers[i / 2] } else { self.powers[i / 2] * 3 / 2 };
+        let reach = |i: usize| (distance(i) * self.counts[i].0).0 as f64;
+        // Where pages one and a half or two times as far apart fit over a longer stretch, some entries lie between them.
+        let entry = (0..self.powers.len()).filter(|i| self.counts[2 * i].1).find(|i| {
+            let more = FITS_MORE * reach(2 * i);
+            reach(2 * i + 1) >= more || self.counts.len() > 2 * i + 2 && reach(2 * i + 2) >= more
+        });
+        entry.ok_or_else(|| {
+            let [shortest, .., longest] = self.powers[..] else {
+                return Unknown::because("too few distances between pages fit in memory to find the page size");
+            };
+            Unknown::because(if self.counts.iter().any(|c| !c.1) {
+                format!("at distances of {shortest} to {longest} all pages in memory fit, or more than were tried")
+            } else {
+                format!(
+                    "pages at distances of {shortest} to {longest} fit over the same footprint, so the page size \
+                     cannot be identified"
+                )
+            })
+        })
+    }
+
+    /// As [`Pages::entry`], corrected where the walk by pages half as far apart shows that they are entries of their own. At some
+    /// distances only some of the sets are used, so that fewer pages fit over the same stretch.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pages::entry`], or a failure.
+    pub(super) fn checked_entry(&self, notebook: &Notebook, rise: &Rise) -> Result<usize, Gap> {
+        let mut entry = self.entry()?;
+        while entry > 0 && own_entries(notebook, rise, self.powers[entry - 1])?.unwrap_or(false) {
+            entry -= 1;
+        }
+        Ok(entry)
+    }
+
+    /// The distance of this number, and how many pages at it fit.
+    pub(super) fn at(&self, number: usize) -> (Bytes, u64) {
+        (self.powers[number], self.counts[2 * number].0)
+    }
+
+    /// How many pages at twice the distance of this number fit, if they were tried.
+    pub(super) fn further(&self, number: usize) -> Option<u64> {
+        self.counts.get(2 * number + 2).map(|count| count.0)
+    }
+}
+
+/// Whether pages so far apart are entries of their own, by a walk over many more than fit in ascending order: where an entry maps two
+/// of them, every second visit hits. `None` if it cannot be said.
+///
+/// # Errors
+///
+/// Missing measurements.
+pub(super) fn own_entries(notebook: &Notebook, rise: &Rise, distance: Bytes) -> Result<Option<bool>, Gap> {
+    let pages = (OVERFLOW * rise.grown / distance.0).min(limit(notebook) / distance).min(MOST_ENTRIES);
+    if distance * pages < Bytes(rise.grown) * 3 / 2 {
+        return Ok(None);
+    }
+    // An older recording has no such walk.
+    let Ok(measurements) = notebook.read(&[walk(notebook, distance, pages, false)]).settled()? else { return Ok(None) };
+    let share = rise.share(&measurements[0]);
+    Ok((share > OWN).then_some(true).or((share > SHARED).then_some(false)))
+}

@@ -1,0 +1,42 @@
+//! Discovery on machines of the second generator, which knows nothing of the probes: nothing that is said of those kept here is wrong.
+//! `cargo xtask judge` looks at as many as there is time for.
+
+use gpu_strata::Effort;
+use strata_judge::expect::Verdict;
+use strata_judge::said::said;
+use strata_judge::side_by_side;
+
+/// Machines that discovery once got wrong, and some that it never did.
+const KEPT: &str = include_str!("second_machines.regressions");
+
+/// Seeds by which the machines are discovered, one each.
+const SEEDS: u64 = 3;
+
+#[test]
+fn nothing_said_of_machines_of_another_hand_is_wrong() {
+    let numbers: Vec<u64> = KEPT
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .filter_map(|l| l.split_whitespace().next()?.parse().ok())
+        .collect();
+    let all = side_by_side(&numbers, |&number| {
+        Some((number, said(&strata_drawn::second(number).machine, Effort::Quick, 1 + number % SEEDS)))
+    });
+    let (mut wrong, mut right) = (Vec::new(), 0);
+    for (number, said) in all.iter().flat_map(|(number, said)| said.iter().map(move |said| (number, said))) {
+        let what = match &said.verdict {
+            Verdict::Right | Verdict::Covered => {
+                right += 1;
+                continue;
+            }
+            Verdict::Wrong(what) => what.clone(),
+            // One interval in twenty may miss the truth, if not by much.
+            Verdict::Missed(by) if *by > 1.0 => format!("{by:.1} widths"),
+            Verdict::Missed(_) | Verdict::Unanswered(_) => continue,
+        };
+        wrong.push(format!("{number} {}.{}: {what}; {}", said.element, said.attribute, said.shown));
+    }
+    assert!(wrong.is_empty(), "wrong:\n{}", wrong.join("\n"));
+    // Of some ninety statements on each machine most are made.
+    assert!(right > 60 * numbers.len(), "{right} right of {} machines", numbers.len());
+}
