@@ -11,7 +11,7 @@ use strata_model::experiment::{Experiment, LARGE_PAGE, LoadPath};
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::ElementName::{self, *};
 use strata_sim::machine::Machine;
-use strata_sim::machine::spec::{Cache, Path, Scope, Tlb};
+use strata_sim::machine::spec::{Cache, Path, Replacement, Scope, Spec, Tlb};
 use strata_sim::model::banks::Banks;
 
 use self::capacity::{anywhere, bases, capacity, median, usable, usable_of_device};
@@ -122,14 +122,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
         truth.row(element, "fetch_granularity", Expect::Is(json!(cache.cache.sector_bytes())));
         let (_, off) = truth.noise();
         let penalty = (cache.behind - cache.hit) as f64;
-        // A miss is found on either side of the L2; where a side is small, in memory.
-        let farther = spec.cache[&spec.path.global_cg.levels[0]].partitions.as_ref().map_or(0.0, |parts| {
-            let small =
-                spec.cache[&spec.path.global_cg.levels[0]].size.0 / parts.count.get() < FEW_TIMES * cache.cache.size.0;
-            let memory = described.memory.get() + parts.far_memory.get();
-            let far = cache.behind + parts.far_hit.get();
-            (if small { memory.max(far) } else { far } - cache.behind) as f64
-        });
+        let farther = farther(spec, described, cache.cache, cache.behind);
         let miss = Expect::Within(penalty - off, penalty + farther + off);
         truth.row(element, "miss_penalty", if farther > 0.0 { miss } else { Expect::Near(penalty, off) });
         let others = paths.iter().filter(|(other, _, described)| {
@@ -155,6 +148,25 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     least_configuration(&mut truth);
     launches::by_launch(&mut truth, seen);
     truth.rows
+}
+
+/// By how many cycles more than `behind` a miss of `cache` may take: it is found on either side of the L2, and in memory where a side
+/// is small or keeps what others hit.
+fn farther(spec: &Spec, path: &Path, cache: &Cache, behind: u64) -> f64 {
+    let l2 = &spec.cache[&spec.path.global_cg.levels[0]];
+    let (count, far_hit, far_memory) = l2
+        .partitions
+        .as_ref()
+        .map_or((1, 0, 0), |parts| (parts.count.get(), parts.far_hit.get(), parts.far_memory.get()));
+    let small = count > 1 && l2.size.0 / count < FEW_TIMES * cache.size.0;
+    let memory = path.memory.get() + far_memory;
+    let far = behind + far_hit;
+    (if small || keeps_what_was_hit(l2) { memory.max(far) } else { far } - behind) as f64
+}
+
+/// Whether a line that was hit once is never replaced, so that a full set of such lines lets no other one in.
+fn keeps_what_was_hit(cache: &Cache) -> bool {
+    cache.replacement == Replacement::Unhit
 }
 
 /// Banks of shared memory, and what follows from them.
@@ -223,7 +235,9 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
         }
         let (_, off) = truth.noise();
         let penalty = path.cycles.get(2).copied().unwrap_or(path.memory).get() - path.cycles[1].get();
-        truth.row(ConstantL15, "miss_penalty", Expect::Near(penalty as f64, off));
+        let farther = farther(spec, path, second, path.cycles[1].get() + penalty);
+        let miss = Expect::Within(penalty as f64 - off, penalty as f64 + farther + off);
+        truth.row(ConstantL15, "miss_penalty", if farther > 0.0 { miss } else { Expect::Near(penalty as f64, off) });
     }
     // What the first cache fetches at once, the second is asked for at once.
     let fetch = second.sector_bytes().max(first.sector_bytes());
@@ -251,7 +265,8 @@ fn l2(truth: &mut Truth, seen: &Seen) {
     truth.row(L2, "fetch_granularity", Expect::Is(json!(fetch)));
     let shared = SHARED_LEVELS * path.cycles[0].get() as f64;
     let (mean, off) = truth.noise();
-    match cache.partitions.as_ref().filter(|parts| !parts.copies) {
+    // What was hit elsewhere is never replaced, so that there may be no room for a copy.
+    match cache.partitions.as_ref().filter(|parts| !parts.copies || keeps_what_was_hit(cache)) {
         None => truth.latency(L2, path.cycles[0].get(), SHARED_LEVELS),
         Some(parts) => {
             // Which lines of a chain are at home on the SM's side is chance.

@@ -58,7 +58,8 @@ pub fn median_absolute_deviation_u32(values: &[u32]) -> Option<f64> {
 
 /// Rounded to tenths, which is what findings in cycles state.
 pub fn tenths(x: f64) -> f64 {
-    (x * 10.0).round() / 10.0
+    // Adding zero makes minus zero plus zero.
+    (x * 10.0).round() / 10.0 + 0.0
 }
 
 /// Arithmetic mean; 0 of none.

@@ -228,11 +228,22 @@ pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
     };
     let (one, two) = (Timing::straight(OVERHEAD_LOADS), Timing::EachPair { pairs: OVERHEAD_LOADS });
     let measurements = notebook.read(&[chase(one), chase(two)])?;
-    let mean = |measurement: &Measurement<Chase>| {
-        let latencies: Vec<f64> = measurement.latencies().iter().map(|&l| f64::from(l)).collect();
-        robust::trimmed_mean(&latencies)
-    };
-    Ok(2.0 * mean(&measurements[0]) - mean(&measurements[1]))
+    let (singles, pairs) = (measurements[0].latencies(), measurements[1].latencies());
+    let lap = measurements[0].experiment.lap() as usize;
+    let left = left_of_pairs(singles, pairs, lap);
+    if left.is_empty() {
+        return Gap::unknown("the timing of single loads was not sampled");
+    }
+    Ok(robust::trimmed_mean(&left))
+}
+
+/// The time of two single loads less that of the pair of the same two elements, for each pair that was timed. Both walks go
+/// through the same ring of `lap` elements from its first one. So elements that are near and elements that are far cancel.
+fn left_of_pairs(singles: &[u32], pairs: &[u32], lap: usize) -> Vec<f64> {
+    let single = |step: usize| singles.get(if lap <= singles.len() { step % lap.max(1) } else { step });
+    let of_pair =
+        |(i, &pair): (usize, &u32)| Some(f64::from(*single(2 * i)?) + f64::from(*single(2 * i + 1)?) - f64::from(pair));
+    pairs.iter().enumerate().filter_map(of_pair).collect()
 }
 
 #[cfg(test)]

@@ -38,6 +38,10 @@ const STRUCTURED: f64 = 3.0;
 const QUIET: f64 = 0.5;
 /// Share of lines and SMs that may differ by chance.
 const FEW: f64 = 0.05;
+/// Cycles that a time differs by at least before it counts whether another lap's differs in the same direction.
+const LEAST_DIFFERENCE: f64 = 0.25;
+/// Standard deviations by which laps may agree by chance more than half of the time.
+const DEVIATIONS: f64 = 5.0;
 /// Loads of one line may differ by so many cycles from lap to lap; more could hide what crossing to another partition costs.
 const MOST_NOISE: f64 = 3.0;
 /// SMs of a partition at least: one alone agrees with itself.
@@ -68,6 +72,33 @@ fn chases(notebook: &Notebook) -> Vec<Chase> {
     };
     let timing = Timing::resident(LAPS * chase.lap() as u32);
     (0..sms).map(|sm| Chase { timing, place: Place::alone_on(sm), ..chase.clone() }).collect()
+}
+
+/// Whether times differ by line and SM in the same direction in one lap as in another, however little: noise has no memory.
+fn repeats(measurements: &[Measurement<Chase>]) -> bool {
+    let lap = |number: u32| -> Vec<f64> {
+        let rows = measurements.iter().map(|measurement| {
+            let length = measurement.experiment.lap() as usize;
+            let lap = measurement.latencies().chunks_exact(length).nth(number as usize);
+            lap.map_or(vec![0.0; length], |lap| lap.iter().map(|&latency| f64::from(latency)).collect())
+        });
+        double_centred(&rows.collect::<Vec<Vec<f64>>>()).concat()
+    };
+    let laps: Vec<Vec<f64>> = (0..LAPS).map(lap).collect();
+    let pairs = laps.windows(2).flat_map(|two| two[0].iter().zip(&two[1]));
+    let (mut all, mut counted, mut same) = (0usize, 0usize, 0usize);
+    for (one, other) in pairs {
+        all += 1;
+        if one.abs() >= LEAST_DIFFERENCE && other.abs() >= LEAST_DIFFERENCE {
+            counted += 1;
+            same += usize::from((*one > 0.0) == (*other > 0.0));
+        }
+    }
+    let sms = measurements.len() as f64;
+    // The times of a line sum to nothing, so that one of them tells nothing new. Of three laps two pairs share one.
+    let independent = counted as f64 * (sms - 1.0) / sms / 2.0;
+    let by_chance = 0.5 + DEVIATIONS * 0.5 / independent.sqrt();
+    counted as f64 > FEW * all as f64 && same as f64 / counted as f64 > by_chance
 }
 
 /// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
@@ -105,7 +136,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
         // A clock reading is good to a cycle.
         if sms < 2 || structure <= STRUCTURED * noise.max(1.0) {
             let seen = differences.iter().filter(|&&x| x > STRUCTURED * noise.max(QUIET)).count();
-            if seen as f64 > FEW * differences.len() as f64 {
+            if seen as f64 > FEW * differences.len() as f64 || repeats(&measurements) {
                 return Gap::unknown(
                     "the latencies of some lines depend on the SM, by too little or for too few lines to identify \
                      partitions",

@@ -4,7 +4,7 @@
 //! further allocations, which shows how far the place in memory matters. The cost of a miss is the mean over these SMs and
 //! allocations, so its interval holds what varies between them.
 //!
-//! Assumes that the next level holds twice the capacity. The medians of misses would show both levels otherwise.
+//! Where the next level overflows, too, misses take longer by a step from some footprint on. Then those before it count.
 
 use super::capacity::{Rough, Search};
 use super::latency::LEVEL;
@@ -26,6 +26,10 @@ const FEWER: usize = 4;
 const THRASHED: f64 = 0.99;
 /// Share of a footprint's loads that must miss before the median of its misses counts: random spikes are fewer.
 const MOSTLY: f64 = 0.5;
+/// A farther level costs at least so many times what the next one does, and so many spreads of the hits more: costs of one
+/// level differ by less from SM to SM.
+const FARTHER: f64 = 1.25;
+const FARTHER_SPREADS: f64 = 3.0;
 /// Cycles by which a difference of two medians may be off, each of which is known to half a cycle.
 const RESOLUTION: f64 = 1.0;
 
@@ -73,7 +77,8 @@ pub fn stairs(notebook: &Notebook, search: &Search, rough: &Rough, step: Bytes) 
     };
     let others: Vec<Vec<(u64, f64)>> =
         further.chunk_by(|a, b| place(a).allocation == place(b).allocation).map(shares).collect();
-    let penalties = first.iter().chain(&further).filter_map(|s| penalty(s.latencies(), &rough.levels)).collect();
+    let penalty_of = |s: &Measurement<Chase>| Some((s.experiment.footprint.0, penalty(s.latencies(), &rough.levels)?));
+    let penalties = of_next_level(first.iter().chain(&further).filter_map(penalty_of).collect(), rough.levels.spread);
     let loads: Vec<usize> = first.iter().map(|s| s.latencies().len()).collect();
     Ok(Stairs { penalties, ..Stairs::of_shares(&shares(&first), 0, &loads, &others) })
 }
@@ -92,6 +97,27 @@ fn penalty(latencies: &[u32], levels: &HitMiss) -> Option<f64> {
     let misses: Vec<u32> = latencies.iter().copied().filter(|&l| levels.is_miss(l)).collect();
     let most = misses.len() as f64 >= MOSTLY * latencies.len() as f64;
     most.then(|| robust::quantile_u32(&misses, 0.5)).flatten().map(|miss| miss - levels.hit)
+}
+
+/// Of the cost of a miss by footprint that of misses which the next level answers. Where that overflows, too, all footprints
+/// from one on cost more than all before.
+fn of_next_level(mut by_footprint: Vec<(u64, f64)>, spread: f64) -> Vec<f64> {
+    by_footprint.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let costs: Vec<f64> = by_footprint.into_iter().map(|(_, cost)| cost).collect();
+    let farther = |cost: f64| cost * FARTHER + FARTHER_SPREADS * spread;
+    let most_before = running(costs.iter().copied(), f64::max);
+    let least_from: Vec<f64> = running(costs.iter().rev().copied(), f64::min).into_iter().rev().collect();
+    let end = (1..costs.len()).find(|&at| least_from[at] > farther(most_before[at - 1])).unwrap_or(costs.len());
+    costs[..end].to_vec()
+}
+
+/// What `pick` leaves of the values up to each.
+fn running(values: impl Iterator<Item = f64>, pick: fn(f64, f64) -> f64) -> Vec<f64> {
+    let picked = values.scan(None, |so_far: &mut Option<f64>, value| {
+        *so_far = Some(so_far.map_or(value, |before| pick(before, value)));
+        *so_far
+    });
+    picked.collect()
 }
 
 impl Stairs {
@@ -154,5 +180,26 @@ impl Stairs {
         )
         .interval(tenths(low.min(penalty - RESOLUTION)), tenths(high.max(penalty + RESOLUTION)), LEVEL)
         .note(format!("{} to {} cycles on single SMs", tenths(range(f64::min)), tenths(range(f64::max))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cycles over which hits are spread.
+    const SPREAD: f64 = 2.0;
+
+    #[test]
+    fn misses_that_a_farther_level_answers_are_left_out() {
+        let overflowing = vec![(6, 70.0), (7, 72.0), (8, 69.0), (9, 230.0), (10, 232.0), (6, 71.0), (9, 229.0)];
+        assert_eq!(of_next_level(overflowing, SPREAD), [70.0, 71.0, 72.0, 69.0]);
+    }
+
+    #[test]
+    fn costs_that_differ_by_sm_all_count() {
+        let by_sm = vec![(6, 70.0), (7, 84.0), (8, 69.0), (9, 82.0)];
+        assert_eq!(of_next_level(by_sm, SPREAD), [70.0, 84.0, 69.0, 82.0]);
+        assert!(of_next_level(Vec::new(), SPREAD).is_empty());
     }
 }

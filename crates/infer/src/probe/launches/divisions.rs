@@ -109,7 +109,24 @@ fn configure(notebook: &Notebook, cache: &Cache<'_>, divisions: &mut [Division])
         let only = multiple < beyond && multiple + STEP.0 >= beyond;
         divisions[at].configured = (is_one && only).then_some(Bytes(multiple));
     }
+    let agreeing = consistent(divisions);
+    for division in divisions.iter_mut().filter(|division| !agreeing.contains(&sum(division))) {
+        division.configured = None;
+    }
     Ok(())
+}
+
+/// L1 and shared memory of a division together, if both are known.
+fn sum(division: &Division) -> Option<u64> {
+    Some(division.knee.value.0 + division.configured?.0)
+}
+
+/// The sums that agree with at least half of the other ones. L1 and shared memory divide one memory, so all sums are equal but for
+/// a little. A sum that is not comes from a further division between two hints, which was taken for this one.
+fn consistent(divisions: &[Division]) -> Vec<Option<u64>> {
+    let sums: Vec<u64> = divisions.iter().filter_map(sum).collect();
+    let agree = |one: &u64| sums.iter().filter(|other| other.abs_diff(*one) < STEP.0).count() - 1;
+    sums.iter().filter(|one| 2 * agree(one) >= sums.len() - 1).map(|one| Some(*one)).collect()
 }
 
 /// The number of the division that a launch has, by footprints between the sizes of neighbours: a quarter of the way from each,

@@ -62,6 +62,11 @@ const LIMITS: [f64; 2] = [0.25, 0.75];
 /// What comes more rarely is no chance: a level is looked at in a few hundred walks.
 const CHANCES: f64 = 1e-5;
 
+/// So many of the smallest footprints are few pages.
+const SMALLEST: usize = 4;
+/// Standard errors by which second loads may take longer over more pages.
+const UNEXPLAINED: f64 = 6.0;
+
 pub(super) fn walk(notebook: &Notebook, distance: Bytes, pages: u64, shuffled: bool) -> Chase {
     walk_lines(notebook, distance, pages, 1, shuffled)
 }
@@ -223,6 +228,9 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     }
     let points: Vec<Point> = measurements.iter().map(point).collect();
     let mut steps = plateau::steps(&points);
+    if let Some(first) = steps.first() {
+        unseen_before(&measurements[..=first.flat], points[first.flat].at)?;
+    }
     // Whether it is translation that takes longer: where the step is complete, or as far as it goes.
     let tops: Vec<usize> = steps.iter().map(|s| s.settled.unwrap_or(points.len() - 1)).collect();
     let controls: Vec<Chase> =
@@ -264,6 +272,40 @@ fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
         })
         .collect();
     Ok(Curve { rises, reached: Bytes(points[last].at), leaves_l2 })
+}
+
+/// Refuses a first step before which second loads take longer than in the smallest footprints: a level that lets no page in for
+/// the ones that it has hit makes both loads of a visit miss, so that their difference shows nothing.
+fn unseen_before(flat: &[Measurement<Chase>], footprint: u64) -> Result<(), Gap> {
+    let Some((last, smaller)) = flat.split_last() else { return Ok(()) };
+    let seconds = |measurement: &Measurement<Chase>| -> Vec<f64> {
+        let pairs = measurement.latencies().chunks_exact(2).map(|pair| f64::from(pair[1]));
+        let pages = (measurement.experiment.lap() / 2) as usize;
+        let visits: Vec<f64> = pairs.collect();
+        (0..pages)
+            .filter_map(|page| robust::median(&visits.iter().copied().skip(page).step_by(pages).collect::<Vec<_>>()))
+            .collect()
+    };
+    let few: Vec<f64> = smaller.iter().take(SMALLEST).flat_map(seconds).collect();
+    let all = seconds(last);
+    if few.is_empty() || all.len() <= few.len() {
+        return Ok(());
+    }
+    let mean_and_error = |values: &[f64]| {
+        let mean = robust::mean(values);
+        let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64;
+        (mean, variance.sqrt().max(1.0) / (values.len() as f64).sqrt())
+    };
+    let ((before, its_error), (after, error)) = (mean_and_error(&few), mean_and_error(&all));
+    if after - before > UNEXPLAINED * its_error.hypot(error) {
+        return Gap::unknown(format!(
+            "second loads of a page take {:.0} cycles longer over {} than over a few pages, so something is overflowed that the \
+             difference of first and second loads does not show",
+            after - before,
+            Bytes(footprint)
+        ));
+    }
+    Ok(())
 }
 
 /// The most of what is expected so often that chance explains; none of what is never expected.
