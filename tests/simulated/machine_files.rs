@@ -9,15 +9,26 @@ use strata_sim::machine::{Machine, names};
 use strata_sim::ptx;
 
 fn text() -> String {
-    Machine::named("k20c").expect("it comes with strata").text
+    text_of("k20c")
 }
 
-/// The text with one thing replaced must be refused, in a message with all of these parts.
+fn text_of(name: &str) -> String {
+    Machine::named(name).expect("it comes with strata").text
+}
+
+/// The K20c's text with one thing replaced must be refused, in a message with all of these parts.
 #[track_caller]
 fn refused(from: &str, to: &str, parts: &[&str]) {
-    let text = text();
-    assert!(text.contains(from), "the file of the K20c has no `{from}` any more");
-    let message = Machine::parse("k.toml", &text.replacen(from, to, 1)).expect_err("it is wrong").to_string();
+    refused_of("k20c", from, to, parts);
+}
+
+/// The same of any machine that comes with strata.
+#[track_caller]
+fn refused_of(name: &str, from: &str, to: &str, parts: &[&str]) {
+    let text = text_of(name);
+    assert!(text.contains(from), "the file of the {name} has no `{from}` any more");
+    let Err(defect) = Machine::parse("k.toml", &text.replacen(from, to, 1)) else { panic!("`{to}` was accepted") };
+    let message = defect.to_string();
     assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     assert!(message.starts_with("k.toml:"), "no line: {message}");
 }
@@ -76,6 +87,64 @@ fn paths_that_go_in_circles_or_nowhere() {
         );
     let message = Machine::parse("k.toml", &both).expect_err("texture and l1 each behind the other").to_string();
     assert!(message.contains("found a cycle") || message.contains("latenc"), "{message}");
+}
+
+#[test]
+fn an_index_that_does_not_reach_every_set_once() {
+    let bits = "index = { bits = [7, 8] }";
+    refused(bits, "index = { bits = [4, 8] }", &["cache.texture.index", "bit 4", "line of 32 B", "bits from 5 on"]);
+    refused(bits, "index = { bits = [7, 7] }", &["cache.texture.index", "[7, 7]", "never"]);
+    refused(bits, "index = { parity = [0x90, 0x100] }", &["cache.texture.index", "0x90", "line of 32 B", "from 5 on"]);
+    // The third mask is the sum of the others.
+    let sets = "sets = 4\nways = 96\nindex = { bits = [7, 8] }";
+    let masks = "sets = 8\nways = 48\nindex = { parity = [0x80, 0x100, 0x180] }";
+    refused(sets, masks, &["cache.texture.index", "0x180", "never"]);
+    refused(bits, "index = { parity = [0x80, 0] }", &["cache.texture.index", "0x0", "never"]);
+}
+
+#[test]
+fn partitions_have_sets_of_their_own_and_are_of_one_cache() {
+    // Bits number the sets of one partition: 15,360 of them are no power of two.
+    let bits = "sets = 32768\nways = 15\nindex = { bits = [7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21] }";
+    refused_of(
+        "h200",
+        "sets = 30720\nways = 16\nindex = \"modulo\"",
+        bits,
+        &["cache.l2.index", "15 bits for 16384 sets", "of a partition"],
+    );
+    let l3 = r#"
+[cache.l3]
+scope = "device"
+size = "128 MiB"
+line = 128
+sets = 65536
+ways = 16
+index = "modulo"
+replacement = "lru"
+[cache.l3.partitions]
+count = 8
+sms = "01234567"
+granule = "4 KiB"
+copies = false
+far_hit = 10
+far_memory = 10
+
+[cache.l2.partitions]"#;
+    refused_of("h200", "\n[cache.l2.partitions]", l3, &["cache.l3.partitions", "`l2`", "allowed is one"]);
+}
+
+#[test]
+fn what_a_store_does_is_a_property_of_an_sms_cache() {
+    refused("[cache.l2]\n", "[cache.l2]\nwrite = \"through\"\n", &["cache.l2.write", "device", "SM"]);
+}
+
+#[test]
+fn a_carveout_leaves_less_the_more_shared_memory_it_has() {
+    let second = "{ shared = \"16 KiB\", sets = 4, ways = 480 }";
+    let larger_than_the_next = "{ shared = \"16 KiB\", sets = 4, ways = 400 }";
+    refused_of("h200", second, larger_than_the_next, &["cache.l1.configuration", "229376 B beside 32768 B", "204800 B"]);
+    let falls = "{ shared = \"6 KiB\", sets = 4, ways = 480 }";
+    refused_of("h200", second, falls, &["cache.l1.configuration", "6144 B after 8192 B", "rise"]);
 }
 
 #[test]

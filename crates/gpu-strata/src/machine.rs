@@ -155,10 +155,10 @@ fn explain_cache<'m>(page: &mut Page<'m>, cache: &'m Cache) {
             "{sets}, chosen by {}; replacement: {}; a store {}",
             index_words(&cache.index),
             replacement_words(&cache.replacement),
-            match cache.write {
-                OnStore::Through => "writes through",
-                OnStore::Allocate => "allocates the line",
-                OnStore::Evict => "evicts the line",
+            match (cache.scope, cache.write.unwrap_or_default()) {
+                (Scope::Device, _) | (Scope::Sm, OnStore::Allocate) => "allocates the line",
+                (Scope::Sm, OnStore::Through) => "writes through",
+                (Scope::Sm, OnStore::Evict) => "evicts the line",
             }
         ),
         &["sets", "ways", "set_ways", "index", "replacement", "write"],

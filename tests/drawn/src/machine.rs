@@ -136,7 +136,12 @@ fn cache(out: &mut String, rng: &mut ChaCha8Rng, name: &str, shape: &Shape) -> u
             if policy.contains("weighted") { ", replacement = \"random\"" } else { "" }
         );
     }
-    let _ = writeln!(out, "write = \"{}\"\n", pick(rng, &["through", "allocate", "evict"]));
+    // Drawn for every cache, so that a seed stays one machine; only an SM's cache has it.
+    let write = pick(rng, &["through", "allocate", "evict"]);
+    if shape.scope == "sm" {
+        let _ = writeln!(out, "write = \"{write}\"");
+    }
+    out.push('\n');
     size
 }
 

@@ -231,8 +231,7 @@ mod tests {
         assert!(machines[0] > 0 && 2 * machines[1] > SEEDS, "{machines:?}");
     }
 
-    /// The checks of the format do not see everything that a simulation needs: with partitions, bits may number more sets than
-    /// a partition has.
+    /// A machine that is valid can be simulated: no load finds a set that is not there.
     #[test]
     fn every_path_of_every_machine_takes_loads() {
         let ways = [

@@ -1,8 +1,10 @@
 //! Checks across the tables of a machine file.
 
+mod caches;
+
 use std::collections::BTreeMap;
 
-use super::spec::{Cache, Index, Partitions, Path, Replacement, Scope, Shared, Spec, Tlb};
+use super::spec::{Cache, Path, Scope, Shared, Spec, Tlb};
 use super::value::Whole;
 
 /// The path of the key that is to blame, and what is wrong with it.
@@ -10,8 +12,6 @@ type Wrong = (String, String);
 
 /// Most lines of all caches of a machine together: memory and time of a simulation grow with them.
 const MOST_LINES: u64 = 1 << 25;
-/// Sectors of a line: one bit each.
-const MOST_SECTORS: u64 = 64;
 /// Smallest page.
 const SMALLEST_PAGE: u64 = 4096;
 /// Shared memory of a block that the kernels need to time loads.
@@ -65,7 +65,7 @@ impl Tlb {
 pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
     let mut lines = 0u64;
     for (name, cache) in &spec.cache {
-        lines += geometry(&format!("cache.{name}"), cache)?
+        lines += caches::geometry(&format!("cache.{name}"), cache)?
             * match cache.scope {
                 Scope::Sm => cache.instances.get() * spec.device.multiprocessors.get(),
                 Scope::Device => 1,
@@ -75,7 +75,7 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
         let table = format!("tlb.{number}");
         power_of_two(&table, "page", tlb.page.0, SMALLEST_PAGE)?;
         let sets = tlb.sets().map_err(|what| (format!("{table}.sets"), what))?;
-        policy(&table, &tlb.replacement, &sets)?;
+        caches::policy(&format!("{table}.replacement"), &tlb.replacement, &sets)?;
         let entries: u64 = sets.iter().map(|&ways| u64::from(ways)).sum();
         lines += entries * if tlb.scope == Scope::Sm { spec.device.multiprocessors.get() } else { 1 };
     }
@@ -86,8 +86,8 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
         ));
     }
     power_of_two("pipeline", "coalescing", spec.pipeline.coalescing.get(), 32)?;
+    caches::one_of_a_kind(spec)?;
     paths(spec)?;
-    unified(spec)?;
     if spec.device.memory.0 < LEAST_MEMORY {
         return Err((
             "device.memory".into(),
@@ -133,97 +133,6 @@ fn power_of_two(table: &str, key: &str, value: u64, least: u64) -> Result<(), Wr
     } else {
         Err((format!("{table}.{key}"), format!("found {value}, allowed are powers of two from {least} on")))
     }
-}
-
-/// Lines of one instance.
-fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
-    let line = cache.line.get();
-    power_of_two(table, "line", line, 4)?;
-    let sector = cache.sector_bytes();
-    power_of_two(table, "sector", sector, 4)?;
-    if sector > line || line / sector > MOST_SECTORS {
-        return Err((
-            format!("{table}.sector"),
-            format!("found {sector}, allowed are {} to {line}", line.div_ceil(MOST_SECTORS)),
-        ));
-    }
-    let sets = cache.sets().map_err(|what| (format!("{table}.sets"), what))?;
-    let lines: u64 = sets.iter().map(|&ways| u64::from(ways)).sum();
-    if lines.checked_mul(line) != Some(cache.size.0) {
-        return Err((
-            format!("{table}.size"),
-            format!(
-                "found {} B, but its {} sets hold {lines} lines of {line} B, which is {} B",
-                cache.size.0,
-                sets.len(),
-                lines * line
-            ),
-        ));
-    }
-    index(table, &cache.index, sets.len())?;
-    policy(table, &cache.replacement, &sets)?;
-    if cache.scope == Scope::Device && cache.instances.get() != 1 {
-        return Err((format!("{table}.instances"), "found more than 1, allowed is 1 for a cache of the device".into()));
-    }
-    if let Some(parts) = &cache.partitions {
-        partitions(table, cache, parts, sets.len())?;
-    }
-    Ok(lines)
-}
-
-fn index(table: &str, index: &Index, sets: usize) -> Result<(), Wrong> {
-    let bits = match index {
-        Index::Bits(bits) => bits.len(),
-        Index::Parity(masks) => masks.len(),
-        Index::Modulo | Index::Dealt | Index::Hash(_) => return Ok(()),
-    };
-    if bits < 25 && 1usize << bits == sets {
-        Ok(())
-    } else {
-        Err((
-            format!("{table}.index"),
-            format!("found {bits} bits for {sets} sets, allowed is two to the power of bits sets"),
-        ))
-    }
-}
-
-fn policy(table: &str, replacement: &Replacement, sets: &[u32]) -> Result<(), Wrong> {
-    let wrong = |what: String| Err((format!("{table}.replacement"), what));
-    match replacement {
-        Replacement::Plru if sets.iter().any(|ways| !ways.is_power_of_two()) => {
-            wrong("found plru with ways that are no power of two, allowed are powers of two".into())
-        }
-        Replacement::Weighted(odds) if sets.iter().any(|&ways| ways as usize != odds.len()) => {
-            wrong(format!("found {} odds, allowed is one for each way", odds.len()))
-        }
-        Replacement::Weighted(odds) if odds.iter().map(|&o| u64::from(o)).sum::<u64>() == 0 => {
-            wrong("found probabilities that are all 0; at least one must be above 0".into())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn partitions(table: &str, cache: &Cache, parts: &Partitions, sets: usize) -> Result<(), Wrong> {
-    let count = parts.count.get();
-    let table = format!("{table}.partitions");
-    if cache.scope != Scope::Device {
-        return Err((
-            format!("{table}.count"),
-            "found partitions of an SM's cache, allowed are those of the device's".into(),
-        ));
-    }
-    power_of_two(&table, "granule", parts.granule.0, cache.line.get())?;
-    if !(sets as u64).is_multiple_of(count) || cache.set_ways.is_some() {
-        return Err((
-            format!("{table}.count"),
-            format!("found {count}, allowed are numbers that divide the {sets} sets"),
-        ));
-    }
-    let digits = |c: char| c.to_digit(10).is_some_and(|d| u64::from(d) < count);
-    if parts.sms.is_empty() || !parts.sms.chars().all(digits) {
-        return Err((format!("{table}.sms"), format!("found \"{}\", allowed are digits below {count}", parts.sms)));
-    }
-    Ok(())
 }
 
 fn paths(spec: &Spec) -> Result<(), Wrong> {
@@ -321,63 +230,4 @@ fn one_path(spec: &Spec, name: &str, path: &Path) -> Result<(), Wrong> {
         }
         _ => Ok(()),
     }
-}
-
-/// A memory that a cache shares with shared memory.
-fn unified(spec: &Spec) -> Result<(), Wrong> {
-    let mut seen: Option<&str> = None;
-    for (name, cache) in spec.cache.iter().filter(|(_, c)| !c.configuration.is_empty()) {
-        let key = |key: &str| format!("cache.{name}.{key}");
-        if let Some(other) = seen {
-            return Err((
-                key("configuration"),
-                format!(
-                    "found a second cache beside `{other}` that shares its memory with shared memory, allowed is one"
-                ),
-            ));
-        }
-        seen = Some(name);
-        if cache.scope != Scope::Sm || cache.set_ways.is_some() {
-            return Err((
-                key("configuration"),
-                "found with `set_ways` or a cache of the device, allowed is neither".into(),
-            ));
-        }
-        if !cache.configuration.is_sorted_by(|a, b| a.shared < b.shared) {
-            return Err((
-                key("configuration"),
-                "found sizes of shared memory that do not rise, allowed are ones that do".into(),
-            ));
-        }
-        let first = &cache.configuration[0];
-        if Some(first.sets) != cache.sets || Some(first.ways) != cache.ways {
-            return Err((
-                key("configuration"),
-                "found a first one of other sets and ways than the cache, allowed are the same".into(),
-            ));
-        }
-        for one in &cache.configuration {
-            let sets = vec![one.ways.get() as u32; one.sets.get() as usize];
-            if one.sets.get() * one.ways.get() * cache.line.get() > cache.size.0 {
-                return Err((
-                    key("configuration"),
-                    "found one that is larger than the first, allowed are smaller ones".into(),
-                ));
-            }
-            let table = format!("cache.{name}.configuration");
-            index(&table, one.index.as_ref().unwrap_or(&cache.index), sets.len())?;
-            policy(&table, one.replacement.as_ref().unwrap_or(&cache.replacement), &sets)?;
-        }
-        let most = cache.configuration.last().map_or(0, |c| c.shared.0);
-        let needed = spec.shared.per_block_optin.unwrap_or(spec.shared.per_block).0.max(spec.shared.per_block.0);
-        if most < needed {
-            return Err((
-                key("configuration"),
-                format!(
-                    "found at most {most} B of shared memory, allowed are {needed} B, which a block may have, and more"
-                ),
-            ));
-        }
-    }
-    Ok(())
 }

@@ -48,8 +48,17 @@ pub struct Cache {
 
 /// The sets of as many lines as all sets hold: in turn, those that are full left out.
 fn dealt(ways: &[u32]) -> Vec<u32> {
-    let rounds = ways.iter().copied().max().unwrap_or(0);
-    (0..rounds).flat_map(|round| (0..ways.len() as u32).filter(move |&set| ways[set as usize] > round)).collect()
+    let mut open: Vec<u32> = (0..ways.len() as u32).collect();
+    let mut all = Vec::new();
+    for round in 0.. {
+        // Each round takes as long as it deals lines, however unequal the sets are.
+        open.retain(|&set| ways[set as usize] > round);
+        if open.is_empty() {
+            break;
+        }
+        all.extend_from_slice(&open);
+    }
+    all
 }
 
 /// `number % sets`. Most numbers of lines are short, and dividing short numbers takes less time.

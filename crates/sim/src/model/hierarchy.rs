@@ -174,7 +174,7 @@ impl Hierarchy {
                 continue;
             }
             let own = &mut content.private(plan, by.sm).caches[kind.place(by)];
-            match kind.spec.write {
+            match kind.spec.write.unwrap_or_default() {
                 Write::Through => {}
                 Write::Allocate => {
                     own.cache.load(address);

@@ -186,8 +186,8 @@ impl Plan {
     fn agree(&mut self) {
         let masked = matches!(self.index, Index::Bits | Index::Parity);
         if self.partitions > 1 {
-            // The format wants equal sets in partitions. Bits number the sets of all partitions together, but each partition
-            // has only its share of them; so they cannot be used here.
+            // The format wants equal sets in partitions, and two to the power of bits sets in each of them, which an odd number
+            // of partitions seldom leaves: so none are numbered by bits.
             self.sets = if self.sets == Sets::Unequal { Sets::Other } else { self.sets };
             self.index = if masked { Index::Hash } else { self.index };
         } else if masked && self.sets != Sets::One {

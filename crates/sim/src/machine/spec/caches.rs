@@ -39,7 +39,8 @@ pub enum Replacement {
 pub enum Index {
     /// The line's number, modulo the sets.
     Modulo,
-    /// These bits of the address, the lowest first; there are two to the power of their number of sets.
+    /// These bits of the address, the lowest first; there are two to the power of their number of sets (of a partition, where
+    /// there are any). None is within a line.
     Bits(Vec<Whole<0, 63>>),
     /// Each bit of the set is the parity of the address under one of these masks.
     Parity(Vec<u64>),
@@ -102,19 +103,19 @@ pub struct Cache {
     pub index: Index,
     /// Replacement.
     pub replacement: Replacement,
-    /// What a store does.
-    #[serde(default)]
-    pub write: Write,
+    /// What a store does; only of an SM's cache, since those of the device always bring the line in. `through` if absent.
+    pub write: Option<Write>,
     /// Cycles for which an access occupies it (a slice of it, where it has slices).
     #[serde(default)]
     pub port: Extra,
     /// Slices, each with a port of its own.
     #[serde(default = "one_slice")]
     pub slices: Whole<1, 256>,
-    /// One memory with shared memory: what it has when that takes so much. In ascending order of `shared`.
+    /// One memory with shared memory: what it has when that takes so much. In ascending order of `shared`, the first with the
+    /// cache's own sets and ways, none larger than the one before.
     #[serde(default)]
     pub configuration: Vec<Configuration>,
-    /// Partitions of a device's cache: SMs belong to one, lines to another or the same.
+    /// Partitions of a device's cache: SMs belong to one, lines to another or the same. One cache may have them.
     pub partitions: Option<Partitions>,
     /// Sources.
     #[serde(default)]
