@@ -142,7 +142,12 @@ fn what_a_store_does_is_a_property_of_an_sms_cache() {
 fn a_carveout_leaves_less_the_more_shared_memory_it_has() {
     let second = "{ shared = \"16 KiB\", sets = 4, ways = 480 }";
     let larger_than_the_next = "{ shared = \"16 KiB\", sets = 4, ways = 400 }";
-    refused_of("h200", second, larger_than_the_next, &["cache.l1.configuration", "229376 B beside 32768 B", "204800 B"]);
+    refused_of(
+        "h200",
+        second,
+        larger_than_the_next,
+        &["cache.l1.configuration", "229376 B beside 32768 B", "204800 B"],
+    );
     let falls = "{ shared = \"6 KiB\", sets = 4, ways = 480 }";
     refused_of("h200", second, falls, &["cache.l1.configuration", "6144 B after 8192 B", "rise"]);
 }

@@ -8,6 +8,7 @@ mod characterize;
 mod discover;
 mod equal;
 mod machine_files;
+mod machine_reference;
 mod random_machines;
 mod recovery;
 mod round_trip;

@@ -188,7 +188,9 @@ pub(super) fn one_of_a_kind(spec: &Spec) -> Result<(), Wrong> {
     if let Some((first, other)) = second(|cache| cache.partitions.is_some()) {
         return Err((
             format!("cache.{other}.partitions.count"),
-            format!("found a second cache in partitions beside `{first}`, allowed is one: an SM belongs to one partition"),
+            format!(
+                "found a second cache in partitions beside `{first}`, allowed is one: an SM belongs to one partition"
+            ),
         ));
     }
     if let Some((first, other)) = second(|cache| !cache.configuration.is_empty()) {
@@ -197,13 +199,17 @@ pub(super) fn one_of_a_kind(spec: &Spec) -> Result<(), Wrong> {
             format!("found a second cache beside `{first}` that shares its memory with shared memory, allowed is one"),
         ));
     }
-    let Some((name, cache)) = spec.cache.iter().find(|(_, cache)| !cache.configuration.is_empty()) else { return Ok(()) };
+    let Some((name, cache)) = spec.cache.iter().find(|(_, cache)| !cache.configuration.is_empty()) else {
+        return Ok(());
+    };
     let most = cache.configuration.last().map_or(0, |c| c.shared.0);
     let needed = spec.shared.per_block_optin.unwrap_or(spec.shared.per_block).0.max(spec.shared.per_block.0);
     if most < needed {
         return Err((
             format!("cache.{name}.configuration"),
-            format!("found at most {most} B of shared memory, allowed are {needed} B, which a block may have, and more"),
+            format!(
+                "found at most {most} B of shared memory, allowed are {needed} B, which a block may have, and more"
+            ),
         ));
     }
     Ok(())
