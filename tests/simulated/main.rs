@@ -5,6 +5,7 @@
 mod agreement;
 mod banks;
 mod characterize;
+mod damaged_machines;
 mod discover;
 mod equal;
 mod machine_files;
@@ -16,6 +17,7 @@ mod second_machines;
 mod sim;
 mod simulator;
 mod watch;
+mod written_machines;
 
 #[path = "../surface/published/mod.rs"]
 mod published;

@@ -101,6 +101,11 @@ impl Cache {
         self.shape.line
     }
 
+    /// Lines that it holds.
+    pub fn lines(&self) -> u64 {
+        self.tags.len() as u64
+    }
+
     /// Empties it.
     pub fn clear(&mut self) {
         self.tags.fill(EMPTY);

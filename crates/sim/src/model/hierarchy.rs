@@ -7,6 +7,10 @@ pub use super::parts::{home, shape};
 use crate::machine::Machine;
 use crate::machine::spec::{Scope, Write};
 
+/// Of what a memory set overwrites, so many times a cache's size at the end are brought in. What came before them has left every
+/// cache again, so that the time of a memory set does not grow with its bytes.
+const OVERWRITTEN: u64 = 16;
+
 /// The ways that loads may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -186,10 +190,12 @@ impl Hierarchy {
 
     /// The device overwrites memory by itself (a memory set): its lines are brought into the caches of the device.
     pub fn overwrite(&mut self, address: u64, bytes: u64) {
+        let end = address + bytes;
         for (kind, parts) in self.plan.kinds.iter().zip(&mut self.content.device) {
             let Some(line) = parts.first().map(|part| part.cache.line()) else { continue };
-            let mut at = address / line * line;
-            while at < address + bytes {
+            let lines: u64 = parts.iter().map(|part| part.cache.lines()).sum();
+            let mut at = address.max(end.saturating_sub(OVERWRITTEN * lines * line)) / line * line;
+            while at < end {
                 let place = kind.spec.partitions.as_ref().map_or(0, |parts| home(parts, at));
                 parts[place].cache.fill_line(at);
                 at += line;

@@ -1,6 +1,6 @@
 //! Findings as values of a machine file, each with its source.
 
-use strata_model::attribute::{Attribute, Data, Key, SPECTRUM, SpectrumRow, Translation, Typed};
+use strata_model::attribute::{Attribute, Data, Key, LATENCY_CYCLES, SPECTRUM, SpectrumRow, Translation, Typed};
 use strata_model::experiment::LoadPath;
 use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 
@@ -86,11 +86,25 @@ impl<'t> Found<'t> {
         found.unwrap_or_else(|| Sourced::new(default, not_found(element, attribute)))
     }
 
-    /// Cycles of loads by this path with the data and translation there, of the latency spectrum, if they are steady.
-    pub fn spectrum(&self, path: LoadPath, data: Data, translation: Translation) -> Option<f64> {
+    /// Whether loads of one element are certainly answered sooner than those of another.
+    pub fn is_faster(&self, element: ElementName, other: ElementName) -> bool {
+        let ends = |element| {
+            let latency = self.known(element, LATENCY_CYCLES)?;
+            let cycles = latency.number()?;
+            Some((latency.low.unwrap_or(cycles), latency.high.unwrap_or(cycles)))
+        };
+        ends(element).zip(ends(other)).is_some_and(|((_, high), (low, _))| high < low)
+    }
+
+    /// The row of the latency spectrum of loads by this path with the data and translation there.
+    pub fn row(&self, path: LoadPath, data: Data, translation: Translation) -> Option<&'t SpectrumRow> {
         let spectrum = self.get(ElementName::TlbL1, SPECTRUM)?;
-        let is_it = |row: &&SpectrumRow| (row.path, row.data, row.translation) == (path, data, translation);
-        let row = spectrum.0.iter().find(is_it)?;
+        spectrum.0.iter().find(|row| (row.path, row.data, row.translation) == (path, data, translation))
+    }
+
+    /// Cycles of such loads, if they are steady.
+    pub fn spectrum(&self, path: LoadPath, data: Data, translation: Translation) -> Option<f64> {
+        let row = self.row(path, data, translation)?;
         (row.high? - row.low? <= STEADY * row.cycles).then_some(row.cycles)
     }
 

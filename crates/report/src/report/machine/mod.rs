@@ -6,7 +6,9 @@
 //! read (`tests/simulated/round_trip.rs`).
 
 mod caches;
+mod configurations;
 mod found;
+mod l2;
 mod paths;
 mod structure;
 mod table;

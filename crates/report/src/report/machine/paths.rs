@@ -1,9 +1,10 @@
 //! The route of each load path, and its latency.
 
-use super::caches::{Caches, far_cycles};
+use super::caches::Caches;
 use super::found::{Found, Sourced, assumed, named};
+use super::l2::Partitions;
 use super::table::Table;
-use strata_model::attribute::{Attribute, Data, Translation};
+use strata_model::attribute::{Attribute, CACHED, Data, Translation};
 use strata_model::experiment::LoadPath;
 use strata_model::topology::ElementName::{
     self, ConstantL1, ConstantL15, Dram, L1, L2, Local, ReadOnly, Texture, TlbL1,
@@ -18,21 +19,35 @@ const DRAM_CYCLES: u64 = 500;
 
 /// The tables of all paths.
 pub(super) fn render(found: &Found, caches: &Caches) -> String {
-    let l2 = found.cycles(L2, Attribute::LatencyCycles, L2_CYCLES);
-    let memory = memory(found);
+    let partitions = Partitions::of(found);
+    let beyond = Beyond {
+        l2: nearest(found, partitions.as_ref()),
+        memory: memory(found, partitions.as_ref()),
+        mixed: partitions.as_ref().is_some_and(|parts| !parts.has_copies()),
+    };
     let mut text = String::new();
     for (name, element) in [("global_ca", L1), ("global_nc", ReadOnly), ("texture", Texture), ("local", Local)] {
         let first = caches.name(element).map(|cache| level(found, element, cache));
         // A path of which nothing is known is not there; these two are on every GPU.
         if first.is_some() || [L1, Local].contains(&element) {
-            text.push_str(&one(found, name, first.into_iter().collect(), element, &l2, &memory).render());
+            text.push_str(&one(found, name, first.into_iter().collect(), element, &beyond).render());
         }
     }
-    text.push_str(&one(found, "global_cg", Vec::new(), L2, &l2, &memory).render());
+    text.push_str(&one(found, "global_cg", Vec::new(), L2, &beyond).render());
     let constant: Vec<Level> =
         [ConstantL1, ConstantL15].into_iter().filter_map(|e| Some(level(found, e, caches.name(e)?))).collect();
     let last = if caches.name(ConstantL15).is_some() { ConstantL15 } else { ConstantL1 };
-    text + &one(found, "constant", constant, last, &l2, &memory).render()
+    text + &one(found, "constant", constant, last, &beyond).render()
+}
+
+/// What is behind the caches of an SM.
+struct Beyond {
+    /// Latency of a hit in the L2, past the L1.
+    l2: Sourced<u64>,
+    /// Latency of memory, past the L1.
+    memory: Sourced<u64>,
+    /// Whether hits in the L2 are near or far, by where a line is at home.
+    mixed: bool,
 }
 
 /// A cache on a path, with the latency of a hit in it.
@@ -45,34 +60,46 @@ fn level(found: &Found, element: ElementName, cache: &'static str) -> Level {
     Level { cache, cycles: found.cycles(element, Attribute::LatencyCycles, FIRST_CYCLES) }
 }
 
-/// Latency of memory behind the SM's own partition of the L2, past the L1.
-fn memory(found: &Found) -> Sourced<u64> {
-    let parts = found.number(L2, Attribute::Partitions).unwrap_or(1.0).max(1.0);
-    let far = far_cycles(found) as f64 * (parts - 1.0) / parts;
-    match found.number(Dram, Attribute::LatencyCycles) {
-        Some(cycles) if far > 0.0 => {
-            let how = format!("{Dram}.{LATENCY} minus what lines of the other partitions add to its mean");
-            Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(&how))
+/// Latency of a hit in the SM's own partition of the L2.
+fn nearest(found: &Found, partitions: Option<&Partitions>) -> Sourced<u64> {
+    match partitions.filter(|parts| !parts.has_copies()) {
+        Some(parts) => {
+            less_far(found, L2, parts).unwrap_or_else(|| found.cycles(L2, Attribute::LatencyCycles, L2_CYCLES))
         }
-        _ => found.cycles(Dram, Attribute::LatencyCycles, DRAM_CYCLES),
+        None => found.cycles(L2, Attribute::LatencyCycles, L2_CYCLES),
     }
 }
 
+/// Latency of memory behind the SM's own partition of the L2, past the L1.
+fn memory(found: &Found, partitions: Option<&Partitions>) -> Sourced<u64> {
+    let near = partitions.and_then(|parts| less_far(found, Dram, parts));
+    near.unwrap_or_else(|| found.cycles(Dram, Attribute::LatencyCycles, DRAM_CYCLES))
+}
+
+/// Latency of an element on the SM's own side, of which the mean was found.
+fn less_far(found: &Found, element: ElementName, parts: &Partitions) -> Option<Sourced<u64>> {
+    let far = parts.far_in_mean();
+    let cycles = found.number(element, Attribute::LatencyCycles).filter(|_| far > 0.0)?;
+    let how = format!("{element}.{LATENCY} minus what lines of the other partitions add to its mean");
+    Some(Sourced::new((cycles - far).max(1.0).round() as u64, found.derived(&how)))
+}
+
 /// One path. `last` is the element whose miss shows how far the L2 is on it.
-fn one(
-    found: &Found,
-    name: &str,
-    first: Vec<Level>,
-    last: ElementName,
-    l2: &Sourced<u64>,
-    memory: &Sourced<u64>,
-) -> Table {
+fn one(found: &Found, name: &str, first: Vec<Level>, last: ElementName, beyond: &Beyond) -> Table {
+    let Beyond { l2, memory, .. } = beyond;
     let mut table = Table::new(&format!("path.{name}"), "");
     let mut levels: Vec<&str> = first.iter().map(|level| level.cache).collect();
     levels.push("l2");
-    let how = if first.is_empty() { "no cache of the SM answers it" } else { "a cache of the SM and the L2 behind it" };
-    table.put("levels", Sourced::new(levels.iter().map(|l| (*l).to_owned()).collect::<Vec<_>>(), found.derived(how)));
-    let behind = behind(found, first.last(), last, l2);
+    let source = match (first.is_empty(), last) {
+        (false, _) => found.derived("a cache of the SM and the L2 behind it"),
+        (true, L2) => found.derived("no cache of the SM answers it"),
+        (true, element) => match found.get(element, CACHED) {
+            Some(false) => found.derived("no cache of the SM answers it"),
+            _ => assumed(&format!("whether a cache of the SM answers {element} was not found: none")),
+        },
+    };
+    table.put("levels", Sourced::new(levels.iter().map(|l| (*l).to_owned()).collect::<Vec<_>>(), source));
+    let behind = behind(found, first.last(), last, beyond);
     let mut cycles: Vec<Sourced<u64>> = first.into_iter().map(|level| level.cycles).collect();
     // By a path on which the L2 is farther away, memory is so, too.
     let beyond = memory.value.saturating_sub(l2.value).max(1);
@@ -104,8 +131,14 @@ fn one(
 }
 
 /// Latency of a hit in the L2 by a path: that of the last cache before it, and what its miss adds.
-fn behind(found: &Found, before: Option<&Level>, last: ElementName, l2: &Sourced<u64>) -> Sourced<u64> {
+fn behind(found: &Found, before: Option<&Level>, last: ElementName, beyond: &Beyond) -> Sourced<u64> {
+    let l2 = &beyond.l2;
     let Some(before) = before else { return l2.clone() };
+    // Where a miss may be near or far, what it adds is no latency of either.
+    if let Some(more) = found.number(last, Attribute::MissOverhead).filter(|_| beyond.mixed) {
+        let how = format!("the near L2 past the L1, and {}", named(last, Attribute::MissOverhead));
+        return Sourced::new(l2.value + more.max(0.0).round() as u64, found.derived(&how));
+    }
     let penalty = found.number(last, Attribute::MissPenalty).filter(|penalty| *penalty >= 1.0);
     // Past the L1 the L2 is measured over all of its lines; a miss of the L1 meets those of one footprint.
     match penalty {

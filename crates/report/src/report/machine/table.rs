@@ -45,6 +45,14 @@ impl Table {
         self.rows.insert(key, Item::Value(value.into_toml()));
     }
 
+    /// Adds a remark to what stands above the table, unless it is empty.
+    pub fn remark(&mut self, text: &str) {
+        if !text.is_empty() {
+            let before = self.rows.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
+            self.rows.decor_mut().set_prefix(before + &comment(text));
+        }
+    }
+
     /// As text.
     pub fn render(mut self) -> String {
         let mut sources = toml_edit::Table::new();

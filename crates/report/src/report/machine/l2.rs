@@ -1,0 +1,158 @@
+//! The L2, and its partitions.
+
+use toml_edit::Value;
+
+use super::caches::{LINE, sectors};
+use super::found::{Found, Sourced, assumed, named, not_found};
+use super::table::{IntoToml, Table, inline};
+use strata_model::attribute::{Attribute, Data, SM_MAP, SmPlace, Translation};
+use strata_model::experiment::LoadPath;
+use strata_model::topology::ElementName::{L2, TlbL1};
+
+/// Most ways of an L2, whose structure does not show.
+const WAYS: u64 = 16;
+/// Most partitions of an L2 that a machine may have.
+const MOST_PARTITIONS: u64 = 8;
+/// Size of the pieces in which lines go to the partitions of an L2.
+const GRANULE: u64 = 4096;
+/// Cycles between near and far below which the spread of single loads does not tell whether both are among them.
+const LEAST_FAR: u64 = 4;
+/// One SM can use so many times its own partition of an L2 that keeps copies at most.
+const OWN: f64 = 1.25;
+
+/// The partitions of an L2, each of which has SMs.
+pub(super) struct Partitions {
+    count: u64,
+    /// Partition of each SM, as digits.
+    sms: String,
+    /// What a hit in another partition takes more.
+    far: u64,
+    /// Whether a partition keeps copies of lines of others, and how that is known.
+    copies: (bool, String),
+}
+
+impl Partitions {
+    /// As they were found; `None` for an L2 of one part, and where SMs are not known to belong to parts.
+    pub fn of(found: &Found) -> Option<Self> {
+        let count = found.whole(L2, Attribute::Partitions)?.value;
+        let map = found.get(L2, SM_MAP).filter(|_| (2..=MOST_PARTITIONS).contains(&count))?;
+        let digit = |sm: &SmPlace| sm.partition.filter(|part| u64::from(*part) < count).map(|part| part.to_string());
+        let sms = map.0.iter().map(digit).collect::<Option<String>>().filter(|sms| !sms.is_empty())?;
+        let far = found.number(L2, Attribute::FarLatency).zip(found.number(L2, Attribute::NearLatency));
+        let far = far.map_or(0, |(far, near)| (far - near).max(0.0).round() as u64);
+        Some(Partitions { count, sms, far, copies: copies(found, count, far) })
+    }
+
+    /// What the other partitions add to the mean over all lines, in cycles.
+    pub fn far_in_mean(&self) -> f64 {
+        self.far as f64 * (self.count - 1) as f64 / self.count as f64
+    }
+
+    /// Whether an SM finds the lines of the other partitions in its own from the second load on.
+    pub fn has_copies(&self) -> bool {
+        self.copies.0
+    }
+
+    fn value(&self, found: &Found) -> Sourced<Value> {
+        let value = inline([
+            ("count", self.count.into_toml()),
+            ("sms", self.sms.as_str().into_toml()),
+            ("granule", GRANULE.into_toml()),
+            ("copies", self.copies.0.into_toml()),
+            ("far_hit", self.far.into_toml()),
+            ("far_memory", self.far.into_toml()),
+        ]);
+        let how = format!(
+            "{}, {}; far_hit: {} minus {}; copies: {}; far_memory assumed to be far_hit, granule assumed",
+            named(L2, Attribute::Partitions),
+            named(L2, Attribute::SmMap),
+            named(L2, Attribute::FarLatency),
+            named(L2, Attribute::NearLatency),
+            self.copies.1
+        );
+        Sourced::new(value, found.derived(&how))
+    }
+}
+
+/// Whether hits of one SM are all near, or some of them far. No attribute says so: the latency spectrum does, by the spread of
+/// loads that hit; so does a mean latency above that of a near atomic; otherwise the share of the L2 that one SM can use.
+fn copies(found: &Found, count: u64, far: u64) -> (bool, String) {
+    let spectrum = named(TlbL1, Attribute::Spectrum);
+    let row = found.row(LoadPath::GlobalCg, Data::L2, Translation::Hit);
+    if let Some((low, high)) = row.and_then(|row| row.low.zip(row.high)).filter(|_| far >= LEAST_FAR) {
+        let spread = high - low;
+        let which = if 2.0 * spread < far as f64 { "none of them is far" } else { "some of them are far" };
+        return (2.0 * spread < far as f64, format!("hits differ by {spread:.0} cycles in {spectrum}, so {which}"));
+    }
+    // An atomic takes as long as a load or longer, and its time includes the overhead of timing.
+    let (latency, near) = (found.number(L2, Attribute::LatencyCycles), found.number(L2, Attribute::NearLatency));
+    if latency.zip(near).is_some_and(|(latency, near)| far >= LEAST_FAR && latency > near) {
+        let how = format!("{L2}.latency is above {}, so some hits are far", named(L2, Attribute::NearLatency));
+        return (false, how);
+    }
+    let (size, stated) = (named(L2, Attribute::Size), found.topology.device.l2_size);
+    match found.whole(L2, Attribute::Size) {
+        Some(usable) if stated > 0 => {
+            let own = (usable.value as f64) < OWN * stated as f64 / count as f64;
+            let which = if own { "no more than" } else { "more than" };
+            (own, format!("{size} is {which} one of {count} parts of the driver's"))
+        }
+        _ => (false, format!("not known, because neither {spectrum} nor {size} was found; none are assumed")),
+    }
+}
+
+/// The L2: with copies what one SM can use of it, as often as there are partitions.
+pub(super) fn l2(found: &Found) -> Table {
+    let partitions = Partitions::of(found);
+    let parts = partitions.as_ref().map_or(1, |parts| parts.count);
+    let has_copies = partitions.as_ref().is_some_and(Partitions::has_copies);
+    let about = if has_copies { "L2: each partition has the size that the loads of one SM can use" } else { "L2" };
+    let mut table = Table::new("cache.l2", about);
+    table.put("scope", Sourced::new("device", assumed("all SMs share the L2")));
+    let line = found.whole(L2, Attribute::LineSize).filter(|line| line.value.is_power_of_two());
+    let line = line.unwrap_or_else(|| Sourced::new(LINE, not_found(L2, Attribute::LineSize)));
+    let stated = found.topology.device.l2_size;
+    let (each, source) = match found.whole(L2, Attribute::Size) {
+        Some(size) if has_copies => {
+            (size.value, found.derived(&format!("{} in each of {parts} partitions", named(L2, Attribute::Size))))
+        }
+        // Lines do not fill partitions evenly, so that one is full before all are.
+        Some(size) if parts > 1 && (size.value..=2 * size.value).contains(&stated) => {
+            let how = format!(
+                "L2 size; {} is less, because one partition is full before the others",
+                named(L2, Attribute::Size)
+            );
+            (stated / parts, found.driver(&how))
+        }
+        Some(size) => (size.value / parts, size.source),
+        None => (stated / parts, found.driver("L2 size; the usable one was not found")),
+    };
+    let lines = (each / line.value).max(1);
+    let ways = (1..=WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
+    table.put("size", Sourced::new(lines * line.value * parts, source));
+    sectors(&mut table, line, found.whole(L2, Attribute::FetchGranularity));
+    let why = assumed("the structure of the L2 is unknown");
+    table.put("sets", Sourced::new(lines / ways * parts, why.clone()));
+    table.put("ways", Sourced::new(ways, why.clone()));
+    table.put("index", Sourced::new("modulo", why.clone()));
+    table.put("replacement", Sourced::new("lru", why));
+    match partitions {
+        Some(partitions) => table.put("partitions", partitions.value(found)),
+        None => table.remark(&no_partitions(found)),
+    }
+    table
+}
+
+/// Why there are none, unless none were found.
+fn no_partitions(found: &Found) -> String {
+    match found.whole(L2, Attribute::Partitions) {
+        Some(count) if count.value == 1 => String::new(),
+        Some(count) if count.value > MOST_PARTITIONS => {
+            format!("Not modelled: {} partitions, a machine has {MOST_PARTITIONS} at most.", count.value)
+        }
+        Some(count) => {
+            format!("Not modelled: {} partitions, because {} was not found.", count.value, named(L2, Attribute::SmMap))
+        }
+        None => format!("Modelled as one part: {} was not found.", named(L2, Attribute::Partitions)),
+    }
+}
