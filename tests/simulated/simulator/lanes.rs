@@ -48,6 +48,40 @@ fn a_uniform_constant_is_had_at_once_whatever_a_word_costs() {
     assert_eq!(load("[pipeline]\nconstant_word = 50\n"), load(""));
 }
 
+/// A path of uniform constants that is quicker than that of the others.
+const UNIFORM: &str = "[path.constant_uniform]\nlevels = [\"l1\", \"l2\"]\ncycles = [25, 200]\nmemory = 500\n";
+
+#[test]
+fn what_is_uniform_follows_the_flow_of_the_program() {
+    let load = |address: &str| cycles(machine(UNIFORM), address, "ld.const.u32 %v, [%a+64];", 32);
+    let (base, by_lane) = ("mov.u64 %a, bank;", "setp.eq.u32 %p, %i, 0;");
+    let nothing_by_lane = "cvt.u64.u32 %w, %i;\nmul.lo.u64 %w, %w, 0;";
+    let uniform = load(base);
+    assert_eq!(load(&format!("{base}\n{nothing_by_lane}\nadd.u64 %a, %a, %w;")) - uniform, 5);
+    let by_parameter = "ld.param.u64 %w, [number];\nsetp.eq.u64 %p, %w, 0;";
+    let two_ways = "@%p bra other;\nmov.u64 %a, bank;\nbra join;\nother:\nmov.u64 %a, bank;\njoin:";
+    let sum =
+        "again:\nadd.u64 %a, %a, 4;\nsub.u64 %a, %a, 4;\nadd.u32 %i, %i, -1;\nsetp.gt.s32 %p, %i, 0;\n@%p bra again;";
+    // At run time all lanes have one address in all of these: what a compiler can prove is the question.
+    for (what, address, is_uniform) in [
+        ("a register that held the clock before", format!("mov.u64 %a, %clock64;\n{base}"), true),
+        ("a value that some lanes replace", format!("{by_lane}\n{base}\n@%p mov.u64 %a, bank;"), false),
+        ("one of two values, by the lane", format!("{by_lane}\n{two_ways}"), false),
+        ("one of two values, by a parameter", format!("{by_parameter}\n{two_ways}"), true),
+        ("a value from before lanes parted", format!("{base}\n{by_lane}\n@%p bra on;\nmov.u64 %w, 0;\non:"), true),
+        (
+            "lanes from which others were ended",
+            format!("{base}\nsetp.gt.u32 %p, %i, 9;\n@%p bra gone;\nbra on;\ngone:\nret;\non:"),
+            true,
+        ),
+        ("a loop that all lanes leave together", format!("{base}\nmov.u32 %i, 2;\n{sum}"), true),
+        ("a loop that lanes leave one by one", format!("{base}\nrem.u32 %i, %i, 3;\n{sum}"), false),
+        ("a lane alone", format!("{base}\n{by_lane}\n@%p bra on;\nst.global.u64 [%m+64], %a;\nret;\non:"), false),
+    ] {
+        assert_eq!(load(&address) - uniform, if is_uniform { 0 } else { 5 }, "{what}");
+    }
+}
+
 /// A load of one word by each of 32 lanes, `stride` bytes apart from `start` bytes on.
 fn strided(extra: &str, path: &str, stride: u64, start: u64) -> u64 {
     let address = format!("mul.wide.u32 %a, %i, {stride};\nadd.u64 %a, %a, %m;\nadd.u64 %a, %a, {};", 65536 + start);
