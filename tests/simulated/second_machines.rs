@@ -34,7 +34,7 @@ fn nothing_said_of_machines_of_another_hand_is_wrong() {
             Verdict::Missed(by) if *by > 1.0 => format!("{by:.1} widths"),
             Verdict::Missed(_) | Verdict::Unanswered(_) => continue,
         };
-        wrong.push(format!("{number} {}.{}: {what}; {}", said.element, said.attribute, said.shown));
+        wrong.push(format!("{number} {}.{}: {what}; {}", said.of, said.attribute, said.shown));
     }
     assert!(wrong.is_empty(), "wrong:\n{}", wrong.join("\n"));
     // Of some ninety statements on each machine most are made.

@@ -1,4 +1,4 @@
-//! `cargo xtask judge`: discovers machines drawn at random and judges all that is said of them.
+//! `cargo xtask judge`: discovers or characterizes machines drawn at random and judges all that is said of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::catch_unwind;
@@ -8,9 +8,8 @@ use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use gpu_strata::Effort;
 use strata_judge::expect::Verdict;
-use strata_judge::said::{Said, said};
+use strata_judge::said::{Said, costs, said};
 use strata_judge::side_by_side;
-use strata_model::topology::ElementName;
 use strata_sim::machine::Machine;
 
 /// Who drew the machines.
@@ -25,6 +24,9 @@ enum Generator {
 /// What to judge.
 #[derive(Args, Debug, PartialEq)]
 pub struct Request {
+    /// Judge what is said of the costs of access patterns, and not of the memory hierarchy
+    #[arg(long)]
+    characterize: bool,
     /// Which generator draws the machines
     #[arg(long, value_enum, default_value = "second")]
     generator: Generator,
@@ -37,13 +39,13 @@ pub struct Request {
     /// These machines instead, by their numbers
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     only: Vec<u64>,
-    /// Seeds with which each machine is discovered
+    /// Seeds with which each machine is measured
     #[arg(long, value_name = "N", default_value_t = 1)]
     seeds: u64,
     /// How much to measure: quick or standard
     #[arg(long, default_value = "quick", value_parser = crate::agreement::parse_effort)]
     effort: Effort,
-    /// Begin no discovery after this time
+    /// Begin no machine after this time
     #[arg(long, value_name = "N")]
     minutes: Option<f64>,
 }
@@ -67,38 +69,39 @@ fn draw(generator: Generator, number: u64) -> Drawn {
     }
 }
 
-/// One discovery and what it said.
-struct Discovered {
+/// One run and what it said.
+struct Judged {
     number: u64,
     seed: u64,
     traits: Vec<String>,
     said: Vec<Said>,
 }
 
-/// What is said of a machine whose discovery panics.
+/// What is said of a machine on which the program panics.
 fn panicked() -> Said {
     Said {
-        element: ElementName::L1,
-        attribute: "discovery".into(),
+        of: "the program".into(),
+        attribute: "run".into(),
         verdict: Verdict::Wrong("panicked: see above".into()),
         interval: false,
         shown: String::new(),
     }
 }
 
-/// Discovers the machines side by side, one on each thread.
-fn discover(request: &Request, numbers: &[u64]) -> Vec<Discovered> {
+/// Measures the machines side by side, one on each thread.
+fn measure(request: &Request, numbers: &[u64]) -> Vec<Judged> {
     let jobs: Vec<(u64, u64)> =
         (1..=request.seeds).flat_map(|seed| numbers.iter().map(move |&number| (number, seed))).collect();
     let end = request.minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(minutes * 60.0));
+    let judged = if request.characterize { costs } else { said };
     let mut all = side_by_side(&jobs, |&(number, seed)| {
         if end.is_some_and(|end| Instant::now() >= end) {
             return None;
         }
         let Drawn { machine, traits } = draw(request.generator, number);
         // A machine on which the program panics is a finding, too.
-        let said = catch_unwind(|| said(&machine, request.effort, seed)).unwrap_or_else(|_| vec![panicked()]);
-        Some(Discovered { number, seed, traits, said })
+        let said = catch_unwind(|| judged(&machine, request.effort, seed)).unwrap_or_else(|_| vec![panicked()]);
+        Some(Judged { number, seed, traits, said })
     });
     all.sort_by_key(|one| (one.number, one.seed));
     all
@@ -147,7 +150,7 @@ fn is_wrong(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Wrong(_) | Verdict::Missed(_))
 }
 
-/// Discovers, judges and prints: what is wrong first, then the tables as Markdown.
+/// Measures, judges and prints: what is wrong first, then the tables as Markdown.
 pub fn study(request: &Request) -> Result<()> {
     let numbers: Vec<u64> = match request.only.as_slice() {
         [] => (request.from..request.from + request.machines).collect(),
@@ -155,17 +158,17 @@ pub fn study(request: &Request) -> Result<()> {
     };
     ensure!(!numbers.is_empty() && request.seeds > 0, "there is nothing to judge: give machines and seeds");
     let begun = Instant::now();
-    let all = discover(request, &numbers);
+    let all = measure(request, &numbers);
     let (mut whole, mut of_attribute, mut of_trait) =
         (Tally::default(), BTreeMap::<String, Tally>::new(), BTreeMap::<&str, Tally>::new());
     for one in &all {
         let failed = |said: &&Said| matches!(&said.verdict, Verdict::Wrong(what) if what.starts_with("failed: "));
         for said in one.said.iter().filter(failed).take(1) {
-            println!("{}:{} {}.{}: {:?}", one.number, one.seed, said.element, said.attribute, said.verdict);
+            println!("{}:{} {}.{}: {:?}", one.number, one.seed, said.of, said.attribute, said.verdict);
         }
         for said in &one.said {
             whole.add(said);
-            of_attribute.entry(format!("{}.{}", said.element, said.attribute)).or_default().add(said);
+            of_attribute.entry(format!("{}.{}", said.of, said.attribute)).or_default().add(said);
             let none = BTreeSet::from(["nothing unusual"]);
             let traits: BTreeSet<&str> = one.traits.iter().map(String::as_str).collect();
             for name in if traits.is_empty() { none } else { traits } {
@@ -181,14 +184,14 @@ pub fn study(request: &Request) -> Result<()> {
                 "{}:{} {}.{}: {what}; {} ({})",
                 one.number,
                 one.seed,
-                said.element,
+                said.of,
                 said.attribute,
                 said.shown,
                 one.traits.join(", ")
             );
         }
     }
-    println!("\n{} discoveries in {:.0} s\n\n| attribute | {HEAD}", all.len(), begun.elapsed().as_secs_f64());
+    println!("\n{} runs in {:.0} s\n\n| attribute | {HEAD}", all.len(), begun.elapsed().as_secs_f64());
     of_attribute.iter().for_each(|(name, tally)| println!("{}", tally.row(name)));
     println!("{}", whole.row("all"));
     println!("\n| kind of machine | {HEAD}");

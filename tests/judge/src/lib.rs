@@ -1,4 +1,4 @@
-//! What is true of a simulated machine, and how a discovery of it stands to that. For tests and for `cargo xtask`.
+//! What is true of a simulated machine, and how a discovery or a characterization of it stands to that. For tests and for `cargo xtask`.
 
 pub mod expect;
 pub mod said;
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpu_strata::{Device, Effort, Options};
 use strata_model::attribute::Attribute;
+use strata_model::characterization::{Characterization, Suite};
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::{ElementName, Finding, Topology};
@@ -64,6 +65,16 @@ pub fn discovery(machine: &Machine, effort: Effort, seed: u64, only: &[ElementNa
     let recording = Recording::read(&path).expect("what was recorded can be read");
     let seen = recording.entries.iter().map(|entry| (entry.experiment.clone(), entry.outcome.clone())).collect();
     Outcome { topology: found.topology, seen }
+}
+
+/// Characterization of some parts in the way of the command line: through the library's front.
+///
+/// # Panics
+///
+/// If the machine cannot be characterized.
+pub fn characterization(machine: &Machine, suite: &Suite, effort: Effort, seed: u64) -> Characterization {
+    let found = device(machine).characterize(suite, Options::effort(effort).seed(seed));
+    found.expect("a simulated machine is characterized").characterization
 }
 
 /// An attribute of an element by its key.

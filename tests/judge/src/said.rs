@@ -1,18 +1,19 @@
-//! All that a discovery says of a machine, each with its verdict.
+//! All that a discovery or a characterization says of a machine, each with its verdict.
 
 use gpu_strata::Effort;
-use strata_model::topology::{ElementName, Finding, Topology};
+use strata_model::characterization::{Characterization, PartName, Suite};
+use strata_model::topology::{Finding, Topology};
 use strata_sim::machine::Machine;
 
-use crate::expect::{Verdict, judge};
-use crate::{discovery, finding, json, truth};
+use crate::expect::{Expect, Verdict, judge};
+use crate::{characterization, discovery, finding, json, truth};
 
-/// One attribute of one element, and how it was judged.
+/// One attribute of one element or one finding of a part, and how it was judged.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// The element.
-    pub element: ElementName,
-    /// The attribute's key.
+    /// Of what it is said: the element, or the part.
+    pub of: String,
+    /// The key of the attribute or finding.
     pub attribute: String,
     /// The verdict.
     pub verdict: Verdict,
@@ -32,32 +33,72 @@ pub fn said(machine: &Machine, effort: Effort, seed: u64) -> Vec<Said> {
     let rows = truth::rows(machine, &outcome.seen);
     let judged = judge(&outcome.topology, &rows).into_iter().map(|(row, verdict)| {
         let finding = finding(&outcome.topology, row.element, row.attribute);
+        Said::new(row.element.to_string(), row.attribute, finding, &row.expect, verdict)
+    });
+    judged.chain(unsound_of(&outcome.topology)).collect()
+}
+
+/// The parts of which a machine file says what is true.
+const PARTS: [PartName; 5] =
+    [PartName::Locality, PartName::Synchronization, PartName::Coalescing, PartName::Banks, PartName::Constant];
+/// Threads of a block: one, and a warp.
+const THREADS: [u32; 2] = [1, 32];
+
+/// Characterizes a machine and judges what is said of it.
+///
+/// # Panics
+///
+/// If the machine cannot be characterized.
+pub fn costs(machine: &Machine, effort: Effort, seed: u64) -> Vec<Said> {
+    let suite = Suite { parts: PARTS.to_vec(), threads: THREADS.to_vec(), ..Suite::default() };
+    let found = characterization(machine, &suite, effort, seed);
+    let mut all: Vec<Said> = Vec::new();
+    for row in truth::costs::costs(machine) {
+        let part = &found.parts[&row.part];
+        // A finding that is left out is not said to be unknown: it has no reason.
+        let none = Finding::unknown("");
+        let finding = part.findings.get(row.finding).or(part.unanswered.as_ref()).unwrap_or(&none);
+        let verdict = row.expect.judge(finding);
+        all.push(Said::new(row.part.to_string(), row.finding, finding, &row.expect, verdict));
+    }
+    all.extend(unsound_parts(&found));
+    all
+}
+
+impl Said {
+    fn new(of: String, attribute: &str, finding: &Finding, expect: &Expect, verdict: Verdict) -> Self {
         let interval = format!("[{:?} to {:?}]", finding.low, finding.high);
         let mut value = json(finding).to_string();
         value.truncate(value.char_indices().nth(MOST_SHOWN).map_or(value.len(), |(end, _)| end));
         Said {
-            element: row.element,
-            attribute: row.attribute.to_owned(),
+            of,
+            attribute: attribute.to_owned(),
             interval: finding.is_known() && finding.low.is_some(),
-            shown: format!("{value} {interval}, truth {}", row.expect.shown()),
+            shown: format!("{value} {interval}, truth {}", expect.shown()),
             verdict,
         }
-    });
-    judged.chain(unsound(&outcome.topology)).collect()
+    }
 }
 
 /// Characters of a value that are shown.
 const MOST_SHOWN: usize = 200;
 
 /// What no finding may be, whatever is true: outside of its own interval, or unknown without a reason.
-fn unsound(topology: &Topology) -> Vec<Said> {
+fn unsound(of: String, attribute: String, finding: &Finding) -> Option<Said> {
+    let verdict = Verdict::Wrong(unsound_because(finding)?);
+    Some(Said { of, attribute, interval: false, shown: String::new(), verdict })
+}
+
+fn unsound_of(topology: &Topology) -> Vec<Said> {
     let findings = topology.elements.iter().flat_map(|(&name, element)| element.findings().map(move |f| (name, f)));
     findings
-        .filter_map(|(element, (attribute, finding))| {
-            let verdict = Verdict::Wrong(unsound_because(finding)?);
-            Some(Said { element, attribute: attribute.to_string(), interval: false, shown: String::new(), verdict })
-        })
+        .filter_map(|(element, (attribute, finding))| unsound(element.to_string(), attribute.to_string(), finding))
         .collect()
+}
+
+fn unsound_parts(found: &Characterization) -> Vec<Said> {
+    let findings = found.parts.iter().flat_map(|(name, part)| part.findings.iter().map(move |finding| (name, finding)));
+    findings.filter_map(|(part, (name, finding))| unsound(part.to_string(), name.clone(), finding)).collect()
 }
 
 fn unsound_because(finding: &Finding) -> Option<String> {

@@ -3,6 +3,7 @@
 
 mod beyond;
 mod capacity;
+pub mod costs;
 mod inside;
 pub mod launches;
 
@@ -167,6 +168,13 @@ fn farther(spec: &Spec, path: &Path, cache: &Cache, behind: u64) -> f64 {
 /// Whether a line that was hit once is never replaced, so that a full set of such lines lets no other one in.
 fn keeps_what_was_hit(cache: &Cache) -> bool {
     cache.replacement == Replacement::Unhit
+}
+
+/// What is true of shared memory's banks.
+fn shared_banks_of(machine: &Machine) -> Vec<Row> {
+    let mut truth = Truth { machine, rows: Vec::new() };
+    shared_banks(&mut truth);
+    truth.rows
 }
 
 /// Banks of shared memory, and what follows from them.

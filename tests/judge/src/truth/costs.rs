@@ -1,0 +1,177 @@
+//! What is true of the costs of access patterns on a machine, by its file: what one load takes, what lanes cost each other, and
+//! how large the pieces are that a request falls into.
+
+use serde_json::json;
+use strata_model::characterization::PartName;
+use strata_sim::machine::Machine;
+use strata_sim::machine::spec::{Noise, Path, Scope};
+
+use super::capacity::usable;
+use super::{WINDOW_BYTES, shared_banks_of};
+use crate::expect::Expect;
+
+/// A finding of a part and what it must be.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    /// The part.
+    pub part: PartName,
+    /// The finding.
+    pub finding: &'static str,
+    /// What it must be.
+    pub expect: Expect,
+}
+
+/// Lanes of a warp.
+const LANES: u64 = 32;
+/// Sectors into which requests are divided that go straight to the device's caches.
+const SECTOR: u64 = 32;
+/// Largest jump that is tried, in bytes.
+const MOST_JUMP: u64 = 512;
+/// Largest size of pieces that is tried, in bytes.
+const MOST_WINDOW: u64 = 512;
+/// A number that is exact but for its rounding to a hundredth.
+const EXACT: f64 = 0.011;
+/// From word to word of the constants in lines of their own, in bytes.
+const APART: u64 = 64;
+
+struct Costs<'m> {
+    machine: &'m Machine,
+    rows: Vec<Cost>,
+}
+
+/// What a characterization should say of a machine.
+pub fn costs(machine: &Machine) -> Vec<Cost> {
+    let mut costs = Costs { machine, rows: Vec::new() };
+    costs.constants();
+    costs.windows();
+    costs.jumps();
+    costs.barriers();
+    for row in shared_banks_of(machine) {
+        if ["banks", "bank_width", "conflict_cycles", "padding"].contains(&row.attribute) {
+            costs.row(PartName::Banks, row.attribute, row.expect);
+        }
+    }
+    costs.rows
+}
+
+/// Cycles by which noise that every load has may move the time of a load from its latency, besides spikes.
+fn unsteady(noise: &Noise) -> f64 {
+    (noise.jitter.get() + noise.smear.get()) as f64
+}
+
+/// Mean cycles that spikes add to a load.
+fn spikes(noise: &Noise) -> f64 {
+    noise.spikes.0 * noise.spike.get() as f64
+}
+
+impl Costs<'_> {
+    fn row(&mut self, part: PartName, finding: &'static str, expect: Expect) {
+        self.rows.push(Cost { part, finding, expect });
+    }
+
+    /// Whether no load takes longer than another from the same place.
+    fn is_quiet(&self) -> bool {
+        let noise = &self.machine.spec.noise;
+        unsteady(noise) == 0.0 && spikes(noise) == 0.0
+    }
+
+    /// What must be said where nothing disturbs; elsewhere it may be unknown for a reason.
+    fn if_quiet(&self, expect: Expect) -> Expect {
+        if self.is_quiet() { expect } else { Expect::IfStated(Box::new(expect)) }
+    }
+
+    fn constants(&mut self) {
+        let spec = &self.machine.spec;
+        let (arithmetic, word) = (spec.pipeline.arithmetic.get() as f64, spec.pipeline.constant_word.get() as f64);
+        let (unsteady, spikes) = (unsteady(&spec.noise), spikes(&spec.noise));
+        // A load of one word: what every load takes in the mean, and the addition that waits for it.
+        let load = |path: &Path| {
+            let mean = path.cycles[0].get() as f64 + arithmetic + unsteady / 2.0;
+            let off = EXACT + unsteady / 4.0;
+            Expect::Within(mean - off, mean + spikes + off)
+        };
+        let indexed = load(&spec.path.constant);
+        let uniform = load(spec.path.constant_uniform.as_ref().unwrap_or(&spec.path.constant));
+        // Each word is a request of its own, with noise of its own; the slowest counts.
+        let further = unsteady / (LANES - 1) as f64;
+        let each = Expect::Within(word - EXACT, word + further + EXACT);
+        let (first, shared) =
+            (&spec.cache[&spec.path.constant.levels[0]], WINDOW_BYTES + spec.shared.reserved_per_block.0);
+        let fits = usable(first, 1, shared, 0) >= LANES * APART + first.line.get();
+        let next = spec.path.constant.cycles.get(1).copied().unwrap_or(spec.path.constant.memory);
+        let miss = (next.get() - spec.path.constant.cycles[0].get()) as f64;
+        let apart = if fits { each.clone() } else { Expect::Within(word - EXACT, word + further + EXACT + miss) };
+        let (each, apart) = (self.if_quiet(each), self.if_quiet(apart));
+        self.row(PartName::Constant, "indexed", self.if_quiet(indexed));
+        self.row(PartName::Constant, "uniform", self.if_quiet(uniform));
+        self.row(PartName::Constant, "further_word_4_b_apart", each);
+        self.row(PartName::Constant, "further_word_64_b_apart", apart);
+        // A simulated machine has every operand at hand.
+        self.row(PartName::Constant, "parameter_operand", Expect::Near(0.0, EXACT));
+    }
+
+    fn windows(&mut self) {
+        let spec = &self.machine.spec;
+        let transaction = spec.pipeline.transaction.get();
+        let is_cached = |path: &Path| spec.cache[&path.levels[0]].scope == Scope::Sm;
+        let window = if is_cached(&spec.path.global_ca) { spec.pipeline.coalescing.get() } else { SECTOR };
+        for (finding, window) in [("ca_window", window), ("cg_window", SECTOR)] {
+            // Without a cost there is nothing to see, and larger windows than are tried leave nothing either.
+            let expect = match transaction {
+                0 => Expect::Unknown(""),
+                _ if window > MOST_WINDOW => Expect::Unknown(""),
+                // Whether the caches keep all words, and how their ports share them out, is another matter.
+                _ => Expect::IfStated(Box::new(Expect::Is(json!(window)))),
+            };
+            self.row(PartName::Coalescing, finding, expect);
+        }
+        // Neighbouring words are as few pieces as can be where they begin with one; elsewhere it is one more.
+        let further = EXACT + unsteady(&spec.noise) / 2.0;
+        let more = transaction as f64;
+        let worst = Expect::Within(more - EXACT, more + further);
+        self.row(PartName::Coalescing, "misaligned_start", self.if_quiet(worst));
+        // Caches have no banks here.
+        self.row(PartName::Coalescing, "ca_conflict_cycles", Expect::Unknown(""));
+    }
+
+    fn jumps(&mut self) {
+        let spec = &self.machine.spec;
+        let constant = Some(&spec.path.constant);
+        let (ca, cg) = (Some(&spec.path.global_ca), Some(&spec.path.global_cg));
+        let all = [
+            ("texture_steps", spec.path.texture.as_ref()),
+            ("constant_steps", constant),
+            ("global_ca_steps", ca),
+            ("global_cg_steps", cg),
+        ];
+        for (finding, path) in all {
+            let expect = match path {
+                None => Expect::Unknown(""),
+                Some(path) => self.if_quiet(Expect::Is(json!(self.steps(path)))),
+            };
+            self.row(PartName::Locality, finding, expect);
+        }
+        self.row(PartName::Locality, "shared_steps", Expect::Is(json!([])));
+    }
+
+    /// Distances at which the level that answers changes, of a path whose caches each keep what a load fetched.
+    fn steps(&self, path: &Path) -> Vec<u64> {
+        let mut steps: Vec<u64> = Vec::new();
+        for level in &path.levels {
+            let fetched = self.machine.spec.cache[level].sector_bytes();
+            // A level behind one that fetches more never answers the second load.
+            if steps.last().is_none_or(|&before| fetched > before) && fetched <= MOST_JUMP {
+                steps.push(fetched);
+            }
+        }
+        steps
+    }
+
+    fn barriers(&mut self) {
+        let pipeline = &self.machine.spec.pipeline;
+        let (block, warp) = (pipeline.barrier.get() as f64, pipeline.issue.get() as f64);
+        // Stores wait for nothing, so nothing disturbs them.
+        self.row(PartName::Synchronization, "block_barrier_32_threads", Expect::Near(block, EXACT));
+        self.row(PartName::Synchronization, "warp_barrier_32_threads", Expect::Near(warp, EXACT));
+    }
+}
