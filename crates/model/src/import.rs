@@ -119,3 +119,9 @@ pub const MT4G: &str = "mt4g";
 pub fn tool(backend: &str) -> Option<&'static str> {
     (backend == MT4G).then_some("MT4G")
 }
+
+/// Whether what is stated as the shared memory of one multiprocessor is that of all together, in bytes: MT4G's summaries of AMD
+/// GPUs have what a block may use times the number of multiprocessors.
+pub const fn is_sum(stated: u64, of_block: u64, multiprocessors: u32) -> bool {
+    multiprocessors > 1 && of_block > 0 && stated >= of_block.saturating_mul(multiprocessors as u64)
+}

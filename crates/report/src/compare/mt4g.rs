@@ -13,6 +13,7 @@ use strata_model::attribute::{
     Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE,
     PARTITIONS, SHARED_WITH, SIZE, Typed,
 };
+use strata_model::import;
 use strata_model::topology::{ElementName, Finding};
 use strata_model::units::{Bytes as InBytes, Cycles};
 
@@ -21,6 +22,8 @@ use strata_model::units::{Bytes as InBytes, Cycles};
 pub struct Summary {
     /// The GPU.
     pub general: General,
+    #[serde(default)]
+    compute: Compute,
     memory: Memory,
     #[serde(default)]
     meta: Meta,
@@ -46,6 +49,12 @@ impl General {
 struct Capability {
     major: u32,
     minor: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Compute {
+    multi_processor_count: u32,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,6 +101,7 @@ struct Element {
     amount: Option<u32>,
     total_global_mem: Option<Bytes>,
     shared_mem_per_multi_processor: Option<Bytes>,
+    shared_mem_per_block: Option<Bytes>,
 }
 
 /// A size: `size` where it was measured, `value` where the runtime gave it.
@@ -206,6 +216,14 @@ impl Summary {
         statement
     }
 
+    /// Shared memory of one multiprocessor, if it is no sum of all.
+    fn shared(&self, element: &Element) -> Option<Finding<InBytes>> {
+        let stated = element.shared_mem_per_multi_processor.as_ref()?.size;
+        let of_block = element.shared_mem_per_block.as_ref().map_or(0, |block| block.size);
+        (!import::is_sum(stated, of_block, self.compute.multi_processor_count))
+            .then(|| Finding::measured(InBytes(stated), ""))
+    }
+
     fn element(&self, to: &mut OfElement<'_>, element: &Element) {
         let bytes = |bytes: &Option<Bytes>| bytes.as_ref().map(|b| Finding::measured(InBytes(b.size), ""));
         // The L2's own size is the driver's; what one SM can use is a segment.
@@ -214,7 +232,7 @@ impl Summary {
         } else {
             (self.size(to.name, element), None)
         };
-        let driver = bytes(&element.total_global_mem).or_else(|| bytes(&element.shared_mem_per_multi_processor));
+        let driver = bytes(&element.total_global_mem).or_else(|| self.shared(element));
         to.add(SIZE, size.or(driver), None);
         to.add(NOMINAL_SIZE, nominal, None);
         to.add(LINE_SIZE, bytes(&element.line_size), None);

@@ -78,6 +78,12 @@ pub enum Error {
         /// What is wrong, and what was expected.
         what: String,
     },
+    /// A file holds no row.
+    #[error("`{}` is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file is larger than any that is made.
     #[error("`{}` {what}", path.display())]
     TooMuch {

@@ -32,10 +32,29 @@ pub fn mt4g(folder: &Path) -> Result<Import, Error> {
         None => (Summary::default(), Some(format!("`{gpu}.json` is missing, so the facts of the device are unknown"))),
     };
     let mut measured = Vec::new();
-    let files = series.len();
+    let mut files = 0;
+    let mut faults = Vec::new();
     for (series, path) in series {
-        measured.extend(read(series, &path)?);
+        match read(series, &path) {
+            Ok(experiments) => {
+                files += 1;
+                measured.extend(experiments);
+            }
+            // What one file holds says nothing of the others.
+            Err(fault @ (Error::Line { .. } | Error::Empty { .. })) => faults.push((series, fault)),
+            Err(error) => return Err(error),
+        }
     }
+    if measured.is_empty() && !faults.is_empty() {
+        return Err(faults.swap_remove(0).1);
+    }
+    let faults = faults.iter().map(|(series, fault)| {
+        format!(
+            "left out the series for the {} of the {}: {fault}; correct the file and import again, or remove it",
+            series.question.name(),
+            series.level.name()
+        )
+    });
     let unread = (!others.is_empty()).then(|| format!("ignored files with unknown names: {}", others.join(", ")));
     let no_calibration = "these timings come without a calibration: each latency includes the overhead of reading the \
                           clock and storing its value, so it is an upper bound; differences of latencies do not include \
@@ -50,9 +69,10 @@ pub fn mt4g(folder: &Path) -> Result<Import, Error> {
             "timings from the files of MT4G{}; strata measured nothing",
             summary.compiler().map_or(String::new(), |compiler| format!(" (kernels by {compiler})"))
         ),
-        warnings: [Some(no_calibration.to_owned()), Some(beginning.to_owned()), warning, unread]
+        warnings: [Some(no_calibration.to_owned()), Some(beginning.to_owned()), warning, unread, summary.doubt()]
             .into_iter()
             .flatten()
+            .chain(faults)
             .collect(),
         ..RunInfo::default()
     };
@@ -69,6 +89,9 @@ fn read(series: Series, path: &Path) -> Result<Vec<(Imported, Samples)>, Error> 
     };
     let found =
         rows(BufReader::new(file), keys).map_err(|(line, what)| Error::Line { path: path.to_owned(), line, what })?;
+    if found.is_empty() {
+        return Err(Error::Empty { path: path.to_owned() });
+    }
     // The footprint and the stride of a row, as far as the file says.
     type Of = (Option<Bytes>, Option<Bytes>);
     let mut all: Vec<(Of, Vec<u32>)> = Vec::with_capacity(found.len());

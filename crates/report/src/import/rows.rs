@@ -66,8 +66,9 @@ fn row(text: &str, keys: usize) -> Result<Row, String> {
             let key = cell.parse().ok().filter(|key| *key > 0);
             row.keys.push(key.ok_or_else(|| format!("`{}` is not a number of bytes", shown(cell)))?);
         } else {
-            row.latencies
-                .push(cell.parse().map_err(|_| format!("`{}` is not a latency in whole cycles", shown(cell)))?);
+            // No load takes 0 cycles.
+            let latency = cell.parse().ok().filter(|latency| *latency > 0);
+            row.latencies.push(latency.ok_or_else(|| format!("`{}` is not a latency in whole cycles", shown(cell)))?);
         }
     }
     if row.latencies.is_empty() {
@@ -114,6 +115,7 @@ mod tests {
         assert_eq!(wrong("1024,3\nabc,def\n", 1), (2, "`abc` is not a number of bytes".into()));
         assert_eq!(wrong("1024,3\n2048,x\n", 1), (2, "`x` is not a latency in whole cycles".into()));
         assert_eq!(wrong("1024,-3\n", 1).0, 1);
+        assert_eq!(wrong("1024,30,0\n", 1), (1, "`0` is not a latency in whole cycles".into()));
         assert_eq!(wrong("1024,3.5\n", 1).0, 1);
         assert_eq!(wrong("1024,99999999999\n", 1).0, 1);
         assert_eq!(wrong("0,3\n", 1), (1, "`0` is not a number of bytes".into()));

@@ -4,6 +4,8 @@
 use serde::Deserialize;
 
 use strata_model::facts::DeviceFacts;
+use strata_model::import;
+use strata_model::units::Bytes;
 
 /// The parts that are used; any may be missing. Newer versions add keys.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -128,7 +130,11 @@ impl Summary {
             registers_per_block: compute.regs_per_block,
             registers_per_multiprocessor: compute.regs_per_multi_processor,
             shared_per_block: memory.shared.shared_mem_per_block.value,
-            shared_per_multiprocessor: memory.shared.shared_mem_per_multi_processor.value,
+            shared_per_multiprocessor: if self.is_sum() {
+                0
+            } else {
+                memory.shared.shared_mem_per_multi_processor.value
+            },
             shared_reserved_per_block: memory.shared.reserved_shared_mem_per_block.map(|amount| amount.value),
             constant_memory: memory.constant.total_const_mem.value,
             total_memory: memory.main.total_global_mem.value,
@@ -140,6 +146,24 @@ impl Summary {
             memory_bus_bits: khz(memory.main.memory_bus_width),
             ..DeviceFacts::default()
         }
+    }
+
+    /// What the summary says that cannot be, in words.
+    pub fn doubt(&self) -> Option<String> {
+        let (stated, count) = (self.memory.shared.shared_mem_per_multi_processor, self.compute.multi_processor_count);
+        self.is_sum().then(|| {
+            format!(
+                "the summary says {} of shared memory for one multiprocessor; that is what a block may use times {count}, \
+                 the number of multiprocessors, so it is not used",
+                Bytes(stated.value)
+            )
+        })
+    }
+
+    fn is_sum(&self) -> bool {
+        let shared = &self.memory.shared;
+        let stated = shared.shared_mem_per_multi_processor.value;
+        import::is_sum(stated, shared.shared_mem_per_block.value, self.compute.multi_processor_count)
     }
 
     /// When the timings were taken.
