@@ -20,16 +20,17 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of a value and the ends of its interval. A lower end without an upper one is a bound. `None`: nothing is known.
+    /// Of a value and the ends of its interval. One end without the other is a bound. `None`: nothing is known.
     pub fn new(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Self> {
         let known: Vec<f64> = [value, low, high].into_iter().flatten().filter(|x| x.is_finite()).collect();
         let least = known.iter().copied().min_by(f64::total_cmp)?;
         let greatest = known.iter().copied().max_by(f64::total_cmp)?;
         let scale =
             value.filter(|x| x.is_finite()).unwrap_or(if greatest.abs() > least.abs() { greatest } else { least });
-        let high = if low.is_some() && high.is_none() { f64::INFINITY } else { greatest };
-        let low = if high.is_finite() && low.is_none() && value.is_none() { f64::NEG_INFINITY } else { least };
-        Some(Range { low, high, stated: None, scale: scale.abs() })
+        let end = |end: Option<f64>| end.is_some_and(f64::is_finite);
+        let up = if low.is_some() && high.is_none() { f64::INFINITY } else { greatest };
+        let down = if end(high) && low.is_none() { f64::NEG_INFINITY } else { least };
+        Some(Range { low: down, high: up, stated: None, scale: scale.abs() })
     }
 
     /// With an interval of this level around a value, if it is one.
@@ -248,6 +249,9 @@ mod tests {
         let at_least = range(Some(2008.0), Some(2008.0), None);
         assert_eq!(at_least.apart(&range(Some(2048.0), None, None)), 0.0);
         assert_eq!(range(None, None, Some(5.0)).apart(&range(Some(1.0), None, None)), 0.0);
+        let at_most = range(Some(68.0), None, Some(68.0));
+        assert_eq!(at_most.apart(&range(Some(60.0), None, None)), 0.0);
+        assert_eq!(at_most.apart(&range(Some(75.0), None, None)), 7.0 / 75.0 * 100.0);
         assert_eq!(Range::new(None, None, None), None);
     }
 
