@@ -1,9 +1,10 @@
 //! Fetch granularity: the smallest stride of a cold chase at which no load hits data that another load fetched.
 
-use super::super::{Notebook, Unknown};
-use super::{STRAY, latency, series, stride};
+use super::super::{Measurement, Notebook, Unknown};
+use super::{STRAY, latency, only_power_of_two, series, stride};
 use crate::analysis::{cluster, robust};
-use strata_model::import::{Level, Question};
+use strata_model::experiment::Imported;
+use strata_model::import::{Level, Question, Series};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -16,26 +17,32 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<B
     let measurements = series(notebook, level, Question::FetchGranularity)?;
     let floor = before(notebook, level);
     // The first load of a cold chase also meets what every launch meets first.
-    let rows: Vec<(u64, Vec<u32>)> = measurements
-        .iter()
-        .map(|measurement| {
-            let loads = measurement.latencies().iter().skip(1).copied();
-            (stride(&measurement.experiment).0, loads.filter(|&l| f64::from(l) > floor).collect())
-        })
-        .filter(|(_, loads): &(u64, Vec<u32>)| loads.len() >= ENOUGH)
-        .collect();
-    let Some(&(smallest, _)) = rows.first() else {
-        return Err(Unknown::because("too few loads of the cold chases reached this level"));
+    let mut rows: Vec<(u64, Vec<u32>)> = Vec::new();
+    for measurement in &measurements {
+        let (stride, loads) = (stride(&measurement.experiment).0, measurement.latencies().iter().skip(1));
+        match rows.last_mut() {
+            Some((before, all)) if *before == stride => all.extend(loads),
+            _ => rows.push((stride, loads.copied().collect())),
+        }
+    }
+    let reached = |(_, loads): &(u64, Vec<u32>)| -> Vec<u32> {
+        loads.iter().copied().filter(|&l| f64::from(l) > floor).collect()
     };
-    let Some(threshold) = threshold(&rows, measurements[0].latencies().len()) else {
+    let far: Vec<Vec<u32>> = rows.iter().map(reached).filter(|loads| loads.len() >= ENOUGH).collect();
+    if far.is_empty() {
+        return Err(Unknown::because("too few loads of the cold chases reached this level"));
+    }
+    let Some(threshold) = threshold(&far, rows[0].1.len()) else {
         return Err(Unknown::because(
             "the loads of the cold chases do not form two groups, so hits and misses cannot be separated",
         ));
     };
+    // A load that an earlier level answered found data that another load fetched, too.
     let fast = |loads: &[u32]| loads.iter().filter(|&&l| f64::from(l) <= threshold).count();
     let vanished = |at: usize| {
         let double = 2 * rows[at].0;
-        rows[at..].iter().take_while(|(stride, _)| *stride <= double).all(|(_, loads)| fast(loads) == 0)
+        let mut upward = rows[at..].iter().take_while(|(stride, _)| *stride <= double);
+        rows[at].1.len() >= ENOUGH && upward.all(|(_, loads)| fast(loads) == 0)
     };
     let Some(at) = (0..rows.len()).find(|&at| vanished(at)) else {
         return Err(Unknown::because(format!(
@@ -43,35 +50,47 @@ pub(super) fn granularity(notebook: &Notebook, level: Level) -> Result<Finding<B
         )));
     };
     let (stride, loads) = (rows[at].0, rows[at].1.len());
-    let Some((before, rows_before)) = at.checked_sub(1).map(|i| (rows[i].0, &rows[i].1)) else {
+    let Some((before, loads_before)) = at.checked_sub(1).map(|i| (rows[i].0, &rows[i].1)) else {
         return Err(Unknown::because(format!(
-            "even at the smallest stride, {smallest} B, no load hits data that another load fetched"
+            "even at the smallest stride, {stride} B, no load hits data that another load fetched"
         )));
     };
     // A little more could be fetched than this stride without any of so few loads meeting it.
-    let most = stride as f64 * loads as f64 / (loads as f64 - 1.0);
-    let likely = (before + 1..=most as u64).find(|bytes| bytes.is_power_of_two());
+    let most = (stride as f64 * loads as f64 / (loads as f64 - 1.0)).floor();
+    let (quick, all) = (fast(loads_before), loads_before.len());
+    let seen = format!("at {before} B {quick} of {all} loads take at most {threshold:.0} cycles, at {stride} B none");
+    // Of loads at a stride, the rest of what one fetch brings is the share that hit; where the chain begins may add one.
+    let least = before as f64 * all as f64 / (all - quick + 1) as f64;
+    if least > most {
+        return Err(Unknown::because(format!("{seen}: so many hits need a fetch of at least {least:.0} B")));
+    }
+    let Some(likely) = only_power_of_two(before + 1, most as u64) else {
+        return Err(Unknown::because(format!(
+            "{seen}; it is from {} to {most} B, where there is not exactly one power of two",
+            before + 1
+        )));
+    };
     let method = "cold chase: the smallest stride at which no load hits data that another load fetched, up to twice \
-                  this stride";
-    let finding = Finding::measured(Bytes(likely.unwrap_or(stride)), method).range(before as f64 + 1.0, most.floor());
-    let finding = finding.note(format!(
-        "at {before} B {} of {} loads take at most {threshold:.0} cycles, at {stride} B none",
-        fast(rows_before),
-        rows_before.len()
-    ));
-    Ok(match likely {
-        Some(_) => finding.note("the power of two in the interval"),
-        None => finding,
-    })
+                  this stride; the power of two in the interval";
+    Ok(Finding::measured(Bytes(likely), method).range(before as f64 + 1.0, most).note(seen))
+}
+
+/// What a miss costs in the cold chase, in cycles, if hits and misses are told apart there. It comes from far: no miss of a warm
+/// lap costs more.
+pub(super) fn cold_miss(notebook: &Notebook, level: Level) -> Option<f64> {
+    let rows = notebook.imported(Series { level, question: Question::FetchGranularity });
+    let median = |row: &Measurement<Imported>| robust::median_u32(row.latencies());
+    let (hit, miss) = (median(rows.first()?)?, median(rows.last()?)?);
+    (miss > hit).then_some(miss - hit)
 }
 
 /// Between loads that find what another fetched and those that do not, in cycles, if they are told apart. `loads` are those of the
 /// smallest stride before any were left out.
-fn threshold(rows: &[(u64, Vec<u32>)], loads: usize) -> Option<f64> {
-    let (first, last) = (&rows.first()?.1, &rows.last()?.1);
+fn threshold(rows: &[Vec<u32>], loads: usize) -> Option<f64> {
+    let (first, last) = (rows.first()?, rows.last()?);
     if 2 * first.len() < loads {
         // The level before this one answered most of them: of what is left, all strides together.
-        let pooled: Vec<u32> = rows.iter().flat_map(|(_, loads)| loads).copied().collect();
+        let pooled: Vec<u32> = rows.iter().flatten().copied().collect();
         return cluster::two_levels(&pooled).map(|split| f64::from(split.threshold));
     }
     // At the smallest stride most loads find what the one before them fetched; at the largest none does.

@@ -6,16 +6,18 @@
 
 mod capacity;
 mod fetch;
+mod footprints;
+mod hits;
 mod latency;
 mod line;
 
 use super::{Measurement, Notebook, Unknown};
-use crate::analysis::robust;
+use hits::Hits;
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE, SIZE, STAIRCASE, THRASH_SIZE,
 };
 use strata_model::experiment::Imported;
-use strata_model::import::{Level, MOST_ROWS, Question, Series};
+use strata_model::import::{Level, MOST_ROWS, Question, Series, is_sum};
 use strata_model::topology::{Element, ElementName, Entry, Finding};
 use strata_model::units::Bytes;
 
@@ -51,6 +53,8 @@ fn element(notebook: &Notebook, level: Level) -> Element {
     let stated = match level {
         Level::L2 => facts.l2_size,
         Level::Dram => facts.total_memory,
+        // Recordings exist that were made from a summary with the sum of all.
+        Level::Shared if is_sum(facts.shared_per_multiprocessor, facts.shared_per_block, facts.multiprocessors) => 0,
         Level::Shared => facts.shared_per_multiprocessor,
         _ => 0,
     };
@@ -60,7 +64,10 @@ fn element(notebook: &Notebook, level: Level) -> Element {
     };
     let latency = latency::latency(notebook, level);
     if matches!(level, Level::Shared | Level::Dram) {
-        return Element::from(latency).and(nominal_size(SIZE));
+        let size = nominal_size(SIZE).unwrap_or_else(|| {
+            Entry::new(SIZE, Finding::unknown("no series times it, and no summary with the timings states it"))
+        });
+        return Element::from(latency).and(Some(size));
     }
     let granularity = notebook.finding(|| Ok(fetch::granularity(notebook, level)?));
     let step = granularity.value.map(|bytes| bytes.0 as f64);
@@ -104,44 +111,26 @@ fn stride(row: &Imported) -> Bytes {
     row.stride.unwrap_or_default()
 }
 
-/// The clock's step: what all latencies are multiples of (4 cycles on the AMD GPU seen). A step up or down is no difference.
-fn tick(measurements: &[Measurement<Imported>]) -> u32 {
-    let gcd = |mut a: u32, mut b: u32| {
-        while b != 0 {
-            (a, b) = (b, a % b);
+/// The only power of two in a range of bytes: caches cut lines and sectors out of the bits of an address. `None` if there is none
+/// or several.
+fn only_power_of_two(low: u64, high: u64) -> Option<u64> {
+    let first = low.max(1).checked_next_power_of_two()?;
+    (first <= high && first.checked_mul(2).is_none_or(|next| next > high)).then_some(first)
+}
+
+/// Without rows that say the same as one before them: of these the one with the fewest of what `count` counts is kept, because
+/// whatever disturbs a load makes it slower.
+fn distinct<K: PartialEq>(
+    mut rows: Vec<Measurement<Imported>>,
+    key: impl Fn(&Imported) -> K,
+    count: impl Fn(&[u32]) -> usize,
+) -> Vec<Measurement<Imported>> {
+    rows.dedup_by(|next, kept| {
+        let same = key(&next.experiment) == key(&kept.experiment);
+        if same && count(next.latencies()) < count(kept.latencies()) {
+            std::mem::swap(next, kept);
         }
-        a
-    };
-    measurements.iter().flat_map(Measurement::latencies).copied().fold(0, gcd).max(1)
-}
-
-/// How long hits take in one series, and from when on a load is slow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Hits {
-    /// Median, in cycles.
-    median: f64,
-    /// From the lower quartile to the bulk's end, at least one step of the clock.
-    spread: f64,
-    /// Above this a load is slow.
-    slow: f64,
-}
-
-impl Hits {
-    /// Of loads nearly all of which hit; `tick` is the clock's step.
-    fn of(reference: &[u32], tick: u32) -> Result<Self, Unknown> {
-        let quantile = |q| robust::quantile_u32(reference, q);
-        let (Some(median), Some(bulk), Some(low)) = (quantile(0.5), quantile(1.0 - STRAY), quantile(0.25)) else {
-            return Err(Unknown::because("a series without loads"));
-        };
-        let spread = (bulk - low).max(f64::from(tick));
-        Ok(Hits { median, spread, slow: bulk + spread })
-    }
-
-    fn count_slow(&self, latencies: &[u32]) -> usize {
-        latencies.iter().filter(|&&l| f64::from(l) > self.slow).count()
-    }
-
-    fn share_slow(&self, latencies: &[u32]) -> f64 {
-        self.count_slow(latencies) as f64 / latencies.len().max(1) as f64
-    }
+        same
+    });
+    rows
 }
