@@ -26,8 +26,8 @@ const APART: f64 = 3.0;
 /// A miss takes at least this part of a hit longer than the hit, and at least this part of what a miss of a cold chase does. On
 /// the GPUs seen it is half of a hit and a quarter of a cold miss.
 const LEAST_MISS: f64 = 0.2;
-/// Loads that take longer than hits of another series by this part of what a miss takes there may be misses. Kernels alone differ by
-/// up to a third of it on the GPUs seen.
+/// Loads that take longer than hits of another series by this part of what a miss takes there may be misses. Kernels alone
+/// differ by up to a third of it on the GPUs seen.
 const ALL_MISS: f64 = 0.5;
 /// If none of n lines misses, at most 3 / n of all lines do, with 95 % confidence (the rule of three).
 const RULE_OF_THREE: f64 = 3.0;

@@ -104,8 +104,8 @@ pub(super) fn knee(counts: &[Count]) -> Option<Knee> {
     Some(Knee { growth: many, sure, noise, remark: Some(remark) })
 }
 
-/// Whether the footprints below the knee take as long as the smallest one: hits do. Only where loads take anything between a hit and a
-/// miss can slower hits be taken for some misses.
+/// Whether the footprints below the knee take as long as the smallest one: hits do. Only where loads take anything between a
+/// hit and a miss can slower hits be taken for some misses.
 pub(super) fn is_plateau(counts: &[Count], growth: &Growth, hits: &Hits) -> Result<(), Unknown> {
     if !hits.averaged {
         return Ok(());

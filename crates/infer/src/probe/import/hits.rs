@@ -102,8 +102,8 @@ fn is_averaged(series: &[Measurement<Imported>], hit: f64, miss: f64) -> bool {
     between as f64 >= AVERAGED * (between + beyond) as f64
 }
 
-/// The clock's step: what all latencies are multiples of (4 cycles on the AMD GPU seen). A step up or down is no difference. 1 where the
-/// common divisor of few latencies is an accident: no clock is so coarse.
+/// The clock's step: what all latencies are multiples of (4 cycles on the AMD GPU seen). A step up or down is no difference.
+/// 1 where the common divisor of few latencies is an accident: no clock is so coarse.
 fn tick(series: &[Measurement<Imported>], hit: f64) -> f64 {
     let gcd = |mut a: u32, mut b: u32| {
         while b != 0 {
