@@ -4,7 +4,7 @@
 use serde_json::json;
 use strata_model::characterization::PartName;
 use strata_sim::machine::Machine;
-use strata_sim::machine::spec::{Noise, Path, Scope};
+use strata_sim::machine::spec::{Noise, Path, Replacement, Scope};
 
 use super::capacity::usable;
 use super::{WINDOW_BYTES, shared_banks_of};
@@ -33,6 +33,15 @@ const MOST_WINDOW: u64 = 512;
 const EXACT: f64 = 0.011;
 /// From word to word of the constants in lines of their own, in bytes.
 const APART: u64 = 64;
+
+/// Loads of a round of constants.
+const LOADS: f64 = 1024.0;
+/// Standard deviations by which a number of spikes may be off.
+const CHANCE: f64 = 4.0;
+/// Starts of 32 neighbouring words, in bytes: whatever the window, they lie in all places of it.
+const STARTS: u64 = 1024;
+/// Distances from lane to lane: a word more than powers of two.
+const DISTANCES: [u64; 8] = [12, 20, 36, 68, 132, 260, 516, 1028];
 
 struct Costs<'m> {
     machine: &'m Machine,
@@ -88,7 +97,9 @@ impl Costs<'_> {
         let load = |path: &Path| {
             let mean = path.cycles[0].get() as f64 + arithmetic + unsteady / 2.0;
             let off = EXACT + unsteady / 4.0;
-            Expect::Within(mean - off, mean + spikes + off)
+            // How many spikes a round meets is chance.
+            let chance = CHANCE * (spikes * spec.noise.spike.get() as f64 / LOADS).sqrt();
+            Expect::Within(mean - off, mean + spikes + chance + off)
         };
         let indexed = load(&spec.path.constant);
         let uniform = load(spec.path.constant_uniform.as_ref().unwrap_or(&spec.path.constant));
@@ -110,26 +121,67 @@ impl Costs<'_> {
         self.row(PartName::Constant, "parameter_operand", Expect::Near(0.0, EXACT));
     }
 
+    /// Cycles by which a request for words at these addresses takes longer than one for a word, if all are kept by the first cache
+    /// of the path; none, if that depends on which of several ports serves which address.
+    fn longer(&self, path: &Path, addresses: impl Iterator<Item = u64>) -> Option<u64> {
+        let (pipeline, cache) = (&self.machine.spec.pipeline, &self.machine.spec.cache[&path.levels[0]]);
+        let window = if cache.scope == Scope::Sm { pipeline.coalescing.get() } else { SECTOR };
+        let port = cache.port.get();
+        if port > 0 && cache.slices.get() > 1 {
+            return None;
+        }
+        let mut sectors: Vec<u64> = addresses.map(|address| address / SECTOR * SECTOR).collect();
+        sectors.dedup();
+        let first = sectors[0] / window;
+        let (mut number, mut last, mut free, mut longest) = (0, first, 0, 0);
+        for sector in sectors {
+            number += u64::from(sector / window != last);
+            last = sector / window;
+            let start = free.max(number * pipeline.transaction.get());
+            free = start + port;
+            longest = longest.max(start);
+        }
+        Some(longest)
+    }
+
+    /// What explains how requests grow with the distance of the lanes: the size of pieces, if it is one size.
+    fn window(&self, path: &Path) -> Option<Expect> {
+        let of = |distance: u64| self.longer(path, (0..LANES).map(move |lane| lane * distance));
+        let longer: Vec<u64> = DISTANCES.into_iter().map(of).collect::<Option<_>>()?;
+        if longer.iter().all(|&cycles| cycles == longer[0]) {
+            return Some(Expect::Unknown(""));
+        }
+        let pieces = |bytes: u64, distance: u64| {
+            let mut touched: Vec<u64> = (0..LANES).map(|lane| lane * distance / bytes).collect();
+            touched.dedup();
+            touched.len() as u64 - 1
+        };
+        let explains = |bytes: &u64| {
+            let all: Vec<u64> = DISTANCES.into_iter().map(|distance| pieces(*bytes, distance)).collect();
+            let each = longer[7] as f64 / all[7] as f64;
+            longer.iter().zip(all).all(|(&cycles, pieces)| (cycles as f64 - each * pieces as f64).abs() < EXACT)
+        };
+        let mut sizes = (2..=MOST_WINDOW.ilog2()).map(|power| 1u64 << power).filter(explains);
+        let (size, other) = (sizes.next()?, sizes.next());
+        // Whether the caches keep all words is another matter.
+        other.is_none().then(|| Expect::IfStated(Box::new(Expect::Is(json!(size)))))
+    }
+
     fn windows(&mut self) {
         let spec = &self.machine.spec;
-        let transaction = spec.pipeline.transaction.get();
-        let is_cached = |path: &Path| spec.cache[&path.levels[0]].scope == Scope::Sm;
-        let window = if is_cached(&spec.path.global_ca) { spec.pipeline.coalescing.get() } else { SECTOR };
-        for (finding, window) in [("ca_window", window), ("cg_window", SECTOR)] {
-            // Without a cost there is nothing to see, and larger windows than are tried leave nothing either.
-            let expect = match transaction {
-                0 => Expect::Unknown(""),
-                _ if window > MOST_WINDOW => Expect::Unknown(""),
-                // Whether the caches keep all words, and how their ports share them out, is another matter.
-                _ => Expect::IfStated(Box::new(Expect::Is(json!(window)))),
-            };
-            self.row(PartName::Coalescing, finding, expect);
+        for (finding, path) in [("ca_window", &spec.path.global_ca), ("cg_window", &spec.path.global_cg)] {
+            if let Some(expect) = self.window(path) {
+                self.row(PartName::Coalescing, finding, expect);
+            }
         }
-        // Neighbouring words are as few pieces as can be where they begin with one; elsewhere it is one more.
-        let further = EXACT + unsteady(&spec.noise) / 2.0;
-        let more = transaction as f64;
-        let worst = Expect::Within(more - EXACT, more + further);
-        self.row(PartName::Coalescing, "misaligned_start", self.if_quiet(worst));
+        let from = |start: u64| self.longer(&spec.path.global_ca, (0..LANES).map(move |lane| start + lane * 4));
+        let all: Option<Vec<u64>> = (0..STARTS).step_by(4).map(from).collect();
+        if let Some(all) = all {
+            let more = (all.iter().max().unwrap_or(&0) - all[0]) as f64;
+            let further = EXACT + unsteady(&spec.noise) / 2.0;
+            let worst = Expect::Within(more - EXACT, more + further);
+            self.row(PartName::Coalescing, "misaligned_start", self.if_quiet(worst));
+        }
         // Caches have no banks here.
         self.row(PartName::Coalescing, "ca_conflict_cycles", Expect::Unknown(""));
     }
@@ -147,6 +199,10 @@ impl Costs<'_> {
         for (finding, path) in all {
             let expect = match path {
                 None => Expect::Unknown(""),
+                // A cache that keeps what was hit is soon full of it, where all pairs lie in one set.
+                Some(path) if path.levels.iter().any(|level| spec.cache[level].replacement == Replacement::Unhit) => {
+                    continue;
+                }
                 Some(path) => self.if_quiet(Expect::Is(json!(self.steps(path)))),
             };
             self.row(PartName::Locality, finding, expect);
