@@ -83,20 +83,46 @@ pub(super) fn measure(notebook: &Notebook, plans: &[PlannedLine], values: Values
     }
 }
 
-/// The median of all launches' values with their range; nothing, if there is no value.
+/// Cycles by which the time of a round may be off: the clock counts whole ones.
+const RESOLUTION: f64 = 1.0;
+
+/// What the clock cannot tell apart, in cycles an operation; nothing where each load was timed by itself.
+fn resolution(measurement: &Measurement<PatternRun>) -> f64 {
+    let fewest = measurement.samples().laps.iter().map(|lap| lap.loads.max(1)).min();
+    fewest.map_or(0.0, |operations| RESOLUTION / f64::from(operations))
+}
+
+/// The median of all launches' values with their range, and what the clock cannot tell apart; nothing, if there is no value.
 fn point(notebook: &Notebook, x: f64, measurements: &[Measurement<PatternRun>], values: Values) -> Option<Point> {
     let mut all: Vec<f64> = measurements.iter().flat_map(values).filter(|v| v.is_finite()).collect();
     all.sort_unstable_by(f64::total_cmp);
     let (low, high) = (*all.first()?, *all.last()?);
     let experiments =
         measurements.iter().filter_map(|measurement| notebook.number_of(measurement.experiment)).collect();
-    Some(Point { x, value: rounded(robust::median(&all)?), low: rounded(low), high: rounded(high), experiments })
+    let off = measurements.iter().map(resolution).fold(0.0, f64::max);
+    let (low, high) = (rounded_down(low - off), rounded_up(high + off));
+    Some(Point { x, value: rounded(robust::median(&all)?), low, high, experiments })
 }
 
 /// To a hundredth: no measurement here is finer than that.
 pub(super) fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
+    (value * HUNDREDTHS).round() / HUNDREDTHS
 }
+
+/// The low end of an interval: rounding must not leave anything out.
+pub(super) fn rounded_down(value: f64) -> f64 {
+    (value * HUNDREDTHS + EXACT).floor() / HUNDREDTHS
+}
+
+/// The high end of an interval; see [`rounded_down`].
+pub(super) fn rounded_up(value: f64) -> f64 {
+    (value * HUNDREDTHS - EXACT).ceil() / HUNDREDTHS
+}
+
+/// See [`rounded`].
+const HUNDREDTHS: f64 = 100.0;
+/// What arithmetic on hundredths may be off, in hundredths.
+const EXACT: f64 = 1e-6;
 
 /// Cycles an operation in every round of a launch.
 pub(super) fn every_round(measurement: &Measurement<PatternRun>) -> Vec<f64> {
@@ -139,8 +165,8 @@ fn related(of: &Point, base: &Point, relation: impl Fn(f64, f64) -> f64) -> Poin
     Point {
         x: of.x,
         value: rounded(relation(of.value, base.value)),
-        low: rounded(relation(of.low, base.high)),
-        high: rounded(relation(of.high, base.low)),
+        low: rounded_down(relation(of.low, base.high)),
+        high: rounded_up(relation(of.high, base.low)),
         experiments: of.experiments.iter().chain(&base.experiments).copied().collect(),
     }
 }
@@ -215,6 +241,14 @@ mod tests {
             reason: None,
             failed: false,
         }
+    }
+
+    #[test]
+    fn ends_of_an_interval_are_rounded_away_from_its_middle() {
+        assert_eq!((rounded_down(1.239), rounded_up(1.231)), (1.23, 1.24));
+        assert_eq!((rounded_down(-0.001), rounded_up(0.001)), (-0.01, 0.01));
+        // A hundredth stays what it is.
+        assert_eq!((rounded_down(0.29), rounded_up(0.29), rounded_down(-0.0), rounded_up(4.1)), (0.29, 0.29, 0.0, 4.1));
     }
 
     #[test]
