@@ -7,7 +7,7 @@
 use super::Answer;
 use super::points::{
     PlannedLine, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure,
-    percent_more, rounded, said,
+    percent_more, rounded, rounded_down, rounded_up, said,
 };
 use crate::analysis::robust;
 use crate::probe::{Gap, Notebook};
@@ -32,15 +32,22 @@ const LINE: u64 = 128;
 const WIDTHS: [u64; 3] = [4, 8, 16];
 /// Strides of an access, in its widths.
 const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
-/// Where the first of 32 neighbouring words begins, from a boundary of 256 B on.
-const STARTS: [u32; 9] = [0, 4, 8, 16, 32, 64, 96, 112, 124];
+/// Where the first of 32 neighbouring words begins, from a boundary on. The last three lie before the next boundary of 256 B,
+/// 512 B and 1 KiB, for pieces as large as that.
+const STARTS: [u32; 12] = [0, 4, 8, 16, 32, 64, 96, 112, 124, 252, 508, 1020];
+/// Of as many starts as there are, the worst is by chance so many standard deviations above the others, and one more piece meets
+/// noise once more.
+const DEVIATIONS: f64 = 4.0;
+/// Mean range of two values from a normal distribution, in standard deviations.
+const RANGE_OF_TWO: f64 = 1.128;
 /// Less than this, in cycles a read, is no cost.
 const CYCLE: f64 = 0.5;
 /// Fewest distances that tell sizes of pieces apart.
 const FEWEST: usize = 4;
 /// The best size of pieces must be off by so many times less than any other.
 const CLEARLY: f64 = 1.5;
-/// Pieces explain latencies if none is off by more than this share of what they span.
+/// Pieces explain latencies if none is off by more than this share of what they span, and of a request of one piece: where words
+/// miss, misses span more than pieces do.
 const EXPLAINED: f64 = 0.1;
 /// Banks are what costs if a piece costs at least so many times as much with conflicts as without.
 const TWICE: f64 = 2.0;
@@ -247,7 +254,7 @@ fn fit(line: &Line) -> Option<Window> {
     let mut fits: Vec<Window> = fits.filter(|fit| fit.each > 0.0).collect();
     fits.sort_by(|a, b| a.off.total_cmp(&b.off));
     let (best, next) = (fits.first()?, fits.get(1).map_or(f64::MAX, |next| next.off));
-    let explained = best.off <= EXPLAINED * (most - least) && most - least >= CYCLE;
+    let explained = best.off <= EXPLAINED * (most - least).min(best.base) && most - least >= CYCLE;
     (line.points.len() >= FEWEST && explained && next > CLEARLY * best.off).then_some(*best)
 }
 
@@ -326,13 +333,22 @@ fn banks(answer: &mut Answer, plain: &Line, lines: &Line) {
     ));
 }
 
+/// Standard deviation of a point of a line, by the ranges of all of them.
+fn deviation(line: &Line) -> f64 {
+    let ranges: Vec<f64> = line.points.iter().map(|point| point.high - point.low).collect();
+    robust::mean(&ranges) / RANGE_OF_TWO
+}
+
 /// What a start off a boundary costs.
 fn misaligned(answer: &mut Answer, line: &Line) {
     let (Some(aligned), Some(worst)) = (line.at(0.0), line.points.iter().max_by(|a, b| a.value.total_cmp(&b.value)))
     else {
         return;
     };
-    let more = difference(worst, aligned, 1.0);
+    let mut more = difference(worst, aligned, 1.0);
+    let chance = DEVIATIONS * deviation(line);
+    (more.low, more.high) =
+        (more.low.min(rounded_down(more.value - chance)), more.high.max(rounded_up(more.value + chance)));
     answer.finding(
         "misaligned_start",
         finding(&more, "cycles", "extra cycles of 32 neighbouring words with the worst misalignment")
