@@ -2,9 +2,14 @@
 //! memory).
 
 use super::Answer;
-use super::points::{PlannedLine, ROUNDS, axis, difference, figure, finding, later_rounds, measure, names, said};
-use crate::probe::{Gap, Notebook};
-use strata_model::characterization::Suite;
+use super::locality::{experiment, second_loads};
+use super::noise::Noise;
+use super::points::{
+    PlannedLine, ROUNDS, axis, difference, figure, finding, later_rounds, launches, measure, names, rounded_down, said,
+};
+use crate::analysis::robust;
+use crate::probe::{Gap, Measurement, Notebook, Settle};
+use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{Operand, Pattern};
 use strata_model::units::Bytes;
@@ -20,6 +25,48 @@ const DISTINCT: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const NOTHING: f64 = 0.5;
 /// From word to word: side by side, and in lines of their own on every GPU so far.
 const STRIDES: [u64; 2] = [4, 64];
+
+/// Cycles of the two barriers and the two clock reads around the loads, at most. They are part of what is timed, and they need
+/// not take any.
+const AROUND: f64 = 128.0;
+/// Distances of pairs whose second load hits: less than any cache fetches at once.
+const HITS: [u64; 5] = [1, 2, 4, 8, 16];
+/// Spikes so rare that no load of those pairs meets one add so many standard deviations of a round to its time, at most: loads of
+/// 32 words in a round are 13 times as many as the loads of the pairs, of which a spike may meet 3 without being seen.
+const UNSEEN: f64 = 6.2;
+/// Mean range of two values from a normal distribution, in standard deviations.
+const RANGE_OF_TWO: f64 = 1.128;
+
+/// Latencies of loads of one word that hit, timed one by one.
+fn hits(notebook: &Notebook) -> Result<Vec<f64>, Gap> {
+    let repeats = launches(notebook.effort());
+    let runs = HITS.iter().flat_map(|&jump| (0..repeats).map(move |repeat| (jump, repeat)));
+    let wanted: Vec<PatternRun> =
+        runs.map(|(jump, repeat)| PatternRun { repeat, ..experiment(LoadPath::Constant, jump) }).collect();
+    let measurements: Vec<Measurement<PatternRun>> = notebook.read(&wanted)?;
+    Ok(measurements.iter().flat_map(second_loads).collect())
+}
+
+/// Standard deviation of a load of 32 words from round to round, by the ranges of all points of a line: noise of as many requests.
+fn deviation(line: &Line) -> f64 {
+    let of_all = |point: &Point| (point.high - point.low) / RANGE_OF_TWO * (32.0 / point.x).sqrt();
+    let squares: Vec<f64> = line.points.iter().map(|point| of_all(point).powi(2)).collect();
+    robust::mean(&squares).sqrt()
+}
+
+/// The cost of each further word. Noise that each word meets by itself may be part of it.
+fn further_word(line: &Line, one: &Point, all: &Point, noise: Option<&Noise>) -> Point {
+    let mut each = difference(all, one, 31.0);
+    let seen = noise.map_or(0.0, |noise| noise.share(32, all.value - one.value));
+    let unseen = UNSEEN * deviation(line) / 31.0;
+    each.low = each.low.min(rounded_down(each.low - seen)).min(rounded_down(each.value - unseen));
+    each
+}
+
+/// The time of a load, of which the time around all of them may be a part.
+fn a_load(point: &Point) -> Point {
+    Point { low: rounded_down(point.low - AROUND / f64::from(LOADS)), ..point.clone() }
+}
 
 fn loads(distinct: u32, stride: u64, uniform: bool) -> PatternRun {
     let pattern = Pattern::Constants { distinct, stride: Bytes(stride), loads: LOADS, uniform };
@@ -46,14 +93,16 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         places: vec![(0.0, operands(Operand::Immediate)), (1.0, operands(Operand::Parameter))],
     };
     let (words, operations) = (measure(notebook, &plans, later_rounds), measure(notebook, &[operations], later_rounds));
-    let (mut words, operations) = (words?, operations?);
+    let hits = hits(notebook).settled();
+    let (mut words, operations, hits) = (words?, operations?, hits?);
+    let noise = hits.ok().and_then(|hits| Noise::of(&hits));
     if let Some(uniform) = words.last_mut() {
         uniform.reason.get_or_insert("one address for all lanes means one word".into());
     }
     let mut answer = Answer::default();
     for (stride, line) in STRIDES.iter().zip(&words) {
         let (Some(one), Some(all)) = (line.at(1.0), line.at(32.0)) else { continue };
-        let each = difference(all, one, 31.0);
+        let each = further_word(line, one, all, noise.as_ref());
         answer.finding(
             &format!("further_word_{stride}_b_apart"),
             finding(&each, "cycles", "cost of each further word that the lanes load, from 1 to 32 words"),
@@ -74,7 +123,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         answer.finding(
             "indexed",
             finding(
-                indexed,
+                &a_load(indexed),
                 "cycles",
                 "a load with an index in a vector register, one word for all lanes, including the address addition",
             ),
@@ -82,7 +131,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         answer.finding(
             "uniform",
             finding(
-                uniform,
+                &a_load(uniform),
                 "cycles",
                 "a load with an address that the compiler can prove equal for all lanes, including the address addition",
             ),

@@ -9,6 +9,7 @@ mod constant;
 mod histogram;
 mod intensity;
 mod locality;
+mod noise;
 mod points;
 mod read_only;
 mod spilling;
