@@ -114,6 +114,21 @@ fn further_constants_cost_what_the_machine_says() {
 }
 
 #[test]
+fn an_index_that_all_lanes_share_takes_the_uniform_path() {
+    let machine = Machine::named("h200").expect("it comes with strata");
+    let part = one(&machine, PartName::Constant);
+    let (spec, arithmetic) = (&machine.spec, machine.spec.pipeline.arithmetic.get());
+    let uniform = spec.path.constant_uniform.as_ref().expect("it has one").cycles[0].get() + arithmetic;
+    let indexed = spec.path.constant.cycles[0].get() + arithmetic;
+    for (name, expected) in [("uniform", uniform as f64), ("indexed", indexed as f64)] {
+        let found = &part.findings[name];
+        // The time around all loads is part of the value, and the interval says so.
+        assert!((found.number().unwrap() - expected).abs() < 0.1, "{name}: {found:?}");
+        assert!(found.low <= Some(expected) && Some(expected) <= found.high, "{name}: {found:?}");
+    }
+}
+
+#[test]
 fn a_barrier_costs_what_the_machine_says() {
     for machine in machines().into_iter().take(1) {
         let part = one(&machine, PartName::Synchronization);

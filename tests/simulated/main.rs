@@ -5,6 +5,7 @@
 mod agreement;
 mod banks;
 mod characterize;
+mod costs;
 mod damaged_machines;
 mod discover;
 mod equal;
