@@ -143,8 +143,12 @@ impl Expect {
             Expect::Like(value, off) if alike(value, &found_value, *off) => Verdict::Right,
             Expect::Like(value, _) => wrong(format!("{}, not {value}", found_value)),
             Expect::Parts(parts, off) => {
+                // The interval of a configuration is that of its size.
+                let covers =
+                    |size: f64| finding.low.zip(finding.high).is_some_and(|(low, high)| (low..=high).contains(&size));
                 let part = |(key, a): (&String, &Value)| {
-                    found_value.get(key).is_some_and(|b| b.is_null() || alike(a, b, *off))
+                    let covered = key == "size" && a.as_f64().is_some_and(covers);
+                    covered || found_value.get(key).is_some_and(|b| b.is_null() || alike(a, b, *off))
                 };
                 let right = parts.as_object().is_some_and(|parts| parts.iter().all(part));
                 if right { Verdict::Right } else { wrong(format!("{}, not {parts}", found_value)) }
