@@ -74,8 +74,9 @@ mod tests {
         let noise = Noise::of(&loads).unwrap();
         let longer = noise.longer(32, 7.0);
         assert!(longer > 31.0 * 8.0, "{longer}");
-        let left = longer / 31.0 - noise.share(32, longer);
-        assert!((5.5..7.05).contains(&left), "{left} cycles are left of {}", longer / 31.0);
+        // What is likely, without the factor for what may have been missed.
+        let left = longer / 31.0 - noise.share(32, longer) / noise.factor;
+        assert!((6.95..7.05).contains(&left), "{left} cycles are left of {}", longer / 31.0);
     }
 
     #[test]

@@ -146,6 +146,12 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             .collect();
         let Some(at) = changed.iter().position(|&(_, c)| c) else {
             let reason = "misses stay rare up to this footprint".to_owned();
+            // A cache behind another one is asked in steps smaller than its line, so that few loads miss even if all lines do.
+            if last.latencies().len() > first.latencies().len()
+                && levels.miss_share(last.latencies()) > levels.most_by_chance(first.latencies())
+            {
+                return Gap::unknown("a few loads miss, more of the largest footprint than of the smallest: where that begins is unclear");
+            }
             return Err(Unknown::Beyond { bound: last.experiment.footprint, reason }.into());
         };
         if at == 0 {

@@ -26,6 +26,8 @@ const RARER: f64 = 2.0;
 const MOST: f64 = 0.5;
 /// Standard deviations by which spikes may be more frequent than they were seen.
 const SURE: f64 = 2.0;
+/// A load is far beyond others if it takes so many times longer than they do, or than they differ.
+const FAR: f64 = 3.0;
 /// Level of the test that two footprints' latencies are alike.
 const ALPHA: f64 = 0.01;
 /// Two groups are apart if the gap between their quartiles is at least this many times the spread of the hits.
@@ -50,11 +52,7 @@ impl HitMiss {
     ///
     /// As [`HitMiss::learn`].
     pub fn learn_frequent(reference: &[u32], larger: &[&[u32]], credible: f64) -> Result<Self, Unknown> {
-        let (Some(hit), Some(bulk), Some(low)) = (
-            robust::quantile_u32(reference, 0.5),
-            robust::quantile_u32(reference, 1.0 - REFERENCE_SPIKES),
-            robust::quantile_u32(reference, 0.25),
-        ) else {
+        let (Some(hit), Some((low, bulk))) = (robust::quantile_u32(reference, 0.5), bulk(reference)) else {
             return Err(Unknown::because("no samples of a footprint that fits"));
         };
         // A clock read takes whole cycles, so the spread of the hits is at least one.
@@ -94,16 +92,18 @@ impl HitMiss {
     /// Kolmogorov-Smirnov test does not tell the two apart. Where [`HitMiss::learn`] finds no misses, this says whether there
     /// are none or whether they cannot be told from hits.
     pub fn alike(reference: &[u32], latencies: &[u32]) -> bool {
-        let (Some(bulk), Some(low)) =
-            (robust::quantile_u32(reference, 1.0 - REFERENCE_SPIKES), robust::quantile_u32(reference, 0.25))
-        else {
-            return false;
-        };
+        let Some((low, bulk)) = bulk(reference) else { return false };
         let beyond = bulk + (bulk - low).max(1.0);
         let slow = latencies.iter().filter(|&&l| f64::from(l) > beyond).count();
         let cycles = |all: &[u32]| -> Vec<f64> { all.iter().map(|&l| f64::from(l)).collect() };
         (slow as f64) < CREDIBLE_MISSES * latencies.len() as f64
             && !ks::ks_test(&cycles(reference), &cycles(latencies), ALPHA).distinct
+    }
+
+    /// The share of slow loads that chance allows anywhere, given those of a footprint that fits.
+    pub fn most_by_chance(&self, fitting: &[u32]) -> f64 {
+        let share = self.miss_share(fitting);
+        band::wilson(share, fitting.len(), SURE).1.max(RARER * share)
     }
 
     /// Whether a load that took so long missed.
@@ -120,6 +120,20 @@ impl HitMiss {
     pub fn miss_share(&self, latencies: &[u32]) -> f64 {
         if latencies.is_empty() { 0.0 } else { self.misses(latencies) as f64 / latencies.len() as f64 }
     }
+}
+
+/// The lower quartile of the reference and the end of its bulk. One load of a few may be a spike; it is left out if it lies far
+/// beyond the others.
+fn bulk(reference: &[u32]) -> Option<(f64, f64)> {
+    let mut sorted = reference.to_vec();
+    sorted.sort_unstable();
+    if let [.., before, last] = sorted[..]
+        && (sorted.len() as f64) < 1.0 / REFERENCE_SPIKES
+        && f64::from(last - before) > FAR * f64::from(before - sorted[0]).max(f64::from(before))
+    {
+        sorted.pop();
+    }
+    Some((robust::quantile_u32(&sorted, 0.25)?, robust::quantile_u32(&sorted, 1.0 - REFERENCE_SPIKES)?))
 }
 
 /// How frequent spikes of these latencies may be at most, if all of the first of these footprints are hits: the least that any
@@ -183,6 +197,14 @@ mod tests {
         // A TLB of eight entries, before one of 21.
         let levels = HitMiss::learn(&[0; 8], &[&[26; 12], &[26; 16], &[245; 24], &[245; 32]]).unwrap();
         assert_eq!(levels.miss, 26.0);
+    }
+
+    #[test]
+    fn a_spike_among_four_loads_hides_no_misses() {
+        let larger = [vec![70; 8], vec![70; 16], vec![110; 64], vec![110; 128]];
+        let levels = HitMiss::learn(&[70, 70, 2608, 70], &larger.each_ref().map(Vec::as_slice)).unwrap();
+        assert_eq!((levels.hit, levels.miss), (70.0, 110.0));
+        assert!(!HitMiss::alike(&[70, 70, 2608, 70], &larger[3]));
     }
 
     #[test]

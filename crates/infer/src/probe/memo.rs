@@ -41,6 +41,8 @@ pub(super) struct Memo {
     pub partitions: Cache<(), Partitions>,
     /// Where translation begins to cost more.
     pub tlb_curve: Cache<(), tlb::Curve>,
+    /// The same, by the distance of the pages walked.
+    pub tlb_curve_by: Cache<Bytes, tlb::Curve>,
     /// Levels of translation, by number from 0.
     pub tlb_level: Cache<usize, tlb::Level>,
     /// Latency by stride, by the width of an access and the bank width that is asked for.

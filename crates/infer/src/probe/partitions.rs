@@ -61,6 +61,8 @@ pub struct Partitions {
     far: Option<(f64, f64, f64)>,
     /// Lowest correlation within a partition and highest across.
     correlations: Option<(f64, f64)>,
+    /// Cycles by which partitions would have to be apart to show.
+    shows: f64,
 }
 
 fn chases(notebook: &Notebook) -> Vec<Chase> {
@@ -156,6 +158,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
                 near: spread(&all),
                 far: None,
                 correlations: None,
+                shows: (STRUCTURED * noise.max(QUIET)).ceil(),
             });
         }
         let unclear = |why: String| Gap::unknown(format!("the latencies depend on SM and line, but {why}"));
@@ -222,6 +225,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
             near,
             far: Some(far),
             correlations: Some((within, across)),
+            shows: 0.0,
         })
     })
 }
@@ -233,8 +237,11 @@ impl Partitions {
     pub fn count(&self) -> Finding<u64> {
         let finding = Finding::measured(self.count as u64, METHOD).range(self.count as f64, self.count as f64);
         match self.correlations {
-            None => finding
-                .note("all SMs take the same time to the same line; a partition on which no SM hangs would not show"),
+            None => finding.note(format!(
+                "all SMs take the same time to the same line; a partition on which no SM hangs would not show, nor partitions less \
+                 than {} cycles apart",
+                self.shows
+            )),
             Some((within, across)) => {
                 let sizes: Vec<String> =
                     (0..self.count).map(|part| self.of_sm.iter().filter(|&&p| p == part).count().to_string()).collect();

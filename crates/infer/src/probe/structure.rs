@@ -222,7 +222,9 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding<Ways> {
     }
     let each = || Ways::Each(ways.iter().map(|&ways| ways as u64).collect());
     let value = if most == least { Ways::Equal(most as u64) } else { each() };
-    Finding::measured(value, method).unit("lines").range(least as f64, most as f64).note(format!("of {seen}"))
+    let finding = Finding::measured(value, method).unit("lines").at_least(least as f64).note(format!("of {seen}"));
+    // A set that was not seen is one that holds more.
+    if sets.complete { finding.at_most(most as f64) } else { finding }
 }
 
 /// Of so many sets one may seem to differ from the others.

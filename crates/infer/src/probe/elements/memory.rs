@@ -142,7 +142,8 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
         Ok(bytes) => format!(
             "per-load chase by ld.global.cg over {bytes} after an L2 flush: random lines in each 2 MiB page, which a TLB \
              entry is assumed to map at least, page after \
-             page; without the first load of each page and without the timing overhead"
+             page; without the first load of each page and without the timing overhead; a cache behind the L2 would answer \
+             instead, if the flush leaves the lines there"
         ),
         Err(_) => "per-load chase by ld.global.cg after a flush of the L2".to_owned(),
     };

@@ -14,7 +14,7 @@ mod search;
 use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
-use super::{Gap, Notebook, fetch, line};
+use super::{Gap, Notebook, Unknown, fetch, line};
 use crate::analysis::robust;
 pub use search::capacity;
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
@@ -29,6 +29,8 @@ const PIECE: Bytes = Bytes::kib(64);
 const SAMPLE: u64 = 2048;
 /// Smallest footprint: a quarter of the smallest L2 known of a GPU with compute capability 2.0 or later.
 const START: Bytes = Bytes(MIB / 16);
+/// Where a footprint shows no hits, one that is smaller by this factor may.
+const SMALLER: u64 = 4;
 /// Passes of the fill: the second finds what the first displaced.
 const PASSES: u32 = 2;
 /// A measured size below this share of the stated one disagrees with it.
@@ -57,14 +59,27 @@ fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Chase 
 ///
 /// An unknown, if the two do not separate.
 pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
-    notebook.once(&notebook.memo.l2_levels, (), || {
-        let hits = sample(small(notebook), STRIDE, 0, notebook.seed(10));
-        let measurements = notebook.read(&[hits.clone(), cold(&hits)])?;
-        Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()])?)
-    })
+    notebook.once(&notebook.memo.l2_levels, (), || Ok(held(notebook)?.1))
 }
 
-/// A footprint that every L2 holds: a quarter of what the driver says, but no more than fits one large page.
+/// A footprint that the L2 holds for one SM, and how its hits differ from misses. A quarter of what the driver says is too much
+/// where each of several partitions keeps copies for its own SMs.
+fn held(notebook: &Notebook) -> Result<(Bytes, HitMiss), Gap> {
+    let mut first = None;
+    let mut footprint = small(notebook);
+    while footprint >= PIECE {
+        let hits = sample(footprint, STRIDE, 0, notebook.seed(10));
+        let measurements = notebook.read(&[hits.clone(), cold(&hits)])?;
+        match HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]) {
+            Ok(levels) => return Ok((footprint, levels)),
+            Err(unknown) => first = first.or(Some(unknown)),
+        }
+        footprint = Bytes(footprint.0 / SMALLER).round_down(PIECE);
+    }
+    Err(first.unwrap_or_else(|| Unknown::because("the L2 is too small")).into())
+}
+
+/// A footprint that nearly every L2 holds: a quarter of what the driver says, but no more than fits one large page.
 fn small(notebook: &Notebook) -> Bytes {
     Bytes(notebook.facts().l2_size / 4).clamp(PIECE, START * 4).round_down(PIECE)
 }
@@ -171,7 +186,10 @@ pub fn fetch_granularity(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
 pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
     let found = capacity(notebook)?;
     let sector = fetch_granularity(notebook)?.granularity;
-    let footprint = Bytes(found.usable.0 * 3 / 2).round_down(PIECE);
+    // Clearly more than fits.
+    let half_more = Bytes(found.usable.0 * 3 / 2);
+    let down = half_more.round_down(PIECE);
+    let footprint = if down.0 < found.usable.0 * 5 / 4 { half_more.round_up(PIECE) } else { down };
     let chunks: Vec<Bytes> = (0..5).map(|k| sector * (1 << k)).collect();
     let chases: Vec<Chase> = chunks
         .iter()
@@ -196,7 +214,7 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
 pub fn setting(notebook: &Notebook) -> Setting {
     Setting {
         path: LoadPath::GlobalCg,
-        footprint: small(notebook),
+        footprint: held(notebook).map_or_else(|_| small(notebook), |(footprint, _)| footprint),
         stride: STRIDE,
         shared: true,
         allocations: notebook.effort().choose(1, 3, 5),

@@ -121,12 +121,25 @@ fn sum(division: &Division) -> Option<u64> {
     Some(division.knee.value.0 + division.configured?.0)
 }
 
-/// The sums that agree with at least half of the other ones. L1 and shared memory divide one memory, so all sums are equal but for
+/// The sums that agree with at least one and at least half of the other ones. L1 and shared memory divide one memory, so all sums are equal but for
 /// a little. A sum that is not comes from a further division between two hints, which was taken for this one.
 fn consistent(divisions: &[Division]) -> Vec<Option<u64>> {
     let sums: Vec<u64> = divisions.iter().filter_map(sum).collect();
     let agree = |one: &u64| sums.iter().filter(|other| other.abs_diff(*one) < STEP.0).count() - 1;
-    sums.iter().filter(|one| 2 * agree(one) >= sums.len() - 1).map(|one| Some(*one)).collect()
+    let confirmed = |one: &&u64| agree(one) > 0 && 2 * agree(one) >= sums.len() - 1;
+    sums.iter().filter(confirmed).map(|one| Some(*one)).collect()
+}
+
+/// For each division the footprint that its L1 must hold and the one that it cannot, by which a launch is matched with it. A
+/// division that no hint showed may lie between them, so this is what is known of the launch's L1.
+pub(super) fn tried(cache: &Cache<'_>, divisions: &[Division]) -> Vec<(Bytes, Bytes)> {
+    let quarter = |from: Bytes, to: Bytes| Bytes((3 * from.0 + to.0) / 4).round_down(cache.stride);
+    let ends = divisions.iter().enumerate().map(|(at, division)| {
+        let below = divisions.get(at + 1).map_or(SMALL, |next| next.knee.high);
+        let above = at.checked_sub(1).map_or(cache.top(), |next| divisions[next].knee.low);
+        (quarter(division.knee.low, below), quarter(division.knee.high, above))
+    });
+    ends.collect()
 }
 
 /// The number of the division that a launch has, by footprints between the sizes of neighbours: a quarter of the way from each,
@@ -137,15 +150,9 @@ pub(super) fn matching(
     divisions: &[Division],
     shape: Shape,
 ) -> Result<usize, Gap> {
-    let quarter = |from: Bytes, to: Bytes| Bytes((3 * from.0 + to.0) / 4).round_down(cache.stride);
     // From the smallest L1 on: a footprint that it must hold, and one that it cannot.
-    let mut ends: Vec<(u64, u64)> = Vec::new();
-    let mut below = SMALL;
-    for (at, division) in divisions.iter().enumerate().rev() {
-        let above = at.checked_sub(1).map_or(cache.top(), |next| divisions[next].knee.low);
-        ends.push((quarter(division.knee.low, below).0, quarter(division.knee.high, above).0));
-        below = division.knee.high;
-    }
+    let ends: Vec<(u64, u64)> =
+        tried(cache, divisions).into_iter().rev().map(|(fits, misses)| (fits.0, misses.0)).collect();
     let footprints: Vec<u64> = ends.iter().flat_map(|&(fits, misses)| [fits, misses]).collect();
     let (shares, unseen) = cache.shares(notebook, shape, &footprints)?;
     let shown = missing(&shares, unseen);

@@ -175,8 +175,8 @@ impl Cache<'_> {
                 bracket.high = further.unwrap_or(end);
             }
         }
-        if bracket.low == 0 {
-            return Gap::unknown("even the smallest footprint misses");
+        if bracket.low <= SMALL.0 {
+            return Gap::unknown(format!("it may be smaller than {SMALL}, which are taken to fit"));
         }
         if bracket.high == self.top().0 {
             return Gap::unknown(format!("misses stay rare up to {}", self.top()));

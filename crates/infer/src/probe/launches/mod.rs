@@ -18,9 +18,9 @@ use std::cmp::Ordering;
 
 use super::{Gap, Notebook, ask_each};
 use crate::analysis::search;
-use divisions::{divisions, matching};
+use divisions::{divisions, matching, tried};
 pub use fit::Cache;
-use fit::Shape;
+use fit::{Range, Shape};
 use strata_model::attribute::{LaunchRow, Launches};
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::Finding;
@@ -43,11 +43,17 @@ pub fn by_launch(notebook: &Notebook, cache: &Cache<'_>) -> Result<Finding<Launc
         .collect();
     let hinted = rows.len();
     let shapes = shapes(notebook);
+    let tried = tried(cache, &divisions);
     let matched = ask_each(shapes.iter().map(|shape| matching(notebook, cache, &divisions, *shape)))?;
     let mut left_out: Vec<String> = Vec::new();
     for (shape, found) in shapes.iter().zip(matched) {
         match found {
-            Ok(at) => rows.push(shape.row(facts, cache.over_allocations(divisions[at].knee), divisions[at].configured)),
+            Ok(at) => {
+                let knee = cache.over_allocations(divisions[at].knee);
+                let (fits, misses) = tried[at];
+                let size = Range { low: knee.low.min(fits), high: knee.high.max(misses - cache.stride), ..knee };
+                rows.push(shape.row(facts, size, divisions[at].configured));
+            }
             Err(unknown) => {
                 left_out.push(format!("{} threads with {}: {}", shape.threads, shape.shared, unknown.reason()))
             }

@@ -199,7 +199,12 @@ pub(super) fn limit(notebook: &Notebook) -> Bytes {
     Bytes(notebook.facts().free_memory / FREE_SHARE.1 * FREE_SHARE.0)
 }
 
+/// The steps of the curve over pages that are so far apart.
 fn curve_by(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
+    notebook.once(&notebook.memo.tlb_curve_by, distance, || walked(notebook, distance))
+}
+
+fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let most = (limit(notebook) / distance).min(MOST_PAGES);
     if most < 4 {
         let free = Bytes(notebook.facts().free_memory);
