@@ -143,9 +143,8 @@ impl Expect {
             // One number for sets of which not all were seen: those may hold more, so there is no upper end.
             Expect::Is(Value::Array(ways))
                 if finding.high.is_none()
-                    && finding
-                        .number()
-                        .is_some_and(|n| ways.iter().filter(|w| w.as_f64() == Some(n)).count() * 2 > ways.len()) =>
+                    && found_value.is_u64()
+                    && ways.iter().filter(|w| **w == found_value).count() * 2 > ways.len() =>
             {
                 Verdict::Covered
             }

@@ -237,13 +237,21 @@ pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
     Ok(robust::trimmed_mean(&left))
 }
 
-/// The time of two single loads less that of the pair of the same two elements, for each pair that was timed. Both walks go
-/// through the same ring of `lap` elements from its first one. So elements that are near and elements that are far cancel.
+/// The time of two single loads less that of the pair of the same two elements, for each pair of the ring of `lap` elements. Both
+/// walks go round it from its first element. So elements that are near and elements that are far cancel, and the median over
+/// the laps leaves out what disturbed one of them.
 fn left_of_pairs(singles: &[u32], pairs: &[u32], lap: usize) -> Vec<f64> {
-    let single = |step: usize| singles.get(if lap <= singles.len() { step % lap.max(1) } else { step });
-    let of_pair =
-        |(i, &pair): (usize, &u32)| Some(f64::from(*single(2 * i)?) + f64::from(*single(2 * i + 1)?) - f64::from(pair));
+    let singles = medians_by_place(singles, lap);
+    let pairs = medians_by_place(pairs, if lap.is_multiple_of(2) { lap / 2 } else { lap });
+    let single = |step: usize| singles.get(step % lap);
+    let of_pair = |(i, &pair): (usize, &f64)| Some(single(2 * i)? + single(2 * i + 1)? - pair);
     pairs.iter().enumerate().filter_map(of_pair).collect()
+}
+
+/// The median over the rounds of each place, of samples of one round after the other.
+fn medians_by_place(samples: &[u32], places: usize) -> Vec<f64> {
+    let of_place = |place: usize| -> Vec<u32> { samples.iter().copied().skip(place).step_by(places).collect() };
+    (0..places.min(samples.len())).filter_map(|place| robust::quantile_u32(&of_place(place), 0.5)).collect()
 }
 
 #[cfg(test)]
@@ -275,6 +283,16 @@ mod tests {
         let unclocked = ns(&element(Finding::measured(Cycles(1.0), "a chase")), None);
         assert_eq!(unclocked.reason.as_deref(), Some("the SM clock could not be measured"));
         assert!(nanoseconds(&Element::default(), None).is_none());
+    }
+
+    #[test]
+    fn near_and_far_elements_cancel_and_a_spike_is_left_out() {
+        // Loads of 30 and 50 cycles in turn, with 7 of overhead.
+        let singles: Vec<u32> = (0..64).map(|i| if i == 5 { 900 } else { 37 + 20 * (i % 2) }).collect();
+        let pairs: Vec<u32> = (0..64).map(|i| if i == 9 { 900 } else { 87 }).collect();
+        assert_eq!(left_of_pairs(&singles, &pairs, 8), [7.0; 4]);
+        // A ring of which each element was timed once.
+        assert_eq!(left_of_pairs(&singles[8..12], &pairs[..2], 9), [7.0; 2]);
     }
 
     #[test]

@@ -278,9 +278,14 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
         let mut last = f64::INFINITY;
         for (meets, (values, others)) in patterns {
             let all = values.len() + others;
+            let fewer = rows.last().filter(|row: &&SpectrumRow| row.path == path && row.data == meets.0);
+            let values = consistent::own(values, fewer.filter(|_| meets.1 <= trip.levels));
             if values.len() < FEWEST || (values.len() as f64) < AS_DESIGNED * all as f64 {
                 let (design, not) = if meets.0 == Data::L1 { ("hit", "miss") } else { ("miss", "hit") };
-                trip.lacks.push(format!("lines designed to {design} the L1 ({others} of {all} {not} it)"));
+                trip.lacks.push(match others {
+                    0 => format!("misses of level {} of translation ({} of {all} met it)", meets.1, values.len()),
+                    _ => format!("lines designed to {design} the L1 ({others} of {all} {not} it)"),
+                });
                 continue;
             }
             let at = |q| robust::tenths(robust::quantile(&values, q).unwrap_or_default());

@@ -10,8 +10,10 @@ const STEP: Bytes = Bytes::kib(4);
 /// One way to divide the memory of an SM, and the L1 that is left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Division {
-    /// Launched with the smallest hint that gives it.
+    /// Launched with the smallest hint that gives it, if what it sets aside is known; otherwise with the one it was measured with.
     pub shape: Shape,
+    /// The hint that it was measured with, in per cent.
+    measured: u8,
     /// The largest hint that gives it, in per cent.
     pub last: u8,
     /// The L1, where it was measured here.
@@ -51,7 +53,7 @@ pub(super) fn divisions(notebook: &Notebook, cache: &Cache<'_>) -> Result<Vec<Di
                 same.knee.cover(knee);
                 same.last = hint;
             }
-            None => found.push(Division { shape, last: hint, knee, configured: None }),
+            None => found.push(Division { shape, measured: hint, last: hint, knee, configured: None }),
         }
     }
     if let (true, Some(unknown)) = (found.is_empty(), failed) {
@@ -112,6 +114,10 @@ fn configure(notebook: &Notebook, cache: &Cache<'_>, divisions: &mut [Division])
     let agreeing = consistent(divisions);
     for division in divisions.iter_mut().filter(|division| !agreeing.contains(&sum(division))) {
         division.configured = None;
+    }
+    // A further division between two hints may have been taken for this one.
+    for division in divisions.iter_mut().filter(|division| division.configured.is_none()) {
+        division.shape.carveout = Some(division.measured);
     }
     Ok(())
 }

@@ -18,9 +18,9 @@ use std::cmp::Ordering;
 
 use super::{Gap, Notebook, ask_each};
 use crate::analysis::search;
-use divisions::{divisions, matching, tried};
+use divisions::{Division, divisions, matching, tried};
 pub use fit::Cache;
-use fit::{Range, Shape};
+use fit::Shape;
 use strata_model::attribute::{LaunchRow, Launches};
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::Finding;
@@ -49,10 +49,14 @@ pub fn by_launch(notebook: &Notebook, cache: &Cache<'_>) -> Result<Finding<Launc
     for (shape, found) in shapes.iter().zip(matched) {
         match found {
             Ok(at) => {
-                let knee = cache.over_allocations(divisions[at].knee);
+                let Division { knee, configured, .. } = divisions[at];
                 let (fits, misses) = tried[at];
-                let size = Range { low: knee.low.min(fits), high: knee.high.max(misses - cache.stride), ..knee };
-                rows.push(shape.row(facts, size, divisions[at].configured));
+                let mut size = cache.over_allocations(knee);
+                // Where it is unknown what a division sets aside, a further one may have been taken for it.
+                if configured.is_none() {
+                    (size.low, size.high) = (size.low.min(fits), size.high.max(misses - cache.stride));
+                }
+                rows.push(shape.row(facts, size, configured));
             }
             Err(unknown) => {
                 left_out.push(format!("{} threads with {}: {}", shape.threads, shape.shared, unknown.reason()))

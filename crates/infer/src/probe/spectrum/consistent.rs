@@ -1,6 +1,7 @@
 //! Whether the patterns of a spectrum agree with what other probes found of the same levels. A pattern that does not was not met as
 //! designed, so it is left out.
 
+use crate::analysis::robust;
 use strata_model::attribute::{Data, SpectrumRow, Translation};
 
 /// Cycles by which two measurements may differ whatever their intervals: each is known to a cycle.
@@ -41,7 +42,6 @@ impl Known {
         for row in &rows {
             let hit = rows.iter().find(|hit| hit.path == row.path && hit.data == row.data && missed(hit) == 0);
             let against = hit.and_then(|hit| self.data(hit)).or_else(|| self.translation(row, hit?, &rows));
-            let against = against.or_else(|| mixed(row, &rows));
             match against {
                 Some(against) => why.push(format!("{} ({:.0} cycles: {against})", described(row), row.cycles)),
                 None => kept.push(*row),
@@ -87,13 +87,14 @@ impl Known {
     }
 }
 
-/// Whether a pattern contains loads of the one with a miss less. Where the two are apart, none of its loads should be nearer to the
-/// other's median than to its own.
-fn mixed(row: &SpectrumRow, all: &[SpectrumRow]) -> Option<String> {
-    let fewer = all.iter().find(|r| r.path == row.path && r.data == row.data && missed(r) + 1 == missed(row))?;
-    let limit = f64::midpoint(fewer.cycles, row.cycles);
-    (fewer.high? < limit && row.low? < limit)
-        .then(|| format!("some of its loads take as long as with a miss less, {:.0} cycles", fewer.cycles))
+/// The loads of a pattern without those of the one with a miss less, `fewer`: where the two are apart, they are nearer to its median.
+pub(super) fn own(mut values: Vec<f64>, fewer: Option<&SpectrumRow>) -> Vec<f64> {
+    let (Some(fewer), Some(median)) = (fewer, robust::median(&values)) else { return values };
+    let limit = f64::midpoint(fewer.cycles, median);
+    if fewer.high.is_some_and(|high| high < limit) {
+        values.retain(|&cycles| cycles > limit);
+    }
+    values
 }
 
 fn described(row: &SpectrumRow) -> String {
@@ -177,15 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_contains_another_is_left_out() {
-        let mut rows = vec![row(Data::Memory, 1, 653.0), row(Data::Memory, 2, 770.0)];
-        assert_eq!(Known::default().agreeing(rows.clone()).0, rows);
-        rows[1].low = Some(641.0);
-        let (kept, why) = Known::default().agreeing(rows.clone());
-        assert_eq!(kept, rows[..1]);
-        assert_eq!(why.len(), 1, "{why:?}");
+    fn loads_of_a_pattern_with_a_miss_less_do_not_count() {
+        let mut fewer = row(Data::Memory, 1, 653.0);
+        let values = vec![641.0, 655.0, 768.0, 770.0, 772.0];
+        assert_eq!(own(values.clone(), Some(&fewer)), [768.0, 770.0, 772.0]);
+        assert_eq!(own(values.clone(), None), values);
         // Patterns that overlap by themselves tell nothing.
-        rows[0].high = Some(720.0);
-        assert_eq!(Known::default().agreeing(rows.clone()).0, rows);
+        fewer.high = Some(720.0);
+        assert_eq!(own(values.clone(), Some(&fewer)), values);
     }
 }
