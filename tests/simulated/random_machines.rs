@@ -8,7 +8,7 @@ use strata_drawn::Noise;
 use strata_model::topology::Finding;
 
 /// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.
-const CASES: u64 = 12;
+const CASES: u64 = 6;
 /// Share of the intervals that must cover the truth.
 const COVERED: f64 = 0.93;
 /// An interval that misses the truth misses it by no more than so many times its width.
