@@ -1,4 +1,5 @@
-//! What is true of a simulated machine, and how a discovery or a characterization of it stands to that. For tests and for `cargo xtask`.
+//! What is true of a simulated machine, and how a discovery or a characterization of it stands to that. For tests and for
+//! `cargo xtask`.
 
 pub mod expect;
 pub mod said;
@@ -16,7 +17,8 @@ use strata_model::topology::{ElementName, Finding, Topology};
 use strata_recording::Recording;
 use strata_sim::machine::Machine;
 
-/// What comes of each job, on as many threads as there are cores; after a `None` a thread takes no further job. No job is on two threads, so that a seed gives one result.
+/// What comes of each job, on as many threads as there are cores. After a `None` a thread takes no further job. No job is on two
+/// threads, so that a seed gives one result.
 ///
 /// # Panics
 ///

@@ -150,7 +150,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             if last.latencies().len() > first.latencies().len()
                 && levels.miss_share(last.latencies()) > levels.most_by_chance(first.latencies())
             {
-                return Gap::unknown("a few loads miss, more of the largest footprint than of the smallest: where that begins is unclear");
+                return Gap::unknown("a few loads miss, and more at the largest footprint than at the smallest: it is unclear where misses begin");
             }
             return Err(Unknown::Beyond { bound: last.experiment.footprint, reason }.into());
         };

@@ -249,9 +249,9 @@ fn left_of_pairs(singles: &[u32], pairs: &[u32], lap: usize) -> Vec<f64> {
 }
 
 /// The median over the rounds of each place, of samples of one round after the other.
-fn medians_by_place(samples: &[u32], places: usize) -> Vec<f64> {
+pub(super) fn medians_by_place(samples: &[u32], places: usize) -> Vec<f64> {
     let of_place = |place: usize| -> Vec<u32> { samples.iter().copied().skip(place).step_by(places).collect() };
-    (0..places.min(samples.len())).filter_map(|place| robust::quantile_u32(&of_place(place), 0.5)).collect()
+    (0..places.min(samples.len())).filter_map(|place| robust::median_u32(&of_place(place))).collect()
 }
 
 #[cfg(test)]

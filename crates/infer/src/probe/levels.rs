@@ -20,7 +20,8 @@ pub struct HitMiss {
 const REFERENCE_SPIKES: f64 = 0.05;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
-/// Times that misses must be more frequent than spikes were seen to be: a spike comes as often in every footprint, a miss does not.
+/// Times that misses must be more frequent than spikes were seen to be. A spike comes as often in every footprint, a miss does
+/// not.
 const RARER: f64 = 2.0;
 /// Share of the loads that spikes never reach, however few loads there are to tell by.
 const MOST: f64 = 0.5;
@@ -102,8 +103,7 @@ impl HitMiss {
 
     /// The share of slow loads that chance allows anywhere, given those of a footprint that fits.
     pub fn most_by_chance(&self, fitting: &[u32]) -> f64 {
-        let share = self.miss_share(fitting);
-        band::wilson(share, fitting.len(), SURE).1.max(RARER * share)
+        most_by_chance(self.misses(fitting), fitting.len())
     }
 
     /// Whether a load that took so long missed.
@@ -143,10 +143,15 @@ fn most_spikes(group: &cluster::Group, reference: &[u32], smaller: &[&[u32]]) ->
     let bounds = std::iter::once(&reference).chain(smaller).map(|latencies| {
         loads += latencies.len();
         slow += latencies.iter().filter(|&&l| (group.low..=group.high).contains(&l)).count();
-        let share = slow as f64 / loads as f64;
-        band::wilson(share, loads, SURE).1.max(RARER * share)
+        most_by_chance(slow, loads)
     });
     bounds.fold(1.0, f64::min)
+}
+
+/// The share of slow loads that chance allows elsewhere, where so many of so many loads were slow.
+fn most_by_chance(slow: usize, loads: usize) -> f64 {
+    let share = slow as f64 / loads.max(1) as f64;
+    band::wilson(share, loads, SURE).1.max(RARER * share)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ const STEP: Bytes = Bytes::kib(4);
 /// One way to divide the memory of an SM, and the L1 that is left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Division {
-    /// Launched with the smallest hint that gives it, if what it sets aside is known; otherwise with the one it was measured with.
+    /// Launched with the smallest hint that gives it. Where it is unknown what it sets aside, with the one it was measured with.
     pub shape: Shape,
     /// The hint that it was measured with, in per cent.
     measured: u8,
@@ -112,11 +112,9 @@ fn configure(notebook: &Notebook, cache: &Cache<'_>, divisions: &mut [Division])
         divisions[at].configured = (is_one && only).then_some(Bytes(multiple));
     }
     let agreeing = consistent(divisions);
+    // Of the others a further division between two hints may have been taken for this one.
     for division in divisions.iter_mut().filter(|division| !agreeing.contains(&sum(division))) {
         division.configured = None;
-    }
-    // A further division between two hints may have been taken for this one.
-    for division in divisions.iter_mut().filter(|division| division.configured.is_none()) {
         division.shape.carveout = Some(division.measured);
     }
     Ok(())
@@ -127,8 +125,8 @@ fn sum(division: &Division) -> Option<u64> {
     Some(division.knee.value.0 + division.configured?.0)
 }
 
-/// The sums that agree with at least one and at least half of the other ones. L1 and shared memory divide one memory, so all sums are equal but for
-/// a little. A sum that is not comes from a further division between two hints, which was taken for this one.
+/// The sums that agree with at least one and at least half of the other ones. L1 and shared memory divide one memory, so all sums
+/// are nearly equal. One that is not comes from a further division between two hints, which was taken for this one.
 fn consistent(divisions: &[Division]) -> Vec<Option<u64>> {
     let sums: Vec<u64> = divisions.iter().filter_map(sum).collect();
     let agree = |one: &u64| sums.iter().filter(|other| other.abs_diff(*one) < STEP.0).count() - 1;

@@ -176,7 +176,7 @@ impl Cache<'_> {
             }
         }
         if bracket.low <= SMALL.0 {
-            return Gap::unknown(format!("it may be smaller than {SMALL}, which are taken to fit"));
+            return Gap::unknown(format!("{SMALL} may not fit, so there are no hits to compare with"));
         }
         if bracket.high == self.top().0 {
             return Gap::unknown(format!("misses stay rare up to {}", self.top()));

@@ -13,6 +13,7 @@ use super::pages::{self, Pages};
 use crate::analysis::band::DEVIATIONS;
 use crate::analysis::plateau::{self, Point};
 use crate::analysis::robust;
+use crate::probe::latency;
 use crate::probe::levels::HitMiss;
 use crate::probe::{Gap, Measurement, Notebook, Settle};
 use statrs::distribution::{Binomial, DiscreteCDF, Poisson};
@@ -129,12 +130,17 @@ fn as_latencies(extras: &[f64]) -> Vec<u32> {
 const ZERO: f64 = 64.0;
 
 pub(super) fn point(measurement: &Measurement<Chase>) -> Point {
-    let typical = typical(measurement);
-    let mean = robust::mean(&typical);
-    let variance = typical.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / typical.len().max(1) as f64;
-    // A difference of two clock readings is known to a cycle at best.
-    let error = variance.sqrt().max(1.0) / (typical.len().max(1) as f64).sqrt();
+    let (mean, error) = mean_and_error(&typical(measurement));
     Point { at: measurement.experiment.footprint.0, mean, error }
+}
+
+/// The mean of what was seen page by page, and its standard error.
+fn mean_and_error(pages: &[f64]) -> (f64, f64) {
+    let mean = robust::mean(pages);
+    let count = pages.len().max(1) as f64;
+    let variance = pages.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+    // A difference of two clock readings is known to a cycle at best.
+    (mean, variance.sqrt().max(1.0) / count.sqrt())
 }
 
 /// One level as the curve over footprints shows it.
@@ -284,27 +290,18 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
 fn unseen_before(flat: &[Measurement<Chase>], footprint: u64) -> Result<(), Gap> {
     let Some((last, smaller)) = flat.split_last() else { return Ok(()) };
     let seconds = |measurement: &Measurement<Chase>| -> Vec<f64> {
-        let pairs = measurement.latencies().chunks_exact(2).map(|pair| f64::from(pair[1]));
-        let pages = (measurement.experiment.lap() / 2) as usize;
-        let visits: Vec<f64> = pairs.collect();
-        (0..pages)
-            .filter_map(|page| robust::median(&visits.iter().copied().skip(page).step_by(pages).collect::<Vec<_>>()))
-            .collect()
+        let visits: Vec<u32> = measurement.latencies().chunks_exact(2).map(|pair| pair[1]).collect();
+        latency::medians_by_place(&visits, (measurement.experiment.lap() / 2) as usize)
     };
     let few: Vec<f64> = smaller.iter().take(SMALLEST).flat_map(seconds).collect();
     let all = seconds(last);
     if few.is_empty() || all.len() <= few.len() {
         return Ok(());
     }
-    let mean_and_error = |values: &[f64]| {
-        let mean = robust::mean(values);
-        let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64;
-        (mean, variance.sqrt().max(1.0) / (values.len() as f64).sqrt())
-    };
     let ((before, its_error), (after, error)) = (mean_and_error(&few), mean_and_error(&all));
     if after - before > UNEXPLAINED * its_error.hypot(error) {
         return Gap::unknown(format!(
-            "second loads of a page take {:.0} cycles longer over {} than over a few pages, so something is overflowed that the \
+            "second loads of a page take {:.0} cycles longer over {} than over a few pages: pages miss a level that the \
              difference of first and second loads does not show",
             after - before,
             Bytes(footprint)
