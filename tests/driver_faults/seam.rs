@@ -4,7 +4,7 @@
 use strata_gpu::{Error, Gpu, Launch, Module, Resources};
 use strata_model::units::Bytes;
 
-use super::{ONE_BLOCK, failure, faulty, loaded, open, says};
+use super::{ONE_BLOCK, PTX, failure, faulty, loaded, open, says};
 
 #[test]
 fn modules_are_loaded_again_and_unloaded() {
@@ -42,6 +42,28 @@ fn modules_are_loaded_again_and_unloaded() {
         // anything stays, or is taken back twice.
         let walk = gpu.function(again, "walk").unwrap();
         gpu.launch(walk, &ONE_BLOCK, &[1, 2]).unwrap();
+    });
+}
+
+#[test]
+fn texts_that_are_loaded_together_fail_one_by_one() {
+    faulty("seam::texts_that_are_loaded_together_fail_one_by_one", "none", || {
+        let mut gpu = open();
+        let later = PTX.replace("sm_50", "sm_100");
+        let mut texts = vec![PTX; 20];
+        texts[3] = &later;
+        texts[11] = "nonsense";
+        for (number, module) in gpu.load_all(&texts).into_iter().enumerate() {
+            match number {
+                3 => says(&failure(module), &["compute capability 10.0 or later"]),
+                11 => assert!(matches!(failure(module), Error::Compile { code: 218, .. })),
+                _ => {
+                    let walk = gpu.function(module.unwrap(), "walk").unwrap();
+                    gpu.launch(walk, &ONE_BLOCK, &[1, 2]).unwrap();
+                }
+            }
+        }
+        assert!(gpu.load_all(&[]).is_empty());
     });
 }
 

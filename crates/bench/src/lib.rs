@@ -15,7 +15,7 @@ mod programs;
 pub mod session;
 mod watch;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -186,6 +186,16 @@ impl<'g> Bench<'g> {
         self.sms.len()
     }
 
+    /// Compiles what a batch needs, together. A pattern's kernel is compiled when it is launched, alone: how long that takes is
+    /// measured.
+    fn compile<'e>(&mut self, batch: impl Iterator<Item = &'e Experiment>) {
+        let needed: BTreeSet<Program> =
+            batch.filter_map(Program::of).filter(|program| !matches!(program, Program::Pattern(_))).collect();
+        if !self.interrupted.load(Ordering::Relaxed) && self.lost.is_none() {
+            self.programs.compile(self.gpu, needed.into_iter().flat_map(Program::family));
+        }
+    }
+
     /// Launches these experiments once.
     fn attempt(
         &mut self,
@@ -263,6 +273,7 @@ impl Source for Bench<'_> {
                 None => possible.push((index, experiment)),
             }
         }
+        self.compile(possible.iter().map(|&(_, experiment)| experiment));
         for members in groups::launches(&possible, self.sms.len()) {
             let experiments: Vec<&Experiment> = members.iter().map(|&i| &batch[i]).collect();
             for (index, answer) in members.into_iter().zip(self.run_together(&experiments)) {

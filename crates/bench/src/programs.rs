@@ -1,11 +1,11 @@
 //! The loaded kernels: each is compiled once, when it is first needed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use strata_gpu::{DevicePtr, Error, Function, Gpu, Module, Result};
 use strata_kernels::sizes::CONSTANT_SYMBOL;
-use strata_kernels::{Program, dialect_for};
+use strata_kernels::{Program, Text, dialect_for};
 
 /// A kernel on the device.
 #[derive(Clone, Copy, Debug)]
@@ -31,45 +31,56 @@ pub(super) struct Programs {
     loaded: HashMap<Program, std::result::Result<Loaded, Error>>,
     pub compiled: Vec<Compiled>,
     pub compile_time: Duration,
-    /// How long each took.
+    /// How long each took that was compiled alone.
     compile_times: HashMap<Program, Duration>,
 }
 
 impl Programs {
     /// The kernel, compiled if this is the first use. A rejected text is rejected again without another attempt.
     pub fn get(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
-        if let Some(known) = self.loaded.get(&program) {
-            return known.clone();
+        if !self.loaded.contains_key(&program) {
+            let started = Instant::now();
+            self.compile(gpu, program.family());
+            self.compile_times.insert(program, started.elapsed());
         }
-        let started = Instant::now();
-        let result = self.load(gpu, program);
-        let took = started.elapsed();
-        self.compile_time += took;
-        self.compile_times.insert(program, took);
-        self.loaded.insert(program, result.clone());
-        result
+        let missing = || Err(Error::Unsupported { reason: "the kernel was not compiled".into() });
+        self.loaded.get(&program).cloned().unwrap_or_else(missing)
     }
 
-    /// Microseconds that compiling and loading a kernel took; 0 if it has not been.
+    /// Compiles those of these kernels that have not been, at the same time where the device's driver can.
+    pub fn compile(&mut self, gpu: &mut dyn Gpu, programs: impl IntoIterator<Item = Program>) {
+        let started = Instant::now();
+        let (dialect, capability) = (dialect_for(gpu.facts()), gpu.facts().compute_capability);
+        let new: BTreeSet<Program> =
+            programs.into_iter().filter(|program| !self.loaded.contains_key(program)).collect();
+        let mut possible = Vec::new();
+        for program in new {
+            match dialect.missing(program, capability) {
+                Some(reason) => drop(self.loaded.insert(program, Err(Error::Unsupported { reason }))),
+                None => possible.push((program, dialect.text(program, capability))),
+            }
+        }
+        let texts: Vec<&str> = possible.iter().map(|(_, text)| text.code.as_str()).collect();
+        let modules = gpu.load_all(&texts);
+        for ((program, text), module) in possible.into_iter().zip(modules) {
+            let loaded = module.and_then(|module| self.resolve(gpu, module, text));
+            self.loaded.insert(program, loaded);
+        }
+        self.compile_time += started.elapsed();
+    }
+
+    /// Microseconds that compiling and loading a kernel took alone; 0 if it was not.
     pub fn compile_us(&self, program: Program) -> u64 {
         self.compile_times.get(&program).map_or(0, |took| took.as_micros() as u64)
     }
 
-    fn load(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
-        let (dialect, capability) = (dialect_for(gpu.facts()), gpu.facts().compute_capability);
-        if let Some(reason) = dialect.missing(program, capability) {
-            return Err(Error::Unsupported { reason });
-        }
-        let text = dialect.text(program, capability);
-        let module = gpu.load(&text.code)?;
+    /// What launches need of a kernel that has been compiled.
+    fn resolve(&mut self, gpu: &mut dyn Gpu, module: Module, text: Text) -> Result<Loaded> {
         let function = gpu.function(module, &text.entry)?;
         let constants =
             if text.code.contains(CONSTANT_SYMBOL) { Some(gpu.symbol(module, CONSTANT_SYMBOL)?.0) } else { None };
-        self.compiled.push(Compiled {
-            kernel: text.entry,
-            ptx: text.code,
-            machine_code: gpu.machine_code(module).map(<[u8]>::to_vec),
-        });
+        let machine_code = gpu.machine_code(module).map(<[u8]>::to_vec);
+        self.compiled.push(Compiled { kernel: text.entry, ptx: text.code, machine_code });
         Ok(Loaded { function, constants, module })
     }
 }

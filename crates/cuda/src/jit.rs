@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::rc::Rc;
+use std::sync::Mutex;
+use std::thread;
 
-use super::calls::{Calls, LinkState, ModuleHandle};
+use super::calls::{Calls, Context, LinkState, ModuleHandle};
 use super::error;
 use strata_gpu::{Error, Result};
 
@@ -24,26 +26,98 @@ pub(super) struct Loaded {
     pub parameters: Rc<BTreeMap<String, usize>>,
 }
 
-/// Compiles and loads. A context must be current.
-pub(super) fn load(calls: &Calls, ptx: &str) -> Result<Loaded> {
-    let text = CString::new(ptx).map_err(|_| Error::Unsupported {
-        reason: "kernel text with a NUL character in it cannot be compiled".into(),
-    })?;
-    let parameters = Rc::new(parameters(ptx));
-    let mut module = ptr::null_mut();
-    match link(calls, &text)? {
-        Some(code) => Ok(Loaded { module: image(calls, &code)?, machine_code: Some(code.into()), parameters }),
-        None => {
-            let mut logs = Logs::new();
-            let (options, values) = logs.options();
-            // SAFETY: `text` is NUL-terminated; options, values and the logs that they point to live through the call.
-            let loaded = unsafe {
-                calls.module_load_data_ex(&mut module, text.as_ptr().cast(), OPTIONS.len() as u32, options, values)
-            };
-            loaded.map_err(|failed| logs.rejected(failed))?;
-            Ok(Loaded { module, machine_code: None, parameters })
+/// Threads that compile at the same time: with eight of them an H200's driver takes a fifth of the time, and more gain little.
+const MOST_THREADS: usize = 8;
+
+/// Machine code, or `None` where this driver does not link.
+type Linked = Result<Option<Vec<u8>>>;
+
+/// What is compiled for.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub context: Context,
+    pub capability: (u32, u32),
+}
+
+// SAFETY: the driver's calls may come from several threads at once, and a context may be current in all of them.
+unsafe impl Send for Target {}
+// SAFETY: as above.
+unsafe impl Sync for Target {}
+
+impl Target {
+    /// Makes the context current in this thread.
+    fn make_current(self, calls: &Calls) -> Result<()> {
+        // SAFETY: the context lives as long as the threads that compile for it.
+        unsafe { calls.ctx_set_current(self.context) }
+    }
+
+    /// Refuses a text for a later device.
+    fn check(self, ptx: &str) -> Result<()> {
+        let own = self.capability;
+        match named(ptx).filter(|&named| own < named) {
+            None => Ok(()),
+            Some(later) => Err(Error::Unsupported {
+                reason: format!(
+                    "the kernel's text is for compute capability {}.{} or later, and this device has {}.{}",
+                    later.0, later.1, own.0, own.1
+                ),
+            }),
         }
     }
+}
+
+/// Compiles and loads each of these texts. The context must be current, and stay until this returns.
+pub(super) fn load_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Result<Loaded>> {
+    let linked = link_all(calls, target, texts);
+    texts.iter().zip(linked).map(|(text, linked)| load(calls, text, linked?)).collect()
+}
+
+/// The machine code of each of these texts, compiled by this thread and others. The context must be current.
+fn link_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Linked> {
+    let results: Vec<Mutex<Option<Linked>>> = texts.iter().map(|_| Mutex::default()).collect();
+    let waiting = Mutex::new(texts.iter().zip(&results));
+    let next = || waiting.lock().ok()?.next();
+    let work = || {
+        while let Some((text, result)) = next() {
+            let linked = target.check(text).and_then(|()| link(calls, text));
+            if let Ok(mut result) = result.lock() {
+                *result = Some(linked);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(texts.len());
+        for _ in 1..threads {
+            let worker = move || target.make_current(calls).map(|()| work());
+            // A thread less: this one does what is left.
+            drop(thread::Builder::new().name("compiler".into()).spawn_scoped(scope, worker));
+        }
+        work();
+    });
+    let lacking = || Err(Error::Unsupported { reason: "a thread that compiled a kernel did not end".into() });
+    results.into_iter().map(|result| result.into_inner().ok().flatten().unwrap_or_else(lacking)).collect()
+}
+
+/// Loads a text's machine code, or the text where there is none. A context must be current.
+fn load(calls: &Calls, ptx: &str, linked: Option<Vec<u8>>) -> Result<Loaded> {
+    let parameters = Rc::new(parameters(ptx));
+    if let Some(code) = linked {
+        return Ok(Loaded { module: image(calls, &code)?, machine_code: Some(code.into()), parameters });
+    }
+    let text = terminated(ptx)?;
+    let mut module = ptr::null_mut();
+    let mut logs = Logs::new();
+    let (options, values) = logs.options();
+    // SAFETY: `text` is NUL-terminated; options, values and the logs that they point to live through the call.
+    let loaded =
+        unsafe { calls.module_load_data_ex(&mut module, text.as_ptr().cast(), OPTIONS.len() as u32, options, values) };
+    loaded.map_err(|failed| logs.rejected(failed))?;
+    Ok(Loaded { module, machine_code: None, parameters })
+}
+
+fn terminated(ptx: &str) -> Result<CString> {
+    CString::new(ptx)
+        .map_err(|_| Error::Unsupported { reason: "kernel text with a NUL character in it cannot be compiled".into() })
 }
 
 /// Loads the machine code of a module once more, with variables of its own. A context must be current.
@@ -65,7 +139,7 @@ fn image(calls: &Calls, code: &[u8]) -> Result<ModuleHandle> {
 }
 
 /// The compute capability that a text names as its target, if it names one: `.target sm_90` is 9.0.
-pub(super) fn target(ptx: &str) -> Option<(u32, u32)> {
+fn named(ptx: &str) -> Option<(u32, u32)> {
     let name = ptx.lines().find_map(|line| line.trim().strip_prefix(".target"))?.trim_start().strip_prefix("sm_")?;
     let digits = name.split(|c: char| !c.is_ascii_digit()).next()?;
     let number: u32 = digits.parse().ok()?;
@@ -108,15 +182,16 @@ fn without_comments(ptx: &str) -> String {
     text + rest
 }
 
-/// The machine code of a text, or `None` where this driver does not link.
-fn link(calls: &Calls, text: &CString) -> Result<Option<Vec<u8>>> {
+/// The machine code of a text. A context must be current.
+fn link(calls: &Calls, ptx: &str) -> Linked {
+    let text = terminated(ptx)?;
     let mut link = match Link::create(calls) {
         Ok(link) => link,
         Err(Error::Unsupported { .. }) => return Ok(None),
         Err(failed) if error::code(&failed) == Some(error::NOT_SUPPORTED) => return Ok(None),
         Err(failed) => return Err(failed),
     };
-    match link.add(text).and_then(|()| link.complete()) {
+    match link.add(&text).and_then(|()| link.complete()) {
         Ok(code) => Ok(Some(code)),
         Err(Error::Unsupported { .. }) => Ok(None),
         Err(failed) if error::code(&failed) == Some(error::NOT_SUPPORTED) => Ok(None),

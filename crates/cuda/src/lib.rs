@@ -198,15 +198,15 @@ impl Gpu for Cuda {
     }
 
     fn load(&mut self, ptx: &str) -> Result<Module> {
-        let own = self.facts.compute_capability;
-        if let Some(target) = jit::target(ptx).filter(|&target| own < target) {
-            return Err(unsupported(format!(
-                "the kernel's text is for compute capability {}.{} or later, and this device has {}.{}",
-                target.0, target.1, own.0, own.1
-            )));
+        self.load_all(&[ptx]).remove(0)
+    }
+
+    fn load_all(&mut self, texts: &[&str]) -> Vec<Result<Module>> {
+        if let Err(failed) = self.current() {
+            return vec![Err(failed); texts.len()];
         }
-        self.current()?;
-        self.modules.load(&self.driver, ptx)
+        let target = jit::Target { context: self.context, capability: self.facts.compute_capability };
+        self.modules.load_all(&self.driver, target, texts)
     }
 
     fn load_again(&mut self, module: Module) -> Result<Module> {

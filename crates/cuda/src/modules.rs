@@ -7,7 +7,7 @@ use std::ptr;
 use super::attributes;
 use super::calls::{Calls, FunctionHandle};
 use super::error;
-use super::jit::{self, Loaded};
+use super::jit::{self, Loaded, Target};
 use super::launch::Given;
 use strata_gpu::{DevicePtr, Error, Function, Module, Resources, Result};
 use strata_model::units::Bytes;
@@ -46,9 +46,10 @@ impl Modules {
         Module(self.modules.len() - 1)
     }
 
-    /// Compiles and loads. A context must be current, here and in all that follows.
-    pub fn load(&mut self, calls: &Calls, ptx: &str) -> Result<Module> {
-        Ok(self.keep(jit::load(calls, ptx)?))
+    /// Compiles and loads each of these texts. The context must be current, here and in all that follows.
+    pub fn load_all(&mut self, calls: &Calls, target: Target, texts: &[&str]) -> Vec<Result<Module>> {
+        let loaded = jit::load_all(calls, target, texts);
+        loaded.into_iter().map(|loaded| Ok(self.keep(loaded?))).collect()
     }
 
     /// Loads the machine code of a module once more.

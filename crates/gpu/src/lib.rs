@@ -154,6 +154,11 @@ pub trait Gpu {
     /// Compiles PTX text and loads it.
     fn load(&mut self, ptx: &str) -> Result<Module>;
 
+    /// As [`Gpu::load`] of each of these texts, in their order; compiled at the same time where that can be.
+    fn load_all(&mut self, texts: &[&str]) -> Vec<Result<Module>> {
+        texts.iter().map(|ptx| self.load(ptx)).collect()
+    }
+
     /// Loads a module that is loaded already a second time, without compiling it again: its variables are others, at addresses
     /// of their own, and zero.
     fn load_again(&mut self, module: Module) -> Result<Module>;

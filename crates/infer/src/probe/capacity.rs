@@ -232,9 +232,11 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
             _ => search.sector,
         };
         let knees = allocations::enough(search.allocations, Edge::excludes, |allocation| {
-            edge::edge(notebook, search, &rough, step, allocation)
+            let edge = || edge::edge(notebook, search, &rough, step, allocation);
+            notebook.once(&notebook.memo.edge, (*search, step, allocation), edge)
         });
-        let stairs = stairs::stairs(notebook, search, &rough, step);
+        let stairs =
+            notebook.once(&notebook.memo.stairs, (*search, step), || stairs::stairs(notebook, search, &rough, step));
         let (knees, stairs) = (knees?, stairs?);
         let by_allocation: Vec<Bytes> = knees.iter().map(|k| k.usable).collect();
         Ok(Capacity {

@@ -1,20 +1,23 @@
 //! A cache of answers that several attributes need: one field per question, and a key if there are several of a kind.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
 
 use super::Unknown;
 use super::banks;
 use super::capacity::{Capacity, Rough, Search};
 use super::dram::Dram;
+use super::edge::Edge;
 use super::fetch::Fetch;
 use super::levels::HitMiss;
 use super::partitions::Partitions;
+use super::stairs::Stairs;
 use super::structure::Structure;
 use super::tlb;
 use strata_model::attribute::Launches;
-use strata_model::experiment::{AccessWidth, BankWidth, LoadPath};
+use strata_model::experiment::{AccessWidth, BankWidth, Chase, LoadPath};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -29,10 +32,16 @@ pub(super) struct Memo {
     pub capacity: Cache<Search, Capacity>,
     /// The L1 by launch.
     pub launches: Cache<(), Finding<Launches>>,
+    /// The same of one allocation, by the stride of its chains.
+    pub edge: Cache<(Search, Bytes, u32), Edge>,
+    /// What is seen beyond the capacity, by the stride of the chains.
+    pub stairs: Cache<(Search, Bytes), Stairs>,
     /// Sets and index of such a cache.
     pub structure: Cache<Search, Structure>,
     /// Hits and misses of the L2.
     pub l2_levels: Cache<(), HitMiss>,
+    /// The share of loads that DRAM answers, by the warm walk.
+    pub l2_dram_share: Cache<Chase, f64>,
     /// The capacity of the L2, by the distance of the lines that are sampled.
     pub l2_capacity: Cache<Bytes, Capacity>,
     /// The latency of DRAM.
@@ -43,6 +52,8 @@ pub(super) struct Memo {
     pub tlb_curve: Cache<(), tlb::Curve>,
     /// The same, by the distance of the pages walked.
     pub tlb_curve_by: Cache<Bytes, tlb::Curve>,
+    /// Whether the pages of a walk are more than a level holds, by the distance and footprint of its rise.
+    pub tlb_overflows: Cache<(Bytes, u64, Chase), bool>,
     /// Levels of translation, by number from 0.
     pub tlb_level: Cache<usize, tlb::Level>,
     /// Latency by stride, by the width of an access and the bank width that is asked for.
@@ -55,7 +66,7 @@ pub(super) struct Memo {
 
 /// Answers to questions of one kind, by key. What is missing cannot be held: it is asked again.
 pub(super) struct Cache<K, V> {
-    answers: RefCell<HashMap<K, Inferred<V>>>,
+    answers: RefCell<FxHashMap<K, Inferred<V>>>,
 }
 
 /// An answer, or why it is unknown.

@@ -5,9 +5,11 @@
 //! what a newer probe wants gives a reasoned unknown instead of a question.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::gap::{Gap, Missing, Settle};
 use super::memo::{Cache, Inferred, Memo};
@@ -29,8 +31,8 @@ pub struct Notebook {
     facts: DeviceFacts,
     effort: Effort,
     seed: u64,
-    answers: HashMap<Experiment, (u32, Rc<Answer>)>,
-    missing: RefCell<Vec<Experiment>>,
+    answers: FxHashMap<Experiment, (u32, Rc<Answer>)>,
+    missing: RefCell<IndexSet<Experiment, FxBuildHasher>>,
     cited: RefCell<Vec<u32>>,
     /// What was inferred, for [`Notebook::once`].
     pub(super) memo: Memo,
@@ -43,7 +45,7 @@ impl Notebook {
             facts,
             effort,
             seed,
-            answers: HashMap::new(),
+            answers: FxHashMap::default(),
             missing: RefCell::default(),
             cited: RefCell::default(),
             memo: Memo::default(),
@@ -84,30 +86,26 @@ impl Notebook {
         &self,
         experiments: &[E],
     ) -> Result<Vec<Result<Measurement<E>, Failure>>, Missing> {
-        let wanted: Vec<Experiment> = experiments.iter().cloned().map(Into::into).collect();
-        let mut missing = self.missing.borrow_mut();
-        let before = missing.len();
-        for experiment in &wanted {
-            if !self.answers.contains_key(experiment) && !missing.contains(experiment) {
-                missing.push(experiment.clone());
-            }
-        }
-        if missing.len() > before || wanted.iter().any(|e| !self.answers.contains_key(e)) {
-            return Err(Missing);
-        }
+        let known: Vec<_> = experiments
+            .iter()
+            .map(|experiment| {
+                let wanted = experiment.clone().into();
+                let known = self.answers.get(&wanted);
+                if known.is_none() {
+                    self.missing.borrow_mut().insert(wanted);
+                }
+                known
+            })
+            .collect();
+        let known: Vec<&(u32, Rc<Answer>)> = known.into_iter().collect::<Option<_>>().ok_or(Missing)?;
         let mut cited = self.cited.borrow_mut();
+        cited.extend(known.iter().filter(|(_, answer)| !is_not_recorded(answer)).map(|(number, _)| *number));
         Ok(experiments
             .iter()
-            .zip(&wanted)
-            .map(|(experiment, wanted)| {
-                let (number, answer) = &self.answers[wanted];
-                if !matches!(answer.as_ref(), Err(Failure::NotRecorded)) {
-                    cited.push(*number);
-                }
-                match answer.as_ref() {
-                    Ok(_) => Ok(Measurement { experiment: experiment.clone(), answer: Rc::clone(answer) }),
-                    Err(failure) => Err(failure.clone()),
-                }
+            .zip(known)
+            .map(|(experiment, (_, answer))| match answer.as_ref() {
+                Ok(_) => Ok(Measurement { experiment: experiment.clone(), answer: Rc::clone(answer) }),
+                Err(failure) => Err(failure.clone()),
             })
             .collect())
     }
@@ -154,7 +152,7 @@ impl Notebook {
 
     /// The experiments noted as missing since the last call.
     pub fn take_missing(&self) -> Vec<Experiment> {
-        std::mem::take(&mut self.missing.borrow_mut())
+        self.missing.take().into_iter().collect()
     }
 
     /// How many experiments it holds.
@@ -241,6 +239,11 @@ impl<E> Measurement<E> {
     pub fn latencies(&self) -> &[u32] {
         &self.samples().latencies
     }
+}
+
+/// Whether a recording lacks the experiment.
+fn is_not_recorded(answer: &Answer) -> bool {
+    matches!(answer, Err(Failure::NotRecorded))
 }
 
 /// What is missing of what the experiment asks for, if anything is.

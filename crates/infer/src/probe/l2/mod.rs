@@ -14,7 +14,7 @@ mod search;
 use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Unknown, fetch, line};
+use super::{Gap, Notebook, Unknown, ask_all, fetch, line};
 use crate::analysis::robust;
 pub use search::capacity;
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
@@ -102,10 +102,14 @@ fn dram_share(levels: &HitMiss, warm: &[u32], cold: &[u32]) -> f64 {
 }
 
 /// [`dram_share`] of each of these samples.
-fn dram_shares(notebook: &Notebook, levels: &HitMiss, samples: &[Chase]) -> Result<Vec<f64>, Gap> {
-    let pairs: Vec<Chase> = samples.iter().flat_map(|s| [s.clone(), cold(s)]).collect();
-    let measurements = notebook.read(&pairs)?;
-    Ok(measurements.chunks_exact(2).map(|pair| dram_share(levels, pair[0].latencies(), pair[1].latencies())).collect())
+fn dram_shares(notebook: &Notebook, samples: &[Chase]) -> Result<Vec<f64>, Gap> {
+    let levels = levels(notebook)?;
+    ask_all(samples.iter().map(|warm| {
+        notebook.once(&notebook.memo.l2_dram_share, warm.clone(), || {
+            let pair = notebook.read(&[warm.clone(), cold(warm)])?;
+            Ok(dram_share(&levels, pair[0].latencies(), pair[1].latencies()))
+        })
+    }))
 }
 
 /// Hits that take longer than near ones, in a footprint between the usable capacity and the stated size: what share of the
@@ -203,10 +207,8 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
             ..Chase::each_load(LoadPath::GlobalCg, footprint, chunk)
         })
         .collect();
-    let shares: Vec<line::Share> = dram_shares(notebook, &found.levels, &chases)?
-        .into_iter()
-        .map(|share| line::Share::sampled(share, SAMPLE))
-        .collect();
+    let shares: Vec<line::Share> =
+        dram_shares(notebook, &chases)?.into_iter().map(|share| line::Share::sampled(share, SAMPLE)).collect();
     Ok(line::decide(&chunks, &shares)?)
 }
 

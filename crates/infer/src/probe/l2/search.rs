@@ -58,7 +58,7 @@ fn shorter_lines(notebook: &Notebook, reached: Bytes) -> Result<Option<Bytes>, G
     }
     let footprint = Bytes(reached.0 * 3 / 4).round_down(PIECE).max(PIECE);
     let dense = sample(footprint, sector, 0, notebook.seed(16));
-    let shares = dram_shares(notebook, &levels(notebook)?, &[dense])?;
+    let shares = dram_shares(notebook, &[dense])?;
     Ok((shares[0] > CHANGED).then_some(sector))
 }
 
@@ -70,7 +70,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         let sizes = search::doubling(START.0, limit.0);
         let doubling: Vec<Chase> =
             sizes.iter().map(|&s| sample(Bytes(s).round_down(PIECE), stride, 0, notebook.seed(11))).collect();
-        let shares = dram_shares(notebook, &levels, &doubling)?;
+        let shares = dram_shares(notebook, &doubling)?;
         let Some(at) = shares.iter().position(|&share| share > CHANGED) else {
             let (wanted, free) = (notebook.facts().l2_size.max(MIB) * BEYOND, notebook.facts().free_memory);
             let reason = if wanted > free / 2 {
@@ -93,7 +93,7 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         let spikes = Spikes::among(&calm.iter().map(|&share| count(0, share)).collect::<Vec<_>>());
         let few = notebook.effort().choose(2, 3, 10);
         let found = allocations::enough(few, Found::excludes, |allocation| {
-            let knee = one_allocation(notebook, bracket, &levels, spikes, stride, allocation)?;
+            let knee = one_allocation(notebook, bracket, spikes, stride, allocation)?;
             let small = knee.growth.last_flat <= exact::LARGEST.0;
             let walks = Walks { notebook, levels: &levels, spikes, step: stride, allocation };
             // Where it is unknown, the sample's answer stands: a recording may hold no more.
@@ -222,7 +222,6 @@ impl Found {
 fn one_allocation(
     notebook: &Notebook,
     first: Bracket,
-    levels: &HitMiss,
     spikes: Spikes,
     stride: Bytes,
     allocation: u32,
@@ -238,7 +237,7 @@ fn one_allocation(
                 sweep.push(chase);
             }
         }
-        let shares = dram_shares(notebook, levels, &sweep)?;
+        let shares = dram_shares(notebook, &sweep)?;
         let mut points: Vec<(u64, f64)> = sweep.iter().map(|s| s.footprint.0).zip(shares).collect();
         points.sort_unstable_by_key(|p| p.0);
         let counts: Vec<Count> = points.iter().map(|&(size, share)| count(size, share)).collect();

@@ -98,35 +98,62 @@ fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuf
     }
 }
 
-/// Of each visit to a page, lap by lap, what the first load took longer than the second.
-fn extras(measurement: &Measurement<Chase>) -> Vec<Vec<f64>> {
-    let lap = measurement.experiment.lap() as usize;
-    let visits = |lap: &[u32]| lap.chunks_exact(2).map(|pair| f64::from(pair[0]) - f64::from(pair[1])).collect();
-    measurement.latencies().chunks_exact(lap).map(visits).collect()
+/// What visits took for translation, lap by lap: of each the first load less the second.
+struct Visits {
+    extras: Vec<f64>,
+    /// Visits of a lap.
+    lap: usize,
+}
+
+impl Visits {
+    fn of(measurement: &Measurement<Chase>) -> Self {
+        let lap = measurement.experiment.lap() as usize / 2;
+        let pairs = measurement.latencies().chunks_exact(2);
+        let mut extras: Vec<f64> = pairs.map(|pair| f64::from(pair[0]) - f64::from(pair[1])).collect();
+        extras.truncate(extras.len() / lap.max(1) * lap);
+        Visits { extras, lap }
+    }
+
+    fn laps(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.extras.chunks_exact(self.lap.max(1))
+    }
+
+    /// The median over laps of each page.
+    fn typical(&self) -> Vec<f64> {
+        let mut of_page = Vec::with_capacity(self.laps().len());
+        (0..self.lap.min(self.extras.len()))
+            .map(|page| {
+                of_page.clear();
+                of_page.extend(self.extras.iter().skip(page).step_by(self.lap));
+                of_page.sort_unstable_by(f64::total_cmp);
+                // Of an even number the lower: a spike must not count by half.
+                of_page[(of_page.len() - 1) / 2]
+            })
+            .collect()
+    }
 }
 
 /// The median over laps of what each page's translation took.
 fn typical(measurement: &Measurement<Chase>) -> Vec<f64> {
-    let laps = extras(measurement);
-    let pages = laps.first().map_or(0, Vec::len);
-    let mut of_page = Vec::with_capacity(laps.len());
-    (0..pages)
-        .map(|page| {
-            of_page.clear();
-            of_page.extend(laps.iter().map(|lap| lap[page]));
-            of_page.sort_unstable_by(f64::total_cmp);
-            // Of an even number the lower: a spike must not count by half.
-            of_page[(of_page.len() - 1) / 2]
-        })
-        .collect()
+    Visits::of(measurement).typical()
 }
 
 /// As whole cycles that cannot be negative, for the clustering of latencies.
 fn as_latencies(extras: &[f64]) -> Vec<u32> {
-    extras.iter().map(|&x| (x + ZERO).max(0.0).round() as u32).collect()
+    extras.iter().copied().map(as_latency).collect()
 }
 
-/// What stands for no extra cycles in [`as_latencies`]: second loads may take a little longer than first ones.
+fn as_latency(extra: f64) -> u32 {
+    (extra + ZERO).max(0.0).round() as u32
+}
+
+/// The share of visits that miss.
+fn miss_share(classes: &HitMiss, extras: &[f64]) -> f64 {
+    let missed = extras.iter().filter(|&&extra| classes.is_miss(as_latency(extra))).count();
+    missed as f64 / extras.len().max(1) as f64
+}
+
+/// What stands for no extra cycles in [`as_latency`]: second loads may take a little longer than first ones.
 const ZERO: f64 = 64.0;
 
 pub(super) fn point(measurement: &Measurement<Chase>) -> Point {
@@ -196,7 +223,7 @@ pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
 /// The curve over pages as far apart as what an entry of the first level maps, if that is more than they are anyway.
 fn by_entry(notebook: &Notebook, first: &Rise) -> Result<Option<Curve>, Gap> {
     let pages = Pages::of(notebook, first)?;
-    let (distance, _) = pages.at(pages.checked_entry(notebook, first)?);
+    let distance = pages.distance(pages.checked_entry(notebook, first)?);
     if distance > first.distance { curve_by(notebook, distance).map(Some) } else { Ok(None) }
 }
 
@@ -269,7 +296,7 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
             let extra = points[step.grown].mean - step.below;
             let classes = HitMiss::learn_frequent(&reference, &larger, FREQUENT).ok();
             let classes = classes.filter(|classes| classes.miss - classes.hit >= LEAST_COST * extra);
-            let fitting: Vec<f64> = measurements[..=step.flat].iter().flat_map(|s| extras(s).concat()).collect();
+            let fitting: Vec<f64> = measurements[..=step.flat].iter().flat_map(|s| Visits::of(s).extras).collect();
             Rise {
                 distance,
                 flat: points[step.flat].at,
@@ -277,7 +304,7 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
                 below: step.below,
                 above: step.above.filter(|_| step.settled.is_some()),
                 error: points[step.flat].error.hypot(points[step.grown].error),
-                strays: classes.map_or(0.0, |classes| classes.miss_share(&as_latencies(&fitting))),
+                strays: classes.map_or(0.0, |classes| miss_share(&classes, &fitting)),
                 classes,
             }
         })
@@ -317,10 +344,10 @@ fn by_chance(expected: f64) -> f64 {
 
 /// Visits that took much more or less than usual of their pages, and all.
 fn disturbed(measurement: &Measurement<Chase>) -> (usize, usize) {
-    let usual = typical(measurement);
-    let laps = extras(measurement);
-    let odd = |lap: &Vec<f64>| lap.iter().zip(&usual).filter(|(x, usual)| (*x - *usual).abs() > DISTURBED.0).count();
-    (laps.iter().map(odd).sum(), laps.len() * usual.len())
+    let visits = Visits::of(measurement);
+    let usual = visits.typical();
+    let odd = |lap: &[f64]| lap.iter().zip(&usual).filter(|(x, usual)| (*x - *usual).abs() > DISTURBED.0).count();
+    (visits.laps().map(odd).sum(), visits.extras.len())
 }
 
 /// Means of what the first load of a line takes longer than the second, for the first and the second line of the pages.
@@ -334,27 +361,24 @@ impl Rise {
     /// Pages that miss this level, if single misses can be told: those that do in most laps.
     pub(super) fn missed(&self, measurement: &Measurement<Chase>) -> Option<BTreeSet<usize>> {
         let classes = self.classes?;
-        let missed = as_latencies(&typical(measurement)).into_iter().enumerate().filter(|&(_, x)| classes.is_miss(x));
-        Some(missed.map(|(page, _)| page).collect())
+        let typical = typical(measurement).into_iter().enumerate();
+        Some(typical.filter(|&(_, extra)| classes.is_miss(as_latency(extra))).map(|(page, _)| page).collect())
     }
 
     /// Pages that are expected to seem to miss in most laps, by chance.
     fn stray_pages(&self, measurement: &Measurement<Chase>) -> f64 {
-        let visits = extras(measurement);
-        let laps = visits.len() as u64;
+        let visits = Visits::of(measurement);
+        let laps = visits.laps().len() as u64;
         // As in `typical`, half of an even number of laps is not most of them.
         let most = laps / 2 + 1;
         let chance = Binomial::new(self.strays, laps).map_or(0.0, |slow| slow.sf(most - 1));
-        chance * visits.first().map_or(0, Vec::len) as f64
+        chance * visits.lap as f64
     }
 
     /// Share of visits that miss this level.
     pub(super) fn share(&self, measurement: &Measurement<Chase>) -> f64 {
         match (self.classes, self.above) {
-            (Some(classes), _) => {
-                let all: Vec<f64> = extras(measurement).concat();
-                classes.miss_share(&as_latencies(&all))
-            }
+            (Some(classes), _) => miss_share(&classes, &Visits::of(measurement).extras),
             (None, Some(above)) => ((point(measurement).mean - self.below) / (above - self.below)).clamp(0.0, 1.0),
             (None, None) => 0.0,
         }
@@ -375,10 +399,9 @@ impl Rise {
             threshold: (classes.hit + at * (classes.miss - classes.hit)).round() as u32,
             ..classes
         };
-        let laps = extras(measurement);
-        let of_laps = laps.iter().map(|lap| classes.miss_share(&as_latencies(lap)));
-        let all = as_latencies(&laps.concat());
-        let of_limits = LIMITS.map(|at| limit(at).miss_share(&all));
+        let visits = Visits::of(measurement);
+        let of_laps = visits.laps().map(|lap| miss_share(&classes, lap));
+        let of_limits = LIMITS.map(|at| miss_share(&limit(at), &visits.extras));
         of_laps.chain(of_limits).fold((share, share), |(low, high), x| (low.min(x), high.max(x)))
     }
 

@@ -109,7 +109,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         } else {
             (entry, Ok(()))
         };
-        let (distance, entries) = pages.at(entry);
+        let (distance, entries) = (pages.distance(entry), pages.count(notebook, &rise, entry)?);
         if (distance * entries).0 as f64 > LATE * rise.grown as f64 {
             return Gap::unknown(format!(
                 "visits begin to take longer at {}, but the misses that can be told from hits begin beyond {}: a level whose \

@@ -3,13 +3,15 @@
 
 use super::MOST_ENTRIES;
 use super::curve::{Rise, limit, walk};
-use super::windows::most_that_fit;
+use super::windows::{Fit, most_that_fit};
 use crate::probe::{Gap, Notebook, Settle, Unknown};
 use strata_model::units::Bytes;
 
 /// At a distance of one and a half or two entries, one and a half or two times the footprint fits; less is chance.
 const FITS_MORE: f64 = 1.25;
 
+/// Distances are compared by how many pages fit to one part in so many: far less than [`FITS_MORE`].
+const COMPARED: u64 = 32;
 /// A walk over so many times the footprint at which visits take longer misses all over.
 const OVERFLOW: u64 = 3;
 /// Share of the visits that miss where each page is an entry of its own, and where two are one.
@@ -22,9 +24,8 @@ const SHARED: f64 = 0.25;
 pub(super) struct Pages {
     /// Distances, each twice the one before.
     powers: Vec<Bytes>,
-    /// For each power and for one and a half times it, how many pages fit, and whether one more does not: more may not have been
-    /// tried.
-    counts: Vec<(u64, bool)>,
+    /// For each power and for one and a half times it, how many pages fit, to one part in [`COMPARED`].
+    counts: Vec<Fit>,
 }
 
 impl Pages {
@@ -41,8 +42,9 @@ impl Pages {
         let distances: Vec<Bytes> = powers.iter().flat_map(|&d| [d, d + d / 2]).collect();
         let most =
             |distance: &Bytes| (limit(notebook) / *distance).min(2 * (rise.grown / rise.distance.0)).min(MOST_ENTRIES);
-        let most: Vec<u64> = distances.iter().map(most).collect();
-        let counts = most_that_fit(notebook, rise, &most, |i, pages| walk(notebook, distances[i], pages, false))?;
+        let unknown: Vec<Fit> = distances.iter().map(most).map(Fit::up_to).collect();
+        let at = |i: usize, pages| walk(notebook, distances[i], pages, false);
+        let counts = most_that_fit(notebook, rise, unknown, Some(COMPARED), at)?;
         Ok(Pages { powers, counts })
     }
 
@@ -53,9 +55,9 @@ impl Pages {
     /// Why it is not known.
     pub(super) fn entry(&self) -> Result<usize, Unknown> {
         let distance = |i: usize| if i.is_multiple_of(2) { self.powers[i / 2] } else { self.powers[i / 2] * 3 / 2 };
-        let reach = |i: usize| (distance(i) * self.counts[i].0).0 as f64;
+        let reach = |i: usize| (distance(i) * self.counts[i].fits).0 as f64;
         // Where pages one and a half or two times as far apart fit over a longer stretch, some entries lie between them.
-        let entry = (0..self.powers.len()).filter(|i| self.counts[2 * i].1).find(|i| {
+        let entry = (0..self.powers.len()).filter(|i| self.counts[2 * i].ends()).find(|i| {
             let more = FITS_MORE * reach(2 * i);
             reach(2 * i + 1) >= more || self.counts.len() > 2 * i + 2 && reach(2 * i + 2) >= more
         });
@@ -63,7 +65,7 @@ impl Pages {
             let [shortest, .., longest] = self.powers[..] else {
                 return Unknown::because("too few distances between pages fit in memory to find the page size");
             };
-            Unknown::because(if self.counts.iter().any(|c| !c.1) {
+            Unknown::because(if self.counts.iter().any(|fit| !fit.ends()) {
                 format!("at distances of {shortest} to {longest} all pages in memory fit, or more than were tried")
             } else {
                 format!(
@@ -88,14 +90,25 @@ impl Pages {
         Ok(entry)
     }
 
-    /// The distance of this number, and how many pages at it fit.
-    pub(super) fn at(&self, number: usize) -> (Bytes, u64) {
-        (self.powers[number], self.counts[2 * number].0)
+    /// The distance of this number.
+    pub(super) fn distance(&self, number: usize) -> Bytes {
+        self.powers[number]
     }
 
-    /// How many pages at twice the distance of this number fit, if they were tried.
+    /// How many pages at the distance of this number fit, to a page.
+    ///
+    /// # Errors
+    ///
+    /// A failure of the experiments.
+    pub(super) fn count(&self, notebook: &Notebook, rise: &Rise, number: usize) -> Result<u64, Gap> {
+        let at = |_, pages| walk(notebook, self.powers[number], pages, false);
+        let found = most_that_fit(notebook, rise, vec![self.counts[2 * number]], None, at)?;
+        Ok(found[0].fits)
+    }
+
+    /// About how many pages at twice the distance of this number fit, if they were tried.
     pub(super) fn further(&self, number: usize) -> Option<u64> {
-        self.counts.get(2 * number + 2).map(|count| count.0)
+        self.counts.get(2 * number + 2).map(|fit| fit.fits)
     }
 }
 

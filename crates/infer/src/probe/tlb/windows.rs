@@ -4,7 +4,7 @@
 //! nothing of others, so the count is repeated at places spread over what may be walked.
 
 use super::curve::{Rise, limit, walk_from};
-use crate::probe::{Gap, Notebook};
+use crate::probe::{Gap, Notebook, ask_all};
 use strata_model::experiment::Chase;
 use strata_model::units::Bytes;
 
@@ -40,34 +40,62 @@ pub(super) fn windows(
     let wanted = notebook.effort().choose(1, 1, 5).min(room);
     let firsts: Vec<u64> = (1..=wanted).map(|k| room * k / wanted).collect();
     let at = |window: usize, pages: u64| walk_from(notebook, distance, firsts[window], pages);
-    let found = most_that_fit(notebook, rise, &vec![tried; firsts.len()], at)?;
+    let found = most_that_fit(notebook, rise, vec![Fit::up_to(tried); firsts.len()], None, at)?;
     let counts: Vec<u64> = (0..=PARTS).map(|part| entries + (most - entries) * part / PARTS).collect();
     let chases: Vec<Chase> =
         (0..firsts.len()).flat_map(|window| counts.iter().map(move |&n| (window, n))).map(|(w, n)| at(w, n)).collect();
     let shares: Vec<f64> = notebook.read(&chases)?.iter().map(|measurement| rise.share(measurement)).collect();
     let curves = shares.chunks(counts.len()).map(|shares| counts.iter().copied().zip(shares.iter().copied()).collect());
-    Ok(found.into_iter().zip(curves).map(|((entries, _), shares)| Window { entries, shares }).collect())
+    Ok(found.into_iter().zip(curves).map(|(fit, shares)| Window { entries: fit.fits, shares }).collect())
 }
 
-/// For each of several walks, how many pages fit, up to `most` of each; and whether one more does not, which may not have been
-/// tried. `at` gives a walk by its number and pages.
+/// How many pages of a walk fit, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    /// So many fit.
+    pub fits: u64,
+    /// So many do not; one more than `most` if all that were tried fit.
+    over: u64,
+    most: u64,
+}
+
+impl Fit {
+    /// Before anything is known.
+    pub fn up_to(most: u64) -> Self {
+        Fit { fits: 1, over: most + 1, most }
+    }
+
+    /// Whether more pages than fit were tried.
+    pub fn ends(&self) -> bool {
+        self.over <= self.most
+    }
+}
+
+/// For each of several walks, how many pages fit, to one part in `parts` if that is given, or else to a page. `at` gives a walk by
+/// its number and pages.
 pub(super) fn most_that_fit(
     notebook: &Notebook,
     rise: &Rise,
-    most: &[u64],
+    mut found: Vec<Fit>,
+    parts: Option<u64>,
     at: impl Fn(usize, u64) -> Chase,
-) -> Result<Vec<(u64, bool)>, Gap> {
-    let mut brackets: Vec<(u64, u64)> = most.iter().map(|&most| (1, most + 1)).collect();
+) -> Result<Vec<Fit>, Gap> {
+    let is_open = |fit: &Fit| fit.over - fit.fits > parts.map_or(1, |parts| (fit.fits / parts).max(1));
     loop {
-        let open: Vec<usize> = (0..brackets.len()).filter(|&i| brackets[i].1 - brackets[i].0 > 1).collect();
+        let open: Vec<usize> = (0..found.len()).filter(|&i| is_open(&found[i])).collect();
         if open.is_empty() {
-            return Ok(brackets.iter().zip(most).map(|(&(fits, over), &most)| (fits, over <= most)).collect());
+            return Ok(found);
         }
-        let middles: Vec<u64> = open.iter().map(|&i| brackets[i].0.midpoint(brackets[i].1)).collect();
-        let chases: Vec<Chase> = open.iter().zip(&middles).map(|(&i, &pages)| at(i, pages)).collect();
-        let measurements = notebook.read(&chases)?;
-        for ((&i, &pages), measurement) in open.iter().zip(&middles).zip(&measurements) {
-            if rise.overflows(measurement) { brackets[i].1 = pages } else { brackets[i].0 = pages }
+        let middles: Vec<u64> = open.iter().map(|&i| found[i].fits.midpoint(found[i].over)).collect();
+        let overflow = ask_all(open.iter().zip(&middles).map(|(&i, &pages)| overflows(notebook, rise, at(i, pages))))?;
+        for ((&i, &pages), overflows) in open.iter().zip(&middles).zip(overflow) {
+            if overflows { found[i].over = pages } else { found[i].fits = pages }
         }
     }
+}
+
+/// Whether the pages of this walk are more than the level holds.
+fn overflows(notebook: &Notebook, rise: &Rise, walk: Chase) -> Result<bool, Gap> {
+    let key = (rise.distance, rise.grown, walk.clone());
+    notebook.once(&notebook.memo.tlb_overflows, key, || Ok(rise.overflows(&notebook.read(&[walk])?[0])))
 }
