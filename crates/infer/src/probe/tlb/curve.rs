@@ -10,9 +10,9 @@
 use std::collections::BTreeSet;
 
 use super::pages::{self, Pages};
+use super::visits::{Visits, as_latencies, as_latency, mean_and_error, miss_share, of_lines, point, typical};
 use crate::analysis::band::DEVIATIONS;
 use crate::analysis::plateau::{self, Point};
-use crate::analysis::robust;
 use crate::probe::latency;
 use crate::probe::levels::HitMiss;
 use crate::probe::{Gap, Measurement, Notebook, Settle};
@@ -96,78 +96,6 @@ fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuf
         seed: notebook.seed(20),
         ..chase
     }
-}
-
-/// What visits took for translation, lap by lap: of each the first load less the second.
-struct Visits {
-    extras: Vec<f64>,
-    /// Visits of a lap.
-    lap: usize,
-}
-
-impl Visits {
-    fn of(measurement: &Measurement<Chase>) -> Self {
-        let lap = measurement.experiment.lap() as usize / 2;
-        let pairs = measurement.latencies().chunks_exact(2);
-        let mut extras: Vec<f64> = pairs.map(|pair| f64::from(pair[0]) - f64::from(pair[1])).collect();
-        extras.truncate(extras.len() / lap.max(1) * lap);
-        Visits { extras, lap }
-    }
-
-    fn laps(&self) -> impl ExactSizeIterator<Item = &[f64]> {
-        self.extras.chunks_exact(self.lap.max(1))
-    }
-
-    /// The median over laps of each page.
-    fn typical(&self) -> Vec<f64> {
-        let mut of_page = Vec::with_capacity(self.laps().len());
-        (0..self.lap.min(self.extras.len()))
-            .map(|page| {
-                of_page.clear();
-                of_page.extend(self.extras.iter().skip(page).step_by(self.lap));
-                of_page.sort_unstable_by(f64::total_cmp);
-                // Of an even number the lower: a spike must not count by half.
-                of_page[(of_page.len() - 1) / 2]
-            })
-            .collect()
-    }
-}
-
-/// The median over laps of what each page's translation took.
-fn typical(measurement: &Measurement<Chase>) -> Vec<f64> {
-    Visits::of(measurement).typical()
-}
-
-/// As whole cycles that cannot be negative, for the clustering of latencies.
-fn as_latencies(extras: &[f64]) -> Vec<u32> {
-    extras.iter().copied().map(as_latency).collect()
-}
-
-fn as_latency(extra: f64) -> u32 {
-    (extra + ZERO).max(0.0).round() as u32
-}
-
-/// The share of visits that miss.
-fn miss_share(classes: &HitMiss, extras: &[f64]) -> f64 {
-    let missed = extras.iter().filter(|&&extra| classes.is_miss(as_latency(extra))).count();
-    missed as f64 / extras.len().max(1) as f64
-}
-
-/// What stands for no extra cycles in [`as_latency`]: second loads may take a little longer than first ones.
-const ZERO: f64 = 64.0;
-
-pub(super) fn point(measurement: &Measurement<Chase>) -> Point {
-    let (mean, error) = mean_and_error(&typical(measurement));
-    Point { at: measurement.experiment.footprint.0, mean, error }
-}
-
-/// The mean of what was seen page by page, and its standard error.
-fn mean_and_error(pages: &[f64]) -> (f64, f64) {
-    let mean = robust::mean(pages);
-    let count = pages.len().max(1) as f64;
-    let variance = pages.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
-    // A difference of two clock readings is known to a cycle at best.
-    (mean, variance.sqrt().max(1.0) / count.sqrt())
 }
 
 /// One level as the curve over footprints shows it.
@@ -256,12 +184,14 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let chases: Vec<Chase> = counts.iter().map(|&n| walk(notebook, distance, n, true)).collect();
     let mut measurements = notebook.read(&chases)?;
     measurements.sort_by_key(|s| s.experiment.footprint);
-    let disturbed =
-        measurements.iter().take(CALM).map(disturbed).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    if disturbed.0 as f64 > DISTURBED.1 * disturbed.1 as f64 {
+    let few: Vec<Visits> = measurements.iter().take(CALM).map(Visits::of).collect();
+    let disturbed: usize = few.iter().map(|visits| visits.odd(DISTURBED.0)).sum();
+    let visits: usize = few.iter().map(|visits| visits.extras.len()).sum();
+    if disturbed as f64 > DISTURBED.1 * visits as f64 {
         return Gap::unknown(format!(
-            "{} of {} visits to a few pages differ by over {:.0} cycles from the usual: single loads are slow at random",
-            disturbed.0, disturbed.1, DISTURBED.0
+            "{disturbed} of {visits} visits to a few pages differ by over {:.0} cycles from the usual: single loads are slow at \
+             random",
+            DISTURBED.0
         ));
     }
     let points: Vec<Point> = measurements.iter().map(point).collect();
@@ -284,12 +214,15 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let leaves_l2 = kept < steps.len();
     let last = if leaves_l2 { steps[kept].flat } else { points.len() - 1 };
     steps.truncate(kept);
+    let next: Vec<usize> = steps.iter().skip(1).map(|next| next.flat).chain([last]).collect();
     let rises = steps
         .into_iter()
-        .map(|step| {
+        .zip(next)
+        .map(|(step, next)| {
             let reference = as_latencies(&typical(&measurements[step.flat]));
+            // Beyond the next step its misses, which cost more, would pass for those of a level whose own hide among its hits.
             let larger: Vec<Vec<u32>> =
-                measurements[step.grown..=last].iter().map(|s| as_latencies(&typical(s))).collect();
+                measurements[step.grown..=next.max(step.grown)].iter().map(|s| as_latencies(&typical(s))).collect();
             let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
             // A miss costs no less than visits take longer in the mean; what costs less is another thing, such as data that leaves the
             // L2.
@@ -340,21 +273,6 @@ fn unseen_before(flat: &[Measurement<Chase>], footprint: u64) -> Result<(), Gap>
 /// The most of what is expected so often that chance explains; none of what is never expected.
 fn by_chance(expected: f64) -> f64 {
     Poisson::new(expected).map_or(0.0, |chance| chance.inverse_cdf(1.0 - CHANCES) as f64)
-}
-
-/// Visits that took much more or less than usual of their pages, and all.
-fn disturbed(measurement: &Measurement<Chase>) -> (usize, usize) {
-    let visits = Visits::of(measurement);
-    let usual = visits.typical();
-    let odd = |lap: &[f64]| lap.iter().zip(&usual).filter(|(x, usual)| (*x - *usual).abs() > DISTURBED.0).count();
-    (visits.laps().map(odd).sum(), visits.extras.len())
-}
-
-/// Means of what the first load of a line takes longer than the second, for the first and the second line of the pages.
-fn of_lines(measurement: &Measurement<Chase>) -> (f64, f64) {
-    let lines = typical(measurement);
-    let mean = |line: usize| robust::mean(&lines.iter().skip(line).step_by(2).copied().collect::<Vec<_>>());
-    (mean(0), mean(1))
 }
 
 impl Rise {
@@ -416,5 +334,56 @@ impl Rise {
             }
             None => self.share(measurement) > BELIEVED,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::effort::Effort;
+    use strata_model::experiment::Experiment;
+    use strata_model::facts::DeviceFacts;
+    use strata_model::samples::Samples;
+
+    /// The curve of a device where the first load of a page, by its number, in a walk of so many takes so much longer than the
+    /// second one.
+    fn curve_of(extra: impl Fn(u64, u64) -> u32) -> Result<Curve, Gap> {
+        let memory = 140 << 30;
+        let facts = DeviceFacts { free_memory: memory, total_memory: memory, ..DeviceFacts::default() };
+        let mut notebook = Notebook::new(facts, Effort::Standard, 0);
+        for _ in 0..64 {
+            let curve = curve_by(&notebook, LARGE_PAGE);
+            let missing = notebook.take_missing();
+            if missing.is_empty() {
+                return curve;
+            }
+            for (number, experiment) in missing.into_iter().enumerate() {
+                let Experiment::Chase(chase) = &experiment else { unreachable!("only chases are asked for") };
+                let Timing::EachLoad { loads, .. } = chase.timing else { unreachable!("of which each load is timed") };
+                let Order::Pages { lines, .. } = chase.order else { unreachable!("and pages are walked") };
+                let pages = chase.footprint / LARGE_PAGE;
+                let visit = |i: u32| (u64::from(i / 2) % (pages * u64::from(lines)), i.is_multiple_of(2));
+                let latency = |i: u32| match visit(i) {
+                    (line, true) if line % u64::from(lines) == 0 => 300 + extra(line / u64::from(lines), pages),
+                    _ => 300,
+                };
+                let latencies = (0..loads).map(latency).collect();
+                notebook.add(number as u32, experiment, Ok(Samples { latencies, ..Samples::default() }));
+            }
+        }
+        unreachable!("a curve takes a few rounds")
+    }
+
+    #[test]
+    fn misses_of_the_next_level_do_not_pass_for_those_that_hide_among_hits() {
+        // As on an H200: hits differ by 15 cycles from page to page, misses of the first level cost 10, and those of the
+        // second 150.
+        let noise = |page: u64| (page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as u32 % 15;
+        let first = |pages: u64| u32::from(pages > 128) * 10;
+        let second = |pages: u64| u32::from(pages > 32768) * 150;
+        let curve = curve_of(|page, pages| 20 + noise(page) + first(pages) + second(pages)).unwrap();
+        let costs: Vec<Option<f64>> =
+            curve.rises.iter().map(|rise| rise.classes.map(|classes| classes.miss - classes.hit)).collect();
+        assert!(matches!(costs[..], [None, Some(150.0..165.0)]), "{costs:?}");
     }
 }

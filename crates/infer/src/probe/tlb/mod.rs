@@ -8,6 +8,7 @@
 
 mod curve;
 mod pages;
+mod visits;
 mod windows;
 
 use super::{Gap, Measurement, Notebook, Settle, Unknown, structure};
@@ -16,12 +17,13 @@ use crate::analysis::overflow::{self, Footprint, Sets};
 use crate::analysis::plateau::Point;
 use crate::analysis::robust::{self, tenths};
 pub(super) use curve::Curve;
-use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, point, walk};
+use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, walk};
 use pages::Pages;
 use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
 use strata_model::experiment::Chase;
 use strata_model::topology::{Element, Finding};
 use strata_model::units::{Bytes, Cycles};
+use visits::point;
 use windows::Window;
 
 /// Most entries of a level: four times those of the largest known (about 2048 on an H200).
@@ -216,6 +218,15 @@ impl Level {
         self.curve.get(1).is_some_and(|step| step.share > SHARP)
     }
 
+    /// What share of the pages that seem to fit surely do.
+    fn sure(&self) -> f64 {
+        match (self.is_sharp(), self.rise.classes) {
+            (true, _) => 1.0,
+            (false, Some(_)) => UNNOTICED,
+            (false, None) => 1.0 - BELIEVED,
+        }
+    }
+
     /// By what share of the entries the first miss may come earlier in another process. Where the index is hashed, pages in a row
     /// fill the sets to within about one page of each other, so that the first set overflows up to one page of each set before
     /// all are full. Which sets that are depends on where the driver put the pages, which stays as it is in one process.
@@ -245,7 +256,7 @@ impl Level {
             Some(sum) => Finding::measured(sum as u64, METHOD).unit("entries").range(sum as f64, sum as f64),
             None => Finding::measured(self.most(), METHOD)
                 .unit("entries")
-                .at_least(if self.is_sharp() { self.most() as f64 } else { (UNNOTICED * self.most() as f64).floor() })
+                .at_least((self.sure() * self.most() as f64).floor())
                 .note("entries in use when the first TLB miss occurs; sets that were not full may hold more"),
         })
     }

@@ -14,10 +14,10 @@ const FITS_MORE: f64 = 1.25;
 const COMPARED: u64 = 32;
 /// A walk over so many times the footprint at which visits take longer misses all over.
 const OVERFLOW: u64 = 3;
-/// Share of the visits that miss where each page is an entry of its own, and where two are one.
+/// Share of the visits that miss where each page is an entry of its own.
 const OWN: f64 = 0.75;
-/// As [`OWN`], at least, of pages that share entries by twos.
-const SHARED: f64 = 0.25;
+/// The same, at least and at most, of pages that share entries by twos: half, less what survives the lap.
+const SHARED: (f64, f64) = (0.25, 0.6);
 
 /// Pages of a level at several distances.
 #[derive(Clone, Debug)]
@@ -76,8 +76,9 @@ impl Pages {
         })
     }
 
-    /// As [`Pages::entry`], corrected where the walk by pages half as far apart shows that they are entries of their own. At some
-    /// distances only some of the sets are used, so that fewer pages fit over the same stretch.
+    /// As [`Pages::entry`], corrected by walks over many more pages than fit. Where pages half as far apart turn out to be entries
+    /// of their own, only some of the sets are used at the distance found, so that fewer pages fit over the same stretch. Where
+    /// pages at that distance turn out to share entries, half of the visits hit, which hides an overflow that shows in the mean only.
     ///
     /// # Errors
     ///
@@ -86,6 +87,9 @@ impl Pages {
         let mut entry = self.entry()?;
         while entry > 0 && own_entries(notebook, rise, self.powers[entry - 1])?.unwrap_or(false) {
             entry -= 1;
+        }
+        while entry + 1 < self.powers.len() && own_entries(notebook, rise, self.powers[entry])? == Some(false) {
+            entry += 1;
         }
         Ok(entry)
     }
@@ -112,8 +116,8 @@ impl Pages {
     }
 }
 
-/// Whether pages so far apart are entries of their own, by a walk over many more than fit in ascending order: where an entry maps two
-/// of them, every second visit hits. `None` if it cannot be said.
+/// Whether pages so far apart are entries of their own, or share them by twos, by a walk over many more than fit in ascending order:
+/// where an entry maps two of them, every second visit hits. `None` if it cannot be said.
 ///
 /// # Errors
 ///
@@ -126,5 +130,9 @@ pub(super) fn own_entries(notebook: &Notebook, rise: &Rise, distance: Bytes) -> 
     // An older recording has no such walk.
     let Ok(measurements) = notebook.read(&[walk(notebook, distance, pages, false)]).settled()? else { return Ok(None) };
     let share = rise.share(&measurements[0]);
-    Ok((share > OWN).then_some(true).or((share > SHARED).then_some(false)))
+    Ok(match share {
+        share if share > OWN => Some(true),
+        share if (SHARED.0..=SHARED.1).contains(&share) => Some(false),
+        _ => None,
+    })
 }
