@@ -10,17 +10,17 @@
 use std::collections::BTreeSet;
 
 use super::pages::{self, Pages};
-use super::visits::{Visits, as_latencies, as_latency, mean_and_error, miss_share, of_lines, point, typical};
-use crate::analysis::band::DEVIATIONS;
+use super::rise::Rise;
+use super::visits::{Visits, as_latencies, mean_and_error, miss_share, of_lines, point, typical};
 use crate::analysis::plateau::{self, Point};
 use crate::probe::latency;
 use crate::probe::levels::HitMiss;
 use crate::probe::{Gap, Measurement, Notebook, Settle};
-use statrs::distribution::{Binomial, DiscreteCDF, Poisson};
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing, Walk};
 use strata_model::units::{Bytes, KIB};
 
-/// Distance of the pages visited where large pages, at which levels are looked for first, turn out to be more than one entry: the smallest page of GPUs since Pascal but for 4 KiB.
+/// Distance of the pages visited where large pages, at which levels are looked for first, turn out to be more than one entry:
+/// the smallest page of GPUs since Pascal but for 4 KiB.
 const SMALL_PAGE: Bytes = Bytes(64 * KIB);
 /// Visited lines are so far apart: the largest line of an L2 known.
 const LINE: Bytes = Bytes(128);
@@ -43,26 +43,18 @@ const DISTURBED: (f64, f64) = (100.0, 0.05);
 const CALM: usize = 4;
 /// Of what visits take longer beyond a step, the share at least that a second line of the page must not: translation.
 const TRANSLATION: f64 = 0.5;
-/// Of what visits take longer in the mean where a level is overflowed, the share at least that one miss costs; medians and means of few
-/// visits differ.
+/// Of what visits take longer in the mean where a level is overflowed, the share at least that one miss costs; medians and means
+/// of few visits differ.
 const LEAST_COST: f64 = 0.5;
 /// Of what visits take longer beyond a step, the share at most that a second line of the page does: data stays in the L2.
 const DATA: f64 = 0.2;
-/// Share of a level's pages that must miss before an overflow is believed in where single misses cannot be told: visits to
-/// a few pages differ in the mean by as much as a tenth of a miss.
-pub(super) const BELIEVED: f64 = 0.5;
 /// Share that misses of one and a half times as many pages as fit: twice as far from none as from all.
 const SMALLER_PAGES: f64 = 0.33;
-/// Share of loads that miss whatever the page: more is no chance.
-const CHANCE: f64 = 0.02;
-/// Share of the visits to some footprint that a level's misses are at least. Fewer may be misses of which the second load, which is
-/// taken off, was slow by chance.
+/// Share of the visits to some footprint that a level's misses are at least. Fewer may be misses of which the second load, which
+/// is taken off, was slow by chance.
 const FREQUENT: f64 = 0.1;
-/// Where between hits and misses the limit may lie, as shares of the distance.
-const LIMITS: [f64; 2] = [0.25, 0.75];
-/// What comes more rarely is no chance: a level is looked at in a few hundred walks.
-const CHANCES: f64 = 1e-5;
-
+/// Parts into which the footprints are divided between which a level may hide.
+const FINER: u64 = 16;
 /// So many of the smallest footprints are few pages.
 const SMALLEST: usize = 4;
 /// Standard errors by which second loads may take longer over more pages.
@@ -98,23 +90,6 @@ fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuf
     }
 }
 
-/// One level as the curve over footprints shows it.
-#[derive(Clone, Debug)]
-pub(in crate::probe) struct Rise {
-    /// Distance of the pages walked.
-    pub(super) distance: Bytes,
-    /// Footprints of the last point below and the first above.
-    pub(super) flat: u64,
-    pub(super) grown: u64,
-    pub(super) below: f64,
-    pub(super) above: Option<f64>,
-    pub(super) error: f64,
-    /// Where single misses can be told.
-    pub(super) classes: Option<HitMiss>,
-    /// Share of visits that seem to miss although all pages fit: loads that are slow at random.
-    pub(super) strays: f64,
-}
-
 /// The curve over footprints.
 #[derive(Clone, Debug)]
 pub(in crate::probe) struct Curve {
@@ -122,6 +97,9 @@ pub(in crate::probe) struct Curve {
     /// Largest footprint of which the lines stay in the L2, and whether larger ones were walked.
     pub(super) reached: Bytes,
     pub(super) leaves_l2: bool,
+    /// Between these footprints a further level overflows together with the last of the rises. What comes after is left out, for
+    /// it is unknown which level it is.
+    pub(super) hides: Option<(Bytes, Bytes)>,
 }
 
 /// The steps of the curve over footprints.
@@ -181,6 +159,17 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
         counts.extend([power, power + power / 2].into_iter().filter(|&n| n < most));
         power *= 2;
     }
+    let curve = over(notebook, distance, &counts)?;
+    let Some((first, last)) = curve.hides else { return Ok(curve) };
+    let (first, last) = (first / distance, last / distance);
+    let finer = (1..FINER).map(|i| first + (last - first) * i / FINER);
+    counts.extend(finer.collect::<BTreeSet<u64>>().into_iter().filter(|n| !counts.contains(n)).collect::<Vec<_>>());
+    // An older recording has no finer walks.
+    Ok(over(notebook, distance, &counts).settled()?.unwrap_or(curve))
+}
+
+/// The curve over so many pages, the most of them first.
+fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, Gap> {
     let chases: Vec<Chase> = counts.iter().map(|&n| walk(notebook, distance, n, true)).collect();
     let mut measurements = notebook.read(&chases)?;
     measurements.sort_by_key(|s| s.experiment.footprint);
@@ -215,7 +204,7 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let last = if leaves_l2 { steps[kept].flat } else { points.len() - 1 };
     steps.truncate(kept);
     let next: Vec<usize> = steps.iter().skip(1).map(|next| next.flat).chain([last]).collect();
-    let rises = steps
+    let mut rises: Vec<Rise> = steps
         .into_iter()
         .zip(next)
         .map(|(step, next)| {
@@ -236,13 +225,17 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
                 grown: points[step.grown].at,
                 below: step.below,
                 above: step.above.filter(|_| step.settled.is_some()),
+                settled: step.settled.map(|settled| points[settled].at),
                 error: points[step.flat].error.hypot(points[step.grown].error),
                 strays: classes.map_or(0.0, |classes| miss_share(&classes, &fitting)),
                 classes,
             }
         })
         .collect();
-    Ok(Curve { rises, reached: Bytes(points[last].at), leaves_l2 })
+    let hiding = rises.iter().take(rises.len().saturating_sub(1)).position(|rise| rise.hides().is_some());
+    let hides = hiding.and_then(|at| rises[at].hides());
+    rises.truncate(hiding.map_or(rises.len(), |at| at + 1));
+    Ok(Curve { rises, reached: Bytes(points[last].at), leaves_l2, hides })
 }
 
 /// Refuses a first step before which second loads take longer than in the smallest footprints: a level that lets no page in for
@@ -268,73 +261,6 @@ fn unseen_before(flat: &[Measurement<Chase>], footprint: u64) -> Result<(), Gap>
         ));
     }
     Ok(())
-}
-
-/// The most of what is expected so often that chance explains; none of what is never expected.
-fn by_chance(expected: f64) -> f64 {
-    Poisson::new(expected).map_or(0.0, |chance| chance.inverse_cdf(1.0 - CHANCES) as f64)
-}
-
-impl Rise {
-    /// Pages that miss this level, if single misses can be told: those that do in most laps.
-    pub(super) fn missed(&self, measurement: &Measurement<Chase>) -> Option<BTreeSet<usize>> {
-        let classes = self.classes?;
-        let typical = typical(measurement).into_iter().enumerate();
-        Some(typical.filter(|&(_, extra)| classes.is_miss(as_latency(extra))).map(|(page, _)| page).collect())
-    }
-
-    /// Pages that are expected to seem to miss in most laps, by chance.
-    fn stray_pages(&self, measurement: &Measurement<Chase>) -> f64 {
-        let visits = Visits::of(measurement);
-        let laps = visits.laps().len() as u64;
-        // As in `typical`, half of an even number of laps is not most of them.
-        let most = laps / 2 + 1;
-        let chance = Binomial::new(self.strays, laps).map_or(0.0, |slow| slow.sf(most - 1));
-        chance * visits.lap as f64
-    }
-
-    /// Share of visits that miss this level.
-    pub(super) fn share(&self, measurement: &Measurement<Chase>) -> f64 {
-        match (self.classes, self.above) {
-            (Some(classes), _) => miss_share(&classes, &Visits::of(measurement).extras),
-            (None, Some(above)) => ((point(measurement).mean - self.below) / (above - self.below)).clamp(0.0, 1.0),
-            (None, None) => 0.0,
-        }
-    }
-
-    /// The lowest and the highest share of visits that miss: in one lap or another, and wherever between hits and misses the
-    /// limit lies.
-    pub(super) fn least_and_most(&self, measurement: &Measurement<Chase>) -> (f64, f64) {
-        let share = self.share(measurement);
-        let Some(classes) = self.classes else {
-            // By the mean alone: the plateau, too, is known to an error.
-            let off = self
-                .above
-                .map_or(1.0, |above| DEVIATIONS * self.error.hypot(point(measurement).error) / (above - self.below));
-            return ((share - off).max(0.0), (share + off).min(1.0));
-        };
-        let limit = |at: f64| HitMiss {
-            threshold: (classes.hit + at * (classes.miss - classes.hit)).round() as u32,
-            ..classes
-        };
-        let visits = Visits::of(measurement);
-        let of_laps = visits.laps().map(|lap| miss_share(&classes, lap));
-        let of_limits = LIMITS.map(|at| miss_share(&limit(at), &visits.extras));
-        of_laps.chain(of_limits).fold((share, share), |(low, high), x| (low.min(x), high.max(x)))
-    }
-
-    /// Whether the pages walked are more than fit.
-    pub(super) fn overflows(&self, measurement: &Measurement<Chase>) -> bool {
-        match self.missed(measurement) {
-            Some(missed) => {
-                let visits = (measurement.latencies().len() / 2) as f64;
-                let chance = (CHANCE + self.strays) * visits;
-                missed.len() as f64 > by_chance(self.stray_pages(measurement))
-                    || self.share(measurement) * visits > by_chance(chance)
-            }
-            None => self.share(measurement) > BELIEVED,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod curve;
 mod pages;
+mod rise;
 mod visits;
 mod windows;
 
@@ -17,8 +18,9 @@ use crate::analysis::overflow::{self, Footprint, Sets};
 use crate::analysis::plateau::Point;
 use crate::analysis::robust::{self, tenths};
 pub(super) use curve::Curve;
-use curve::{BELIEVED, FEW_LAPS, Rise, curve, limit, walk};
+use curve::{FEW_LAPS, curve, limit, walk};
 use pages::Pages;
+use rise::{BELIEVED, Rise};
 use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
 use strata_model::experiment::Chase;
 use strata_model::topology::{Element, Finding};
@@ -70,9 +72,15 @@ pub(super) struct Level {
 
 fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
     notebook.once(&notebook.memo.tlb_level, number, || {
-        let Curve { rises, reached, leaves_l2 } = curve(notebook)?;
+        let Curve { rises, reached, leaves_l2, hides } = curve(notebook)?;
         let next = rises.get(number + 1).map_or(u64::MAX, |next| next.flat);
         let Some(rise) = rises.get(number).cloned() else {
+            if let Some((first, last)) = hides {
+                return Gap::unknown(format!(
+                    "visits to {last} take longer than one TLB miss costs: between {first} and {last} a further level \
+                     overflows, so it is unknown which level the next one is"
+                ));
+            }
             let facts = notebook.facts();
             let beyond = if leaves_l2 {
                 "; with more pages the L2 does not hold even one line per page".to_owned()

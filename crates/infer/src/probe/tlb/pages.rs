@@ -2,7 +2,8 @@
 //! fits than at shorter ones.
 
 use super::MOST_ENTRIES;
-use super::curve::{Rise, limit, walk};
+use super::curve::{limit, walk};
+use super::rise::Rise;
 use super::windows::{Fit, most_that_fit};
 use crate::probe::{Gap, Notebook, Settle, Unknown};
 use strata_model::units::Bytes;

@@ -3,7 +3,8 @@
 //! Where the index of a level is hashed, the number of pages in a row that fit depends on which pages they are. One place says
 //! nothing of others, so the count is repeated at places spread over what may be walked.
 
-use super::curve::{Rise, limit, walk_from};
+use super::curve::{limit, walk_from};
+use super::rise::Rise;
 use crate::probe::{Gap, Notebook, ask_all};
 use strata_model::experiment::Chase;
 use strata_model::units::Bytes;
