@@ -19,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Settle, Unknown, dram, l2, tlb};
+use super::{Gap, Notebook, Unknown, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{Data, Spectrum, SpectrumRow, Translation};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing, pages_span};
@@ -307,25 +307,18 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
             });
         }
     }
-    let (rows, contradicted) = known(notebook)?.agreeing(rows);
+    let (rows, contradicted) = consistent::Known::of(notebook)?.agreeing(rows);
     trip.lacks.extend(contradicted);
     if rows.is_empty() {
         return Gap::unknown(format!("no pattern was met as designed: {}", trip.lacks.join("; ")));
     }
-    let method = format!("one cold chain of {} loads, designed to contain every combination", offsets.len());
+    let method = format!(
+        "one cold chain of {} loads after an L2 flush, which may leave what a cache behind the L2 holds; designed to contain every \
+         combination",
+        offsets.len()
+    );
     let finding = Finding::measured(Spectrum(rows), method).unit("cycles");
     Ok(if trip.lacks.is_empty() { finding } else { finding.note(format!("missing: {}", trip.lacks.join("; "))) })
-}
-
-/// What other probes found of the levels that the patterns meet.
-fn known(notebook: &Notebook) -> Result<consistent::Known, Gap> {
-    let l2 = latency::measure(notebook, &l2::setting(notebook)).settled()?;
-    let memory = dram::dram(notebook).settled()?;
-    Ok(consistent::Known {
-        l2: l2.ok().map(|hit| hit.range),
-        memory: memory.ok().map(|dram| dram.measured.range),
-        penalties: tlb::reaches(notebook)?.levels.iter().map(|level| level.penalty).collect(),
-    })
 }
 
 #[cfg(test)]

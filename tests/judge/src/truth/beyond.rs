@@ -76,10 +76,13 @@ pub fn spectrum(truth: &mut Truth) {
                 Scope::Device => ("l2", cycles.get() as f64, far_hit),
             })
             .collect();
+        // The flush may leave what a cache behind the L2 has, as the finding says.
+        let behind = data.iter().filter(|level| level.0 == "l2").nth(1).map(|&(_, cycles, _)| cycles);
         // Of several caches on a side the first is meant.
         data.dedup_by_key(|level| level.0);
         data.push(("memory", path.memory.get() as f64, far_memory));
         for (data, cycles, far) in data {
+            let sooner = behind.filter(|_| data == "memory").map_or(0.0, |behind| (cycles - behind).max(0.0));
             for missed in 0..=spec.tlb.len() {
                 // Caches before the one that is asked by physical address need no translation.
                 let asked = data != "l1" || path.translated.as_ref() == path.levels.first();
@@ -88,7 +91,10 @@ pub fn spectrum(truth: &mut Truth) {
                 let uncached: u64 = levels.iter().map(|t| t.uncached.get()).sum();
                 let cycles = cycles + mean + (penalty + if data == "memory" { uncached } else { 0 }) as f64;
                 let translation = if missed == 0 { "hit".to_owned() } else { format!("l{missed} miss") };
-                patterns.insert(format!("{name}: {data}, {translation}"), (cycles - off, cycles + far as f64 + off));
+                patterns.insert(
+                    format!("{name}: {data}, {translation}"),
+                    (cycles - sooner - off, cycles + far as f64 + off),
+                );
             }
         }
     }

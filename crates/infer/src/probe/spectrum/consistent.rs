@@ -2,6 +2,7 @@
 //! designed, so it is left out.
 
 use crate::analysis::robust;
+use crate::probe::{Gap, Notebook, Settle, dram, l2, latency, tlb};
 use strata_model::attribute::{Data, SpectrumRow, Translation};
 
 /// Cycles by which two measurements may differ whatever their intervals: each is known to a cycle.
@@ -35,6 +36,21 @@ fn missed(row: &SpectrumRow) -> usize {
 }
 
 impl Known {
+    /// What is known, as far as it is.
+    ///
+    /// # Errors
+    ///
+    /// Missing measurements, or that no level of translation is known.
+    pub(super) fn of(notebook: &Notebook) -> Result<Self, Gap> {
+        let l2 = latency::measure(notebook, &l2::setting(notebook)).settled()?;
+        let memory = dram::dram(notebook).settled()?;
+        Ok(Known {
+            l2: l2.ok().map(|hit| hit.range),
+            memory: memory.ok().map(|dram| dram.measured.range),
+            penalties: tlb::reaches(notebook)?.levels.iter().map(|level| level.penalty).collect(),
+        })
+    }
+
     /// Without the rows that contradict this, and why each was left out.
     pub(super) fn agreeing(&self, rows: Vec<SpectrumRow>) -> (Vec<SpectrumRow>, Vec<String>) {
         let mut why = Vec::new();
@@ -76,6 +92,17 @@ impl Known {
         };
         if !(low..=high).contains(&row.cycles) {
             return Some(format!("with the miss penalties found, {low:.0} to {high:.0}"));
+        }
+        // By either path the same misses cost the same.
+        let extra = row.cycles - hit.cycles;
+        let by_other = all.iter().filter(|r| r.path != row.path && r.data == row.data && missed(r) == missed(row));
+        let less = by_other.filter_map(|other| {
+            let its_hit =
+                all.iter().find(|hit| hit.path == other.path && hit.data == other.data && missed(hit) == 0)?;
+            Some(other.cycles - its_hit.cycles).filter(|less| extra > less + off + tolerance(other))
+        });
+        if let Some(less) = less.reduce(f64::min).filter(|_| row.data == Data::Memory) {
+            return Some(format!("by the other path it adds {less:.0}, not {extra:.0}"));
         }
         // Where data in the L2 shows other misses than it should, data in memory does.
         let of_l2 = |by: usize| all.iter().filter(move |r| r.data == Data::L2 && missed(r) == by);
@@ -167,6 +194,20 @@ mod tests {
         let (kept, why) = known().agreeing(rows.clone());
         assert_eq!(kept, [rows[0], rows[2]]);
         assert_eq!(why.len(), 2);
+    }
+
+    #[test]
+    fn misses_that_cost_more_by_one_path_are_others() {
+        let by_ca = |row: SpectrumRow| SpectrumRow { path: LoadPath::GlobalCa, ..row };
+        let rows = vec![
+            row(Data::Memory, 0, 500.0),
+            row(Data::Memory, 1, 540.0),
+            by_ca(row(Data::Memory, 0, 501.0)),
+            by_ca(row(Data::Memory, 1, 900.0)),
+        ];
+        let (kept, why) = known().agreeing(rows.clone());
+        assert_eq!(kept, rows[..3]);
+        assert!(why[0].ends_with("by the other path it adds 40, not 399)"), "{why:?}");
     }
 
     #[test]
