@@ -100,6 +100,8 @@ pub(in crate::probe) struct Curve {
     /// Between these footprints a further level overflows together with the last of the rises. What comes after is left out, for
     /// it is unknown which level it is.
     pub(super) hides: Option<(Bytes, Bytes)>,
+    /// Whether nothing was left out.
+    is_whole: bool,
 }
 
 /// The steps of the curve over footprints.
@@ -122,7 +124,7 @@ pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
         // Of several visits to what one entry maps some hit by chance, so that the step never quite ends and may hide the next
         // one. An older recording has no walk by whole entries.
         let by_entry = by_entry(notebook, first).settled()?;
-        Ok(by_entry.ok().flatten().filter(|by_entry| by_entry.rises.len() > large.rises.len()).unwrap_or(large))
+        Ok(by_entry.ok().flatten().filter(|by_entry| by_entry.rises.len() >= large.rises.len()).unwrap_or(large))
     })
 }
 
@@ -165,7 +167,12 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     let finer = (1..FINER).map(|i| first + (last - first) * i / FINER);
     counts.extend(finer.collect::<BTreeSet<u64>>().into_iter().filter(|n| !counts.contains(n)).collect::<Vec<_>>());
     // An older recording has no finer walks.
-    Ok(over(notebook, distance, &counts).settled()?.unwrap_or(curve))
+    let mut finer = over(notebook, distance, &counts).settled()?.unwrap_or(curve);
+    // Nothing comes after the last step, and page tables that leave the caches make it higher as well.
+    if finer.is_whole {
+        finer.hides = None;
+    }
+    Ok(finer)
 }
 
 /// The curve over so many pages, the most of them first.
@@ -232,10 +239,11 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
             }
         })
         .collect();
-    let hiding = rises.iter().take(rises.len().saturating_sub(1)).position(|rise| rise.hides().is_some());
+    let hiding = rises.iter().position(|rise| rise.hides().is_some());
     let hides = hiding.and_then(|at| rises[at].hides());
-    rises.truncate(hiding.map_or(rises.len(), |at| at + 1));
-    Ok(Curve { rises, reached: Bytes(points[last].at), leaves_l2, hides })
+    let all = rises.len();
+    rises.truncate(hiding.map_or(all, |at| at + 1));
+    Ok(Curve { is_whole: rises.len() == all, rises, reached: Bytes(points[last].at), leaves_l2, hides })
 }
 
 /// Refuses a first step before which second loads take longer than in the smallest footprints: a level that lets no page in for

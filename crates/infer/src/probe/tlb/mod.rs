@@ -72,7 +72,7 @@ pub(super) struct Level {
 
 fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
     notebook.once(&notebook.memo.tlb_level, number, || {
-        let Curve { rises, reached, leaves_l2, hides } = curve(notebook)?;
+        let Curve { rises, reached, leaves_l2, hides, .. } = curve(notebook)?;
         let next = rises.get(number + 1).map_or(u64::MAX, |next| next.flat);
         let Some(rise) = rises.get(number).cloned() else {
             if let Some((first, last)) = hides {
