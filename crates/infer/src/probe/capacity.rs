@@ -28,6 +28,10 @@ const START: Bytes = Bytes::kib(1);
 const DOUBLING_LOADS: u32 = 3072;
 /// Share of missing loads that ends the doubling.
 const CHANGED: f64 = 0.05;
+/// Share of the loads of some footprint that misses are at least which another cache hides: no spikes are so frequent.
+const OFTEN: f64 = 0.2;
+/// Part of the cost of the misses found that they cost at most.
+const CHEAPER: f64 = 0.75;
 /// Footprints between the ends of a bracket, measured at once.
 pub(super) const SECTIONS: usize = 32;
 /// Level of the Kolmogorov-Smirnov test.
@@ -187,8 +191,9 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let mut all: Vec<&Measurement<Chase>> = measurements.iter().chain(&sweep).collect();
         all.sort_by_key(|measurement| measurement.experiment.footprint);
         let larger: Vec<&[u32]> = all.into_iter().skip(1).map(Measurement::latencies).collect();
-        let nearer = HitMiss::learn(first.latencies(), &larger).ok();
-        let (levels, spikes) = match nearer.filter(|nearer| nearer.threshold < levels.threshold) {
+        let nearer = HitMiss::learn_frequent(first.latencies(), &larger, OFTEN).ok();
+        let cost = |levels: &HitMiss| levels.miss - levels.hit;
+        let (levels, spikes) = match nearer.filter(|nearer| cost(nearer) < CHEAPER * cost(&levels)) {
             Some(nearer) => (nearer, Spikes::among(&counts(calm, &nearer))),
             None => (levels, spikes),
         };

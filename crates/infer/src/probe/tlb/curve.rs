@@ -168,11 +168,25 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
     counts.extend(finer.collect::<BTreeSet<u64>>().into_iter().filter(|n| !counts.contains(n)).collect::<Vec<_>>());
     // An older recording has no finer walks.
     let mut finer = over(notebook, distance, &counts).settled()?.unwrap_or(curve);
+    finer.rises = whole(finer.rises);
     // Nothing comes after the last step, and page tables that leave the caches make it higher as well.
     if finer.is_whole {
         finer.hides = None;
     }
     Ok(finer)
+}
+
+/// Without rises that begin where only part of the visits miss the level before: between footprints as close as these, misses of
+/// one level may pause.
+fn whole(rises: Vec<Rise>) -> Vec<Rise> {
+    let mut all: Vec<Rise> = Vec::new();
+    for rise in rises {
+        match all.last_mut().filter(|before| before.is_partial()) {
+            Some(before) => (before.above, before.settled) = (rise.above, rise.settled),
+            None => all.push(rise),
+        }
+    }
+    all
 }
 
 /// The curve over so many pages, the most of them first.

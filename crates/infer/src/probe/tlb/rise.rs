@@ -19,6 +19,8 @@ const CHANCE: f64 = 0.02;
 const LIMITS: [f64; 2] = [0.25, 0.75];
 /// What comes more rarely is no chance: a level is looked at in a few hundred walks.
 const CHANCES: f64 = 1e-5;
+/// Share of the cost of one miss that visits take longer, at least, where all of them miss.
+const ALL: f64 = 0.75;
 /// Times the cost of one miss that visits take where two levels miss.
 const TWO_COST: f64 = 1.5;
 
@@ -53,6 +55,12 @@ impl Rise {
         let (classes, above, settled) = (self.classes?, self.above?, self.settled?);
         let hides = above - self.below > TWO_COST * (classes.miss - classes.hit);
         hides.then_some((Bytes(self.flat), Bytes(settled)))
+    }
+
+    /// Whether visits on the plateau after it take so little longer that not all of them miss.
+    pub(super) fn is_partial(&self) -> bool {
+        let (Some(classes), Some(above)) = (self.classes, self.above) else { return false };
+        above - self.below < ALL * (classes.miss - classes.hit)
     }
 
     /// Pages that miss this level, if single misses can be told: those that do in most laps.
