@@ -16,8 +16,9 @@ const SPAN_US: u32 = 10_000;
 const MAX_SPANS: u32 = 50;
 /// Spans in a row that must agree.
 const AGREEING: usize = 3;
-/// Share by which a rate may be off at best: a span of 10,000 ticks of the timer is known to one tick.
-const ACCURACY: f64 = 1e-4;
+/// Part by which the clock of the next run may be off from this one's. An H200 at its highest clock ran at 1980.0 MHz in one process
+/// and at 1977.5 MHz in another. The timer by which the clock is measured is accurate to a tenth of this.
+const BETWEEN_RUNS: f64 = 1e-3;
 /// They agree if they differ by no more than this share. An H200 that came from idle ran at 1977 MHz for some spans before it
 /// ran at 1980, which is 0.15 %.
 const TOLERANCE: f64 = 0.0005;
@@ -62,15 +63,15 @@ impl Held {
         // Of a clock that moved nobody knows when it did.
         let moved = !before.settled || spread(&[low, high]) > DRIFT;
         let rate = if moved { Gigahertz(f64::midpoint(low, high)) } else { before.rate };
-        Held { rate, low: low * (1.0 - ACCURACY), high: high * (1.0 + ACCURACY) }
+        Held { rate, low: low * (1.0 - BETWEEN_RUNS), high: high * (1.0 + BETWEEN_RUNS) }
     }
 }
 
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mhz = |gigahertz: f64| (gigahertz * 1e3).round();
-        // Without what the timer may be off.
-        let (low, high) = (mhz(self.low / (1.0 - ACCURACY)), mhz(self.high / (1.0 + ACCURACY)));
+        // Without what another run may be off.
+        let (low, high) = (mhz(self.low / (1.0 - BETWEEN_RUNS)), mhz(self.high / (1.0 + BETWEEN_RUNS)));
         if low == high { write!(f, "{low} MHz") } else { write!(f, "{low} to {high} MHz") }
     }
 }
@@ -163,9 +164,15 @@ mod tests {
     fn a_clock_that_rose_during_a_run_is_known_between_both_ends() {
         let held = Held::of(&seen(&[1.978, 1.978]), Some(&seen(&[1.980])));
         assert_eq!(held.rate, Gigahertz(1.978));
-        assert!((held.low - 1.978 * 0.9999).abs() < 1e-9 && (held.high - 1.980 * 1.0001).abs() < 1e-9, "{held:?}");
+        assert!(held.low < 1.978 && held.high > 1.980, "{held:?}");
         assert_eq!(held.to_string(), "1978 to 1980 MHz");
         assert_eq!(Held::of(&seen(&[1.98]), None).to_string(), "1980 MHz");
+    }
+
+    #[test]
+    fn the_next_run_may_have_another_clock() {
+        let [one, next] = [1.9800, 1.9775].map(|rate| Held::of(&seen(&[rate, rate]), None));
+        assert!(one.low <= next.high && one.high - one.low < 0.005, "{one:?} {next:?}");
     }
 
     #[test]
