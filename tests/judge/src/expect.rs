@@ -167,8 +167,11 @@ impl Expect {
                     .iter()
                     .filter_map(|row| {
                         let (name, cycles) = (pattern_name(row), row["cycles"].as_f64().unwrap_or(f64::NAN));
-                        let right = patterns.get(&name).is_some_and(|(low, high)| (*low..=*high).contains(&cycles));
-                        (!right).then(|| format!("{name}: {cycles}, not {:?}", patterns.get(&name)))
+                        // Each row has an interval of its own.
+                        let end = |end: &str| row[end].as_f64().unwrap_or(cycles);
+                        let (from, to) = (end("low").min(cycles), end("high").max(cycles));
+                        let right = patterns.get(&name).is_some_and(|(low, high)| from <= *high && to >= *low);
+                        (!right).then(|| format!("{name}: {cycles} [{from} to {to}], not {:?}", patterns.get(&name)))
                     })
                     .collect();
                 if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }

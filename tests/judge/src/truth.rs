@@ -224,8 +224,14 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
     // A search begins beyond the first cache, and a footprint of one and a half times the second must fit the bank.
     if size >= CONSTANT_LIMIT {
         // Among noise the search may end before it comes so far.
-        let quiet = spec.noise.spikes.0 == 0.0 && spec.noise.jitter.get() + spec.noise.smear.get() < UNCLEAR;
-        let bound = quiet && second.scope == Scope::Sm;
+        let noise = spec.noise.jitter.get() + spec.noise.smear.get();
+        let quiet = spec.noise.spikes.0 == 0.0 && noise < UNCLEAR;
+        // Hits and misses of the second cache may be too close beside the noise, or too few lines tell them apart.
+        let behind = path.cycles.get(2).copied().unwrap_or(path.memory).get();
+        let [before, own] = [path.cycles[0].get(), path.cycles[1].get()];
+        let apart = (own - before).min(behind - own) > CLOSE * (noise + 1);
+        let many = CONSTANT_LIMIT / first.line.get() >= MANY;
+        let bound = quiet && apart && many && second.scope == Scope::Sm;
         truth.row(ConstantL15, "size", Expect::Unknown(if bound { "a module may declare" } else { "" }));
     } else {
         let granule = first.sector_bytes();
@@ -259,6 +265,11 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
 
 /// Cycles of jitter that may hide that nothing misses.
 const UNCLEAR: u64 = 6;
+/// Times the noise by which levels of constants lie apart at least, if they are to be told apart.
+const CLOSE: u64 = 4;
+/// Lines of all constants by which misses are to be seen.
+const MANY: u64 = 100;
+
 fn l2(truth: &mut Truth, seen: &Seen) {
     let machine = truth.machine;
     let path = &machine.spec.path.global_cg;

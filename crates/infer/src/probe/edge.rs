@@ -210,6 +210,8 @@ pub(super) fn edge(
             // So few misses, or such that come and go, may also have stayed away one step before.
             lowest = lowest.min(Bytes(growth.last_flat.saturating_sub(step.0)));
         }
+        // Misses that do not grow are of lines that find no place already.
+        lowest = lowest.min(Bytes(usable.0.saturating_sub(growth.base as u64 * step.0)));
         let highest = if knee.spikes.share() > 0.0 { Bytes(growth.first_grown) } else { usable };
         let found = Edge { usable, lowest, highest, base: growth.base };
         let left = covering(places[1..].iter().filter_map(|place| interval(place, rough, from)));

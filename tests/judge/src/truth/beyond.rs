@@ -85,7 +85,8 @@ pub fn spectrum(truth: &mut Truth) {
             let sooner = behind.filter(|_| data == "memory").map_or(0.0, |behind| (cycles - behind).max(0.0));
             for missed in 0..=spec.tlb.len() {
                 // Caches before the one that is asked by physical address need no translation.
-                let asked = data != "l1" || path.translated.as_ref() == path.levels.first();
+                let before = |first: &String| path.levels.first().is_some_and(|level| level != first);
+                let asked = data != "l1" || !path.translated.as_ref().is_some_and(before);
                 let levels = &spec.tlb[..if asked { missed } else { 0 }];
                 let penalty: u64 = levels.iter().map(|t| t.penalty.get()).sum();
                 let uncached: u64 = levels.iter().map(|t| t.uncached.get()).sum();

@@ -55,10 +55,10 @@ pub(super) fn usable_of_device(cache: &Cache, base: u64) -> u64 {
 /// Bytes up to which the misses of a cache with a hashed index may pass for a conflict: a set or two overflow long before
 /// the others. Where more than a handful of lines find no place, misses grow.
 pub(super) fn handful(cache: &Cache, shared: u64, base: u64) -> u64 {
-    if !matches!(cache.index, Index::Hash(_)) {
+    let shape = shape(cache, 1, shared);
+    if !matches!(shape.index, Index::Hash(_)) {
         return usable(cache, 1, shared, base);
     }
-    let shape = shape(cache, 1, shared);
     let (line, ways) = (shape.line, shape.ways.clone());
     let index = cache::Cache::new(shape, 0);
     let mut held = vec![0u32; ways.len()];

@@ -94,7 +94,8 @@ fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let cold: Vec<u32> = measurements[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();
     let alike = |_| {
         Unknown::because(format!(
-            "loads of {start} beyond the constant L1 take as long as cold loads: no second constant cache holds that much"
+            "loads of {start} beyond the constant L1 take as long as cold loads: if a second constant cache holds that much, its \
+             hits cannot be told from its misses"
         ))
     };
     Ok(HitMiss::learn(measurements[0].latencies(), &[&cold]).map_err(alike)?)

@@ -118,7 +118,9 @@ fn by_launch(notebook: &Notebook) -> Result<Finding<Launches>, Gap> {
     notebook.once(&notebook.memo.launches, (), || {
         let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
         let stride = capacity.line.clone()?;
-        launches::by_launch(notebook, &launches::Cache { path: LoadPath::GlobalCa, capacity: &capacity, stride })
+        let spikes = capacity::rough(notebook, &search_of(notebook, LoadPath::GlobalCa)?)?.spikes.share() > 0.0;
+        let cache = launches::Cache { path: LoadPath::GlobalCa, capacity: &capacity, stride, spikes };
+        launches::by_launch(notebook, &cache)
     })
 }
 

@@ -29,9 +29,11 @@ const SECTIONS: usize = 3;
 const MAX_ROUNDS: usize = 12;
 /// Whole laps before the first timed load, in the first search.
 const WARM_LAPS: u32 = 2;
-/// Whole laps before the first timed load and between the windows that settle FIFO sets: in simulation 8 do for 31 lines a
-/// set, and 4 do not.
-const MANY_LAPS: u32 = 12;
+/// Whole laps before the first timed load and between the windows that settle FIFO sets, at least and at most. A set of `n` lines
+/// needs up to `n` laps, where each lap has one miss, and L2s have up to 32 lines a set.
+const MANY_LAPS: (u64, u64) = (12, 36);
+/// Loads of all these laps together where that is more than the fewest: a tenth of a second.
+const SETTLING_LOADS: u64 = 1 << 19;
 
 /// What walking one allocation says of the capacity, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,8 @@ impl Walks<'_> {
         let margin = LATE * PIECE.0;
         let low = coarse.last_flat.saturating_sub(margin).max(PIECE.0);
         let first = self.search(Bracket { low, high: coarse.first_grown + margin }, coarse, Walk::Resident)?;
-        let many = Walk::Settled { laps: MANY_LAPS };
+        let laps = (SETTLING_LOADS * self.step.0 / coarse.first_grown).clamp(MANY_LAPS.0, MANY_LAPS.1);
+        let many = Walk::Settled { laps: laps as u32 };
         // A recording may lack the second look.
         let Ok(again) = self.counts(&first.edge, many).settled()? else { return Ok(first.exact) };
         if grown(&again) >= first.grown / 2.0 {

@@ -34,6 +34,9 @@ const LEVEL: f64 = 0.99;
 /// Measurements of each length in a launch. Together they time at least one lap.
 const MEASUREMENTS: u32 = 3;
 
+/// Times that a footprint with misses is measured where single loads are slow by chance: all must show misses.
+const AMONG_SPIKES: u32 = 3;
+
 /// What a launch states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -91,6 +94,8 @@ pub struct Cache<'c> {
     pub capacity: &'c Capacity,
     /// Distance of the elements of a chain: its line.
     pub stride: Bytes,
+    /// Whether single loads that should hit are slow by chance.
+    pub spikes: bool,
 }
 
 impl Cache<'_> {
@@ -99,10 +104,11 @@ impl Cache<'_> {
         Bytes((self.capacity.highest.0 as f64 * BEYOND) as u64).round_up(self.stride)
     }
 
-    fn experiment(&self, shape: Shape, footprint: Bytes) -> Launched {
+    fn experiment(&self, shape: Shape, footprint: Bytes, repeat: u32) -> Launched {
         let loads = (self.top() / self.stride).div_ceil(u64::from(3 * MEASUREMENTS)) as u32;
         Launched {
             chase: Chase {
+                repeat,
                 timing: Timing::Laps { loads, rounds: MEASUREMENTS },
                 place: Place { carveout_percent: shape.carveout, ..Place::default() },
                 ..Chase::laps(self.path, footprint, self.stride)
@@ -119,19 +125,22 @@ impl Cache<'_> {
         shape: Shape,
         footprints: &[u64],
     ) -> Result<(Vec<(u64, f64)>, f64), Gap> {
-        let hits = (0..REFERENCES).map(|repeat| {
-            let hit = self.experiment(shape, SMALL);
-            Launched { chase: Chase { repeat, ..hit.chase }, ..hit }
-        });
-        let larger = footprints.iter().map(|&footprint| self.experiment(shape, Bytes(footprint)));
-        let experiments: Vec<Launched> = hits.chain(larger).collect();
+        // The launch with the largest L1 tells what hits take, should the small footprint not fit this one's.
+        let largest = Shape { threads: notebook.facts().max_threads_per_block, shared: Bytes(0), carveout: Some(0) };
+        let small = |shape| (0..REFERENCES).map(move |repeat| self.experiment(shape, SMALL, repeat));
+        let larger = footprints.iter().map(|&footprint| self.experiment(shape, Bytes(footprint), 0));
+        let experiments: Vec<Launched> = small(largest).chain(small(shape)).chain(larger).collect();
         let measurements = notebook.read(&experiments)?;
-        let (hits, larger) = measurements.split_at(REFERENCES as usize);
+        let (hits, larger) = measurements.split_at(2 * REFERENCES as usize);
         let hits: Vec<f64> = hits.iter().map(|hit| cycles(&hit.samples().laps)).collect();
-        let (low, high) = mean::interval(&hits, LEVEL);
+        let (of_largest, hits) = hits.split_at(REFERENCES as usize);
+        let (low, high) = mean::interval(hits, LEVEL);
         let hit = f64::midpoint(low, high);
         let levels = &self.capacity.levels;
         let miss = levels.miss - levels.hit;
+        if low - mean::interval(of_largest, LEVEL).1 > FEWEST * miss {
+            return Gap::unknown(format!("{SMALL} does not fit, so there are no hits to compare with"));
+        }
         let conflicts = robust::median(&self.capacity.conflicts).unwrap_or(0.0) * self.stride.0 as f64
             / self.capacity.usable.0.max(1) as f64;
         // A chain that is measured once is noisier than the references together: a whole width.
@@ -144,7 +153,19 @@ impl Cache<'_> {
         }
         // Of a whole lap, since misses may all be in one part of it.
         let share = |larger: &Measurement<Launched>| (cycles(&larger.samples().laps) - hit) / miss;
-        Ok((footprints.iter().zip(larger).map(|(&footprint, larger)| (footprint, share(larger))).collect(), unseen))
+        let mut shares: Vec<(u64, f64)> =
+            footprints.iter().zip(larger).map(|(&footprint, larger)| (footprint, share(larger))).collect();
+        if self.spikes {
+            // One slow load among a few hundred passes for misses.
+            let doubtful: Vec<&mut (u64, f64)> = shares.iter_mut().filter(|(_, share)| *share > unseen).collect();
+            let again = |footprint| (1..AMONG_SPIKES).map(move |repeat| self.experiment(shape, footprint, repeat));
+            let experiments: Vec<Launched> = doubtful.iter().flat_map(|one| again(Bytes(one.0))).collect();
+            let measurements = notebook.read(&experiments)?;
+            for (one, repeats) in doubtful.into_iter().zip(measurements.chunks(AMONG_SPIKES as usize - 1)) {
+                one.1 = repeats.iter().map(share).fold(one.1, f64::min);
+            }
+        }
+        Ok((shares, unseen))
     }
 
     /// The largest footprint without misses in a launch of this shape.

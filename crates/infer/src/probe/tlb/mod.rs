@@ -37,6 +37,8 @@ const FEWEST_WAYS: usize = 8;
 /// Where one page too many makes only some pages miss, so many of the pages that seem to fit do: the first misses are few, and may
 /// come by chance only.
 const UNNOTICED: f64 = 0.95;
+/// Pages too many whose misses may come by chance only, however few pages fit.
+const RARELY: u64 = 2;
 /// Where single misses show, they show no later than at so many times the footprint at which visits take longer in the mean.
 const LATE: f64 = 1.25;
 /// Levels that are looked for.
@@ -58,6 +60,8 @@ pub(super) struct Level {
     page: Result<(), Unknown>,
     /// Pages at that distance that fit.
     entries: u64,
+    /// How many of them fit only after many warm laps.
+    unsettled: u64,
     /// Address of the first page.
     base: u64,
     /// The same pages in a row at other places in the memory.
@@ -119,7 +123,8 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         } else {
             (entry, Ok(()))
         };
-        let (distance, entries) = (pages.distance(entry), pages.count(notebook, &rise, entry)?);
+        let distance = pages.distance(entry);
+        let (entries, unsettled) = pages.count(notebook, &rise, entry)?;
         if (distance * entries).0 as f64 > LATE * rise.grown as f64 {
             return Gap::unknown(format!(
                 "visits begin to take longer at {}, but the misses that can be told from hits begin beyond {}: a level whose \
@@ -165,7 +170,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             None => Err(Unknown::because("one miss costs less than visits vary, so it is unknown which pages miss")),
         };
         let base = measurements[0].samples().base;
-        Ok(Level { rise, distance, page, entries, base, windows, curve, every_miss, sets })
+        Ok(Level { rise, distance, page, entries, unsettled, base, windows, curve, every_miss, sets })
     })
 }
 
@@ -198,14 +203,17 @@ impl Level {
         } else {
             (BELIEVED * self.entries as f64).floor() * step
         };
-        // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says.
-        let highest =
-            if self.page.is_ok() { reach.0 } else { reach.0.max(lowest_bit(self.base.wrapping_add(reach.0))) };
+        // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says: another one
+        // begins where the first page too many is. There are at least two, so the first is no larger than what was counted.
+        let end = self.base.wrapping_add(reach.0);
+        let before = |alignment: u64| self.base & alignment.wrapping_sub(1);
+        let highest = if self.page.is_ok() { reach.0 } else { reach.0 + before(lowest_bit(end)).min(reach.0) };
         let fewest = self.counts().fold(self.entries, u64::min);
         let low = (self.distance * fewest).0 as f64 * (1.0 - self.early()) - unseen;
         // Among loads that are slow at random one may have passed for the first miss; here visits take longer in the mean.
         let grown = if self.rise.strays > 0.0 { self.rise.grown } else { 0 };
-        let high = (self.distance * self.most()).0.max(highest).max(grown) as f64;
+        // What took so long to settle may not be settled yet: as much again.
+        let high = (self.distance * (self.most() + self.unsettled)).0.max(highest).max(grown) as f64;
         let counts: Vec<String> = self.windows.iter().map(|window| window.entries.to_string()).collect();
         let early = match self.early() {
             0.0 => "",
@@ -233,6 +241,11 @@ impl Level {
             (false, Some(_)) => UNNOTICED,
             (false, None) => 1.0 - BELIEVED,
         }
+    }
+
+    /// So many pages of those that seem to fit may not: one too many is missed now and then only if the victim is random.
+    fn unsure(&self) -> u64 {
+        if self.is_sharp() { 0 } else { RARELY }
     }
 
     /// By what share of the entries the first miss may come earlier in another process. Where the index is hashed, pages in a row
@@ -264,7 +277,9 @@ impl Level {
             Some(sum) => Finding::measured(sum as u64, METHOD).unit("entries").range(sum as f64, sum as f64),
             None => Finding::measured(self.most(), METHOD)
                 .unit("entries")
-                .at_least((self.sure() * self.most() as f64).floor())
+                .at_least(
+                    (self.sure() * self.most() as f64).floor().min(self.most().saturating_sub(self.unsure()) as f64),
+                )
                 .note("entries in use when the first TLB miss occurs; sets that were not full may hold more"),
         })
     }

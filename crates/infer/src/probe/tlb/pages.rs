@@ -6,15 +6,19 @@ use super::curve::{limit, walk};
 use super::rise::Rise;
 use super::windows::{Fit, most_that_fit};
 use crate::probe::{Gap, Notebook, Settle, Unknown};
+use strata_model::experiment::{Chase, Timing, Walk};
 use strata_model::units::Bytes;
 
 /// At a distance of one and a half or two entries, one and a half or two times the footprint fits; less is chance.
 const FITS_MORE: f64 = 1.25;
-
 /// Distances are compared by how many pages fit to one part in so many: far less than [`FITS_MORE`].
 const COMPARED: u64 = 32;
 /// A walk over so many times the footprint at which visits take longer misses all over.
 const OVERFLOW: u64 = 3;
+/// Visits of the warm laps after which a level holds the pages of a walk only, if they fit: some ten milliseconds.
+const WARM_VISITS: u64 = 1 << 14;
+/// Most warm laps: with random victims among 16 ways, another page's entry is left after so many with a chance of one in sixty.
+const MOST_WARM_LAPS: u64 = 64;
 /// Share of the visits that miss where each page is an entry of its own.
 const OWN: f64 = 0.75;
 /// The same, at least and at most, of pages that share entries by twos: half, less what survives the lap.
@@ -100,21 +104,45 @@ impl Pages {
         self.powers[number]
     }
 
-    /// How many pages at the distance of this number fit, to a page.
+    /// How many pages at the distance of this number fit, to a page, and how many more than after the usual warm laps.
+    ///
+    /// Where the victim is not the entry that was used least recently, entries of earlier walks go only by and by, and pages miss for
+    /// them although all would fit.
     ///
     /// # Errors
     ///
     /// A failure of the experiments.
-    pub(super) fn count(&self, notebook: &Notebook, rise: &Rise, number: usize) -> Result<u64, Gap> {
+    pub(super) fn count(&self, notebook: &Notebook, rise: &Rise, number: usize) -> Result<(u64, u64), Gap> {
         let at = |_, pages| walk(notebook, self.powers[number], pages, false);
-        let found = most_that_fit(notebook, rise, vec![self.counts[2 * number]], None, at)?;
-        Ok(found[0].fits)
+        let few = most_that_fit(notebook, rise, vec![self.counts[2 * number]], None, at)?[0].fits;
+        let most = (limit(notebook) / self.powers[number]).min(2 * few);
+        let fit_up_to = |most: u64| {
+            let at = |_, pages| warmed(at(0, pages), pages);
+            most_that_fit(notebook, rise, vec![Fit::between(few, most)], None, at).map(|found| found[0].fits)
+        };
+        // An older recording has no such walks.
+        let settled = match fit_up_to(most.min(few + 1)).settled()? {
+            Ok(more) if more > few => fit_up_to(most)?,
+            _ => few,
+        };
+        Ok((settled, settled - few))
     }
 
     /// About how many pages at twice the distance of this number fit, if they were tried.
     pub(super) fn further(&self, number: usize) -> Option<u64> {
         self.counts.get(2 * number + 2).map(|fit| fit.fits)
     }
+}
+
+/// A walk over so many pages with warm laps enough for a level with random victims to forget other pages. As far as one window
+/// holds the times, nothing is written out meanwhile, which takes an entry.
+fn warmed(chase: Chase, pages: u64) -> Chase {
+    let laps = (WARM_VISITS / pages.max(1)).clamp(u64::from(chase.warm_laps), MOST_WARM_LAPS);
+    let timing = match chase.timing {
+        Timing::EachLoad { loads, .. } => Timing::EachLoad { loads, walk: Walk::Straight },
+        other => other,
+    };
+    Chase { warm_laps: laps as u32, timing, ..chase }
 }
 
 /// Whether pages so far apart are entries of their own, or share them by twos, by a walk over many more than fit in ascending order:

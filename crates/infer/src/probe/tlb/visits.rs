@@ -90,9 +90,9 @@ pub(super) fn mean_and_error(pages: &[f64]) -> (f64, f64) {
     (mean, variance.sqrt().max(1.0) / count.sqrt())
 }
 
-/// Means of what the first load of a line takes longer than the second, for the first and the second line of the pages.
-pub(super) fn of_lines(measurement: &Measurement<Chase>) -> (f64, f64) {
+/// Means of what the first load of a line takes longer than the second, and their standard errors, for the first and the second
+/// line of the pages.
+pub(super) fn of_lines(measurement: &Measurement<Chase>) -> [(f64, f64); 2] {
     let lines = typical(measurement);
-    let mean = |line: usize| robust::mean(&lines.iter().skip(line).step_by(2).copied().collect::<Vec<_>>());
-    (mean(0), mean(1))
+    [0, 1].map(|line| mean_and_error(&lines.iter().skip(line).step_by(2).copied().collect::<Vec<_>>()))
 }

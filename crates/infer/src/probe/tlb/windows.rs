@@ -63,7 +63,12 @@ pub(super) struct Fit {
 impl Fit {
     /// Before anything is known.
     pub fn up_to(most: u64) -> Self {
-        Fit { fits: 1, over: most + 1, most }
+        Fit::between(1, most)
+    }
+
+    /// Where so many fit, and it is open how many more, up to `most`.
+    pub fn between(fits: u64, most: u64) -> Self {
+        Fit { fits, over: most + 1, most }
     }
 
     /// Whether more pages than fit were tried.
