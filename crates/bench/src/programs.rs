@@ -31,7 +31,7 @@ pub(super) struct Programs {
     loaded: HashMap<Program, std::result::Result<Loaded, Error>>,
     pub compiled: Vec<Compiled>,
     pub compile_time: Duration,
-    /// How long each took that was compiled alone.
+    /// How long each took at its first use, with those of its family that were compiled with it.
     compile_times: HashMap<Program, Duration>,
 }
 
@@ -69,7 +69,8 @@ impl Programs {
         self.compile_time += started.elapsed();
     }
 
-    /// Microseconds that compiling and loading a kernel took alone; 0 if it was not.
+    /// Microseconds that compiling and loading a kernel took at its first use, for one without a family that is its own time; 0 if
+    /// it was compiled before.
     pub fn compile_us(&self, program: Program) -> u64 {
         self.compile_times.get(&program).map_or(0, |took| took.as_micros() as u64)
     }

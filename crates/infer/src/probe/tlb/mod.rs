@@ -7,6 +7,7 @@
 //! Fails where two levels overflow within a factor of one and a half, or where a level holds more than 8192 entries.
 
 mod curve;
+mod findings;
 mod pages;
 mod rise;
 mod visits;
@@ -16,15 +17,16 @@ use super::{Gap, Measurement, Notebook, Settle, Unknown, structure};
 use crate::analysis::band;
 use crate::analysis::overflow::{self, Footprint, Sets};
 use crate::analysis::plateau::Point;
-use crate::analysis::robust::{self, tenths};
+use crate::analysis::robust;
 pub(super) use curve::Curve;
 use curve::{FEW_LAPS, curve, limit, walk};
+use findings::METHOD;
 use pages::Pages;
-use rise::{BELIEVED, Rise};
-use strata_model::attribute::{self, ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
+use rise::Rise;
+use strata_model::attribute::{ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
 use strata_model::experiment::Chase;
-use strata_model::topology::{Element, Finding};
-use strata_model::units::{Bytes, Cycles};
+use strata_model::topology::Element;
+use strata_model::units::Bytes;
 use visits::point;
 use windows::Window;
 
@@ -32,13 +34,6 @@ use windows::Window;
 const MOST_ENTRIES: u64 = 8192;
 /// Share that misses of one page too many where all entries are one set.
 const SHARP: f64 = 0.85;
-/// Ways of a level with a hashed index where they are not known: those of an H200's second level, the only one known.
-const FEWEST_WAYS: usize = 8;
-/// Where one page too many makes only some pages miss, so many of the pages that seem to fit do: the first misses are few, and may
-/// come by chance only.
-const UNNOTICED: f64 = 0.95;
-/// Pages too many whose misses may come by chance only, however few pages fit.
-const RARELY: u64 = 2;
 /// Where single misses show, they show no later than at so many times the footprint at which visits take longer in the mean.
 const LATE: f64 = 1.25;
 /// Levels that are looked for.
@@ -189,150 +184,6 @@ fn steps(rise: &Rise, distance: Bytes, walks: &[Measurement<Chase>], windows: &[
         Step { interval: Some((low.min(least), high.max(most))), ..Step::new(footprint, share) }
     };
     points.map(|((&(footprint, share), band), walk)| step(footprint, share, band, walk)).collect()
-}
-
-const METHOD: &str = "visits to one line per page by ld.global.cg: first load of the line minus the second";
-
-impl Level {
-    fn reach(&self) -> Finding<Bytes> {
-        let step = self.distance.0 as f64;
-        let reach = self.distance * self.entries;
-        // Where single misses cannot be told, so many may go unseen, unless one page more makes nearly all miss.
-        let unseen = if self.rise.classes.is_some() || self.is_sharp() {
-            0.0
-        } else {
-            (BELIEVED * self.entries as f64).floor() * step
-        };
-        // An entry that maps an aligned part begins before the first page that was visited, by no more than its alignment says: another one
-        // begins where the first page too many is. There are at least two, so the first is no larger than what was counted.
-        let end = self.base.wrapping_add(reach.0);
-        let before = |alignment: u64| self.base & alignment.wrapping_sub(1);
-        let highest = if self.page.is_ok() { reach.0 } else { reach.0 + before(lowest_bit(end)).min(reach.0) };
-        let fewest = self.counts().fold(self.entries, u64::min);
-        let low = (self.distance * fewest).0 as f64 * (1.0 - self.early()) - unseen;
-        // Among loads that are slow at random one may have passed for the first miss; here visits take longer in the mean.
-        let grown = if self.rise.strays > 0.0 { self.rise.grown } else { 0 };
-        // What took so long to settle may not be settled yet: as much again.
-        let high = (self.distance * (self.most() + self.unsettled)).0.max(highest).max(grown) as f64;
-        let counts: Vec<String> = self.windows.iter().map(|window| window.entries.to_string()).collect();
-        let early = match self.early() {
-            0.0 => "",
-            _ => "; the index is hashed: with other page tables, up to one entry of each set fewer fit",
-        };
-        let at_others = match counts.is_empty() {
-            true => "; one place in the memory".to_owned(),
-            false => format!("; at other places in the memory {}", counts.join(", ")),
-        };
-        Finding::measured(reach, METHOD).range(low, high).note(format!(
-            "{} pages at a distance of {} fit, and one more does not{at_others}{early}",
-            self.entries, self.distance
-        ))
-    }
-
-    /// Whether one page too many makes nearly all miss.
-    fn is_sharp(&self) -> bool {
-        self.curve.get(1).is_some_and(|step| step.share > SHARP)
-    }
-
-    /// What share of the pages that seem to fit surely do.
-    fn sure(&self) -> f64 {
-        match (self.is_sharp(), self.rise.classes) {
-            (true, _) => 1.0,
-            (false, Some(_)) => UNNOTICED,
-            (false, None) => 1.0 - BELIEVED,
-        }
-    }
-
-    /// So many pages of those that seem to fit may not: one too many is missed now and then only if the victim is random.
-    fn unsure(&self) -> u64 {
-        if self.is_sharp() { 0 } else { RARELY }
-    }
-
-    /// By what share of the entries the first miss may come earlier in another process. Where the index is hashed, pages in a row
-    /// fill the sets to within about one page of each other, so that the first set overflows up to one page of each set before
-    /// all are full. Which sets that are depends on where the driver put the pages, which stays as it is in one process.
-    fn early(&self) -> f64 {
-        match &self.sets {
-            _ if self.is_sharp() => 0.0,
-            Ok(sets) if sets.complete => 0.0,
-            Ok(sets) => 1.0 / sets.ways().into_iter().min().unwrap_or(FEWEST_WAYS).max(1) as f64,
-            Err(_) => 1.0 / FEWEST_WAYS as f64,
-        }
-    }
-
-    /// How many pages fit, at each place.
-    fn counts(&self) -> impl Iterator<Item = u64> {
-        std::iter::once(self.entries).chain(self.windows.iter().map(|window| window.entries))
-    }
-
-    /// Most pages that fit at any place.
-    fn most(&self) -> u64 {
-        self.counts().fold(self.entries, u64::max)
-    }
-
-    fn entries(&self) -> Result<Finding<u64>, Unknown> {
-        self.page.clone()?;
-        let ways = self.sets.as_ref().ok().filter(|s| s.complete).map(|s| s.ways().iter().sum::<usize>());
-        Ok(match ways {
-            Some(sum) => Finding::measured(sum as u64, METHOD).unit("entries").range(sum as f64, sum as f64),
-            None => Finding::measured(self.most(), METHOD)
-                .unit("entries")
-                .at_least(
-                    (self.sure() * self.most() as f64).floor().min(self.most().saturating_sub(self.unsure()) as f64),
-                )
-                .note("entries in use when the first TLB miss occurs; sets that were not full may hold more"),
-        })
-    }
-
-    fn page(&self) -> Result<Finding<Bytes>, Unknown> {
-        self.page.clone()?;
-        let page = self.distance.0;
-        Ok(Finding::measured(
-            self.distance,
-            "largest distance between pages at which the covered footprint does not grow yet",
-        )
-        .range(page as f64, page as f64))
-    }
-
-    /// Largest footprint walked page by page.
-    fn largest(&self) -> Bytes {
-        self.curve.last().map_or(Bytes(0), |step| step.footprint)
-    }
-
-    /// Cycles that a miss adds, and how far off that may be.
-    fn cost(&self) -> (f64, f64) {
-        match (self.rise.classes, self.every_miss, self.rise.above) {
-            (Some(classes), _, _) => (classes.miss - classes.hit, classes.spread),
-            (None, Some((cost, error)), _) => (cost, 2.0 * error),
-            (None, None, Some(above)) => (above - self.rise.below, 2.0 * self.rise.error),
-            (None, None, None) => (0.0, f64::INFINITY),
-        }
-    }
-
-    fn penalty(&self) -> Finding<Cycles> {
-        let (penalty, error) = self.cost();
-        Finding::measured(Cycles(tenths(penalty)), METHOD)
-            .range(tenths(penalty - error), tenths(penalty + error))
-            .note("added to a hit in this TLB level, with the data in the L2")
-    }
-
-    fn staircase(&self) -> Finding<attribute::Curve> {
-        let mut curve = self.curve.clone();
-        if self.early() > 0.0 {
-            // In another process the whole curve may have moved by more than its length.
-            let highest = curve.iter().filter_map(|step| step.interval).map(|(_, high)| high).fold(0.0, f64::max);
-            curve.iter_mut().for_each(|step| step.interval = Some((0.0, highest)));
-        }
-        Finding::measured(
-            attribute::Curve::rounded(&curve),
-            "footprint in bytes, share of visits that miss, and the lowest and highest share expected of another measurement; \
-             pages in ascending order",
-        )
-    }
-}
-
-fn lowest_bit(address: u64) -> u64 {
-    address & address.wrapping_neg()
 }
 
 /// Everything that is asked of one level, from 0.
