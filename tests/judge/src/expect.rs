@@ -144,7 +144,8 @@ impl Expect {
             Expect::Is(Value::Array(ways))
                 if finding.high.is_none()
                     && found_value.is_u64()
-                    && ways.iter().filter(|w| **w == found_value).count() * 2 > ways.len() =>
+                    && (ways.iter().filter(|w| **w == found_value).count() * 2 > ways.len()
+                        || ways.iter().all(|w| w.as_f64() >= finding.low.or(Some(f64::INFINITY)))) =>
             {
                 Verdict::Covered
             }

@@ -185,7 +185,7 @@ fn shared_banks(truth: &mut Truth) {
     // Nothing disturbs shared memory: a way costs what it costs.
     truth.row(Shared, "conflict_cycles", Expect::Near(shared.conflict.get() as f64, 0.02));
     truth.row(Shared, "broadcast", Expect::Is(json!(true)));
-    let chooses = truth.machine.spec.device.compute_capability.0 == 3 && !shared.modes.is_empty();
+    let chooses = truth.machine.spec.device.compute_capability.0 == 3 && shared.modes.len() > 1;
     if chooses {
         truth.row(Shared, "bank_modes", Expect::Is(json!([4, 8])));
     }

@@ -111,6 +111,8 @@ pub struct Rough {
     pub levels: HitMiss,
     /// Slow loads of footprints well below the change.
     pub spikes: Spikes,
+    /// Whether any load of a footprint below the change was slow.
+    pub any_slow: bool,
     /// Where the thesis' pipeline puts the change.
     pub change_point: Bytes,
     /// Statistic and critical value of the test that confirmed it.
@@ -205,6 +207,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             high: Bytes(knee.growth.first_grown),
             levels,
             spikes,
+            any_slow: knee.spikes.share() > 0.0,
             change_point: tested.0.footprint,
             ks: tested.1,
         })

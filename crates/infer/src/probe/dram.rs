@@ -46,7 +46,7 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
             ));
         }
         let levels = l2::levels(notebook)?;
-        let overhead = latency::overhead(notebook, &Setting { sms: 1, allocations: 1, ..l2::setting(notebook) })?;
+        let overhead = latency::overhead(notebook, &Setting { sms: 1, allocations: 1, ..l2::setting(notebook)? })?;
         let chases = cold_chases(notebook, wanted);
         let mut values = Vec::new();
         let mut pages: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();

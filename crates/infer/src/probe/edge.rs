@@ -284,6 +284,7 @@ mod tests {
             high: Bytes::kib(66),
             levels: HitMiss { threshold: 100, hit: 40.0, miss: 300.0, spread: 1.0 },
             spikes: spikes::Spikes::default(),
+            any_slow: false,
             change_point: Bytes::kib(60),
             ks: (1.0, 0.1),
         };

@@ -94,13 +94,13 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
     ])
     .and([latency::finding(
         notebook,
-        || latency::measure(notebook, &l2::setting(notebook)),
+        || latency::measure(notebook, &l2::setting(notebook)?),
         "whole-lap chase by ld.global.cg, difference of 2n and n loads, one SM at a time",
     )])
     .and([
         notebook.attribute(MISS_PENALTY, || {
             let dram = dram::dram(notebook)?;
-            let hit = latency::measure(notebook, &l2::setting(notebook))?;
+            let hit = latency::measure(notebook, &l2::setting(notebook)?)?;
             Ok(difference(&dram.measured, &hit))
         }),
         unknown_inside(notebook, SETS),

@@ -14,7 +14,7 @@ mod search;
 use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Unknown, ask_all, fetch, line};
+use super::{Gap, Notebook, Settle, Unknown, ask_all, fetch, line};
 use crate::analysis::robust;
 pub use search::capacity;
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
@@ -37,6 +37,8 @@ const PASSES: u32 = 2;
 const DISAGREES: f64 = 0.9;
 /// A footprint counts as missing if more than this share of its sample does.
 const CHANGED: f64 = 0.05;
+/// Footprint of which the latency is taken where hits cannot be told from misses: even a small partition holds it.
+const UNSURE: Bytes = Bytes::kib(16);
 
 fn sample(footprint: Bytes, stride: Bytes, allocation: u32, seed: u64) -> Chase {
     let pieces = footprint / PIECE;
@@ -213,13 +215,17 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
 }
 
 /// Setting of the L2's latency: inside one large page, lines that no L1 keeps because `.cg` passes it by.
-pub fn setting(notebook: &Notebook) -> Setting {
-    Setting {
+///
+/// # Errors
+///
+/// Missing measurements.
+pub fn setting(notebook: &Notebook) -> Result<Setting, Gap> {
+    Ok(Setting {
         path: LoadPath::GlobalCg,
-        footprint: held(notebook).map_or_else(|_| small(notebook), |(footprint, _)| footprint),
+        footprint: held(notebook).settled()?.map_or(UNSURE, |(footprint, _)| footprint),
         stride: STRIDE,
         shared: true,
         allocations: notebook.effort().choose(1, 3, 5),
         sms: notebook.effort().choose(4, 33, u32::MAX),
-    }
+    })
 }

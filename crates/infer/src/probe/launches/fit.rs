@@ -1,7 +1,7 @@
 //! Which footprints fit the L1 of a launch, by the mean of a lap.
 
 use super::super::capacity::Capacity;
-use super::super::{Gap, Measurement, Notebook};
+use super::super::{Gap, Measurement, Notebook, Settle};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{mean, robust};
 use strata_model::attribute::LaunchRow;
@@ -160,7 +160,8 @@ impl Cache<'_> {
             let doubtful: Vec<&mut (u64, f64)> = shares.iter_mut().filter(|(_, share)| *share > unseen).collect();
             let again = |footprint| (1..AMONG_SPIKES).map(move |repeat| self.experiment(shape, footprint, repeat));
             let experiments: Vec<Launched> = doubtful.iter().flat_map(|one| again(Bytes(one.0))).collect();
-            let measurements = notebook.read(&experiments)?;
+            // An older recording has no repetitions.
+            let measurements = notebook.read(&experiments).settled()?.unwrap_or_default();
             for (one, repeats) in doubtful.into_iter().zip(measurements.chunks(AMONG_SPIKES as usize - 1)) {
                 one.1 = repeats.iter().map(share).fold(one.1, f64::min);
             }

@@ -42,7 +42,7 @@ impl Known {
     ///
     /// Missing measurements, or that no level of translation is known.
     pub(super) fn of(notebook: &Notebook) -> Result<Self, Gap> {
-        let l2 = latency::measure(notebook, &l2::setting(notebook)).settled()?;
+        let l2 = latency::measure(notebook, &l2::setting(notebook)?).settled()?;
         let memory = dram::dram(notebook).settled()?;
         Ok(Known {
             l2: l2.ok().map(|hit| hit.range),

@@ -133,8 +133,18 @@ pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
 /// The curve over pages as far apart as what an entry of the first level maps, if that is more than they are anyway.
 fn by_entry(notebook: &Notebook, first: &Rise) -> Result<Option<Curve>, Gap> {
     let pages = Pages::of(notebook, first)?;
-    let distance = pages.distance(pages.checked_entry(notebook, first)?);
-    if distance > first.distance { curve_by(notebook, distance).map(Some) } else { Ok(None) }
+    let mut distance = pages.distance(pages.checked_entry(notebook, first)?);
+    while distance > first.distance {
+        let curve = curve_by(notebook, distance)?;
+        // The step that never quite ends may have given too large a page. Now the step is sharp.
+        let half = distance / 2;
+        let smaller = curve.rises.first().map(|rise| pages::own_entries(notebook, rise, half));
+        if smaller.transpose()?.flatten() != Some(true) {
+            return Ok(Some(curve));
+        }
+        distance = half;
+    }
+    Ok(None)
 }
 
 /// Largest footprint walked.
