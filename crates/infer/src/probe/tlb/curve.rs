@@ -13,6 +13,7 @@ use super::pages::{self, Pages};
 use super::rise::Rise;
 use super::visits::{Visits, as_latencies, mean_and_error, miss_share, of_lines, point, typical};
 use crate::analysis::plateau::{self, Point};
+use crate::analysis::robust;
 use crate::probe::latency;
 use crate::probe::levels::HitMiss;
 use crate::probe::{Gap, Measurement, Notebook, Settle};
@@ -57,6 +58,10 @@ const FREQUENT: f64 = 0.1;
 const LITTLE: f64 = 4.0;
 /// Parts into which the footprints are divided between which a level may hide.
 const FINER: u64 = 16;
+/// All visits are those from the first to the second of these hundredths.
+const EDGES: (f64, f64) = (0.05, 0.95);
+/// Share of what visits take longer in the mean that the least of them does where all take longer.
+const EVENLY: f64 = 0.5;
 /// So many of the smallest footprints are few pages.
 const SMALLEST: usize = 4;
 /// Standard errors by which second loads may take longer over more pages.
@@ -264,6 +269,11 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
                 error: points[step.flat].error.hypot(points[step.grown].error),
                 strays: classes.map_or(0.0, |classes| miss_share(&classes, &fitting)),
                 classes,
+                evenly: is_even(
+                    &measurements[step.flat],
+                    &measurements[step.grown],
+                    step.above.map(|above| above - step.below),
+                ),
             }
         })
         .collect();
@@ -272,6 +282,16 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
     let all = rises.len();
     rises.truncate(hiding.map_or(all, |at| at + 1));
     Ok(Curve { is_whole: rises.len() == all, rises, reached: Bytes(points[last].at), leaves_l2, hides })
+}
+
+/// Whether all visits to more pages take longer by about the same, and none by `most`: a level whose misses cost much less.
+fn is_even(few: &Measurement<Chase>, more: &Measurement<Chase>, most: Option<f64>) -> bool {
+    let (few, more) = (typical(few), typical(more));
+    let longer = |share| Some(robust::quantile(&more, share)? - robust::quantile(&few, share)?);
+    let extra = robust::mean(&more) - robust::mean(&few);
+    let [least, greatest] = [longer(EDGES.0), longer(EDGES.1)];
+    least.is_some_and(|least| least > EVENLY * extra)
+        && greatest.zip(most).is_some_and(|(greatest, most)| greatest < LEAST_COST * most)
 }
 
 /// Refuses a first step before which second loads take longer than in the smallest footprints: a level that lets no page in for

@@ -39,6 +39,8 @@ pub(in crate::probe) struct Rise {
     pub(super) error: f64,
     /// Where single misses can be told.
     pub(super) classes: Option<HitMiss>,
+    /// All visits to the first footprint above take longer by about the same, and by much less than on the plateau after it.
+    pub(super) evenly: bool,
     /// Share of visits that seem to miss although all pages fit: loads that are slow at random.
     pub(super) strays: f64,
 }
@@ -52,8 +54,9 @@ impl Rise {
     /// The footprints between which a further level overflows: where all visits miss this one, they take longer than one miss
     /// costs.
     pub(super) fn hides(&self) -> Option<(Bytes, Bytes)> {
-        let (classes, above, settled) = (self.classes?, self.above?, self.settled?);
-        let hides = above - self.below > TWO_COST * (classes.miss - classes.hit);
+        let (above, settled) = (self.above?, self.settled?);
+        let cheaper = |classes: HitMiss| above - self.below > TWO_COST * (classes.miss - classes.hit);
+        let hides = self.evenly || self.classes.is_some_and(cheaper);
         hides.then_some((Bytes(self.flat), Bytes(settled)))
     }
 
