@@ -158,6 +158,13 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             {
                 return Gap::unknown("a few loads miss, and more at the largest footprint than at the smallest: it is unclear where misses begin");
             }
+            // Among few loads of the smallest footprint spikes may pass for its bulk, and misses for hits.
+            if HitMiss::typically_slower(first.latencies(), last.latencies()) {
+                return Gap::unknown(format!(
+                    "most loads of {} take longer than those of {}, but spikes hide where misses begin",
+                    last.experiment.footprint, first.experiment.footprint
+                ));
+            }
             return Err(Unknown::Beyond { bound: last.experiment.footprint, reason }.into());
         };
         if at == 0 {

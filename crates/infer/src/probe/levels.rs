@@ -101,6 +101,13 @@ impl HitMiss {
             && !ks::ks_test(&cycles(reference), &cycles(latencies), ALPHA).distinct
     }
 
+    /// Whether the median of these latencies lies far above that of the reference, beside how much the middle half of that differs.
+    pub fn typically_slower(reference: &[u32], latencies: &[u32]) -> bool {
+        let of = |share| robust::quantile_u32(reference, share);
+        let (Some(low), Some(median), Some(high)) = (of(0.25), of(0.5), of(0.75)) else { return false };
+        robust::quantile_u32(latencies, 0.5).is_some_and(|later| later - median > APART * (high - low).max(1.0))
+    }
+
     /// The share of slow loads that chance allows anywhere, given those of a footprint that fits.
     pub fn most_by_chance(&self, fitting: &[u32]) -> f64 {
         most_by_chance(self.misses(fitting), fitting.len())
