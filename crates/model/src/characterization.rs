@@ -203,8 +203,22 @@ pub struct Point {
     pub low: f64,
     /// Greatest observed.
     pub high: f64,
+    /// The same in nanoseconds, where the figure shows cycles and the SM clock could be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<Time>,
     /// Numbers of the experiments that it rests on.
     pub experiments: Vec<u32>,
+}
+
+/// A time in nanoseconds with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Time {
+    /// The median's cycles at the SM clock measured in the run.
+    pub value: f64,
+    /// The fewest cycles at the fastest clock.
+    pub low: f64,
+    /// The most cycles at the slowest clock.
+    pub high: f64,
 }
 
 /// A line of a figure.
@@ -259,6 +273,9 @@ pub struct Part {
     /// Numbers that were fitted or computed, by name.
     #[serde(deserialize_with = "by_name::deserialize")]
     pub findings: BTreeMap<String, Finding>,
+    /// The findings in cycles as times in nanoseconds, by the same names.
+    #[serde(default, deserialize_with = "by_name::deserialize", skip_serializing_if = "BTreeMap::is_empty")]
+    pub times: BTreeMap<String, Finding>,
     /// Every point.
     pub figures: Vec<Figure>,
     /// Why there is no answer at all, if there is none.

@@ -62,6 +62,7 @@ pub fn costs(machine: &Machine, effort: Effort, seed: u64) -> Vec<Said> {
         all.push(Said::new(row.part.to_string(), row.finding, finding, &row.expect, verdict));
     }
     all.extend(unsound_parts(&found));
+    all.extend(mistimed(&found, machine.spec.clock.mhz.get() as f64 / 1e3));
     all
 }
 
@@ -97,9 +98,43 @@ fn unsound_of(topology: &Topology) -> Vec<Said> {
 }
 
 fn unsound_parts(found: &Characterization) -> Vec<Said> {
-    let findings = found.parts.iter().flat_map(|(name, part)| part.findings.iter().map(move |finding| (name, finding)));
+    let findings = found
+        .parts
+        .iter()
+        .flat_map(|(name, part)| part.findings.iter().chain(&part.times).map(move |finding| (name, finding)));
     findings.filter_map(|(part, (name, finding))| unsound(part.to_string(), name.clone(), finding)).collect()
 }
+
+/// Times whose interval does not hold that of their cycles at the machine's clock, in GHz. Every cost in cycles has a time.
+fn mistimed(found: &Characterization, ghz: f64) -> Vec<Said> {
+    let parts = found.parts.iter();
+    let costs =
+        parts.flat_map(|(name, part)| part.findings.iter().map(move |(cost, cycles)| (name, part, cost, cycles)));
+    let in_cycles = costs.filter(|(.., cycles)| cycles.unit.as_deref() == Some("cycles") && cycles.number().is_some());
+    let wrong = in_cycles.filter_map(|(name, part, cost, cycles)| {
+        let holds = |time: &Finding| {
+            time.low.zip(cycles.low).is_none_or(|(time, cycles)| time <= cycles / ghz + ROUNDED)
+                && time.high.zip(cycles.high).is_none_or(|(time, cycles)| time >= cycles / ghz - ROUNDED)
+        };
+        let why = match part.times.get(cost) {
+            None => "no time beside its cycles".to_owned(),
+            Some(time) if !holds(time) => format!("{:?} to {:?} ns at {ghz} GHz", time.low, time.high),
+            Some(_) => return None,
+        };
+        let shown = format!("{:?} to {:?} cycles", cycles.low, cycles.high);
+        Some(Said {
+            of: name.to_string(),
+            attribute: cost.clone(),
+            interval: true,
+            shown,
+            verdict: Verdict::Wrong(why),
+        })
+    });
+    wrong.collect()
+}
+
+/// What rounding to hundredths takes off a time, in nanoseconds.
+const ROUNDED: f64 = 0.011;
 
 fn unsound_because(finding: &Finding) -> Option<String> {
     if !finding.is_known() {

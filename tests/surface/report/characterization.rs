@@ -12,8 +12,14 @@ fn axis(label: &str, unit: &str, doubling: bool) -> Axis {
 
 /// A line of these values, with a range around each.
 fn line(label: &str, points: &[(f64, f64)]) -> Line {
-    let point =
-        |&(x, value): &(f64, f64)| Point { x, value, low: value - 0.5, high: value + 0.25, experiments: vec![1, 2, 3] };
+    let point = |&(x, value): &(f64, f64)| Point {
+        x,
+        value,
+        low: value - 0.5,
+        high: value + 0.25,
+        ns: None,
+        experiments: vec![1, 2, 3],
+    };
     Line { label: label.into(), points: points.iter().map(point).collect(), reason: None, failed: false }
 }
 
@@ -23,7 +29,14 @@ fn powers(count: u32, value: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
 
 fn part(question: &str, meaning: &[&str], figures: Vec<Figure>) -> Part {
     let meaning = meaning.iter().map(|&sentence| sentence.to_owned()).collect();
-    Part { question: question.into(), meaning, findings: BTreeMap::new(), figures, unanswered: None }
+    Part {
+        question: question.into(),
+        meaning,
+        findings: BTreeMap::new(),
+        times: BTreeMap::new(),
+        figures,
+        unanswered: None,
+    }
 }
 
 /// Answers of all kinds: several lines, a wide table, points that are missing, places with names, nothing at all.

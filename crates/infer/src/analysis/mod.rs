@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod graph;
 pub mod growth;
 mod histogram;
+pub mod hundredths;
 pub mod ks;
 pub mod mean;
 pub mod overflow;

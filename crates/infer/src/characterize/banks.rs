@@ -66,7 +66,7 @@ fn lines(curve: &BankCurve, experiments: &[u32]) -> Vec<Line> {
             None => format!("{width} B a lane"),
         };
         let (x, value, experiments) = (*stride as f64, *cycles, experiments.to_vec());
-        let point = Point { x, value, low: value, high: value, experiments };
+        let point = Point { x, value, low: value, high: value, ns: None, experiments };
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
             None => {

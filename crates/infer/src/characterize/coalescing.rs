@@ -7,8 +7,9 @@
 use super::Answer;
 use super::points::{
     PlannedLine, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure,
-    percent_more, rounded, rounded_down, rounded_up, said,
+    percent_more, said,
 };
+use crate::analysis::hundredths::{down, nearest, up};
 use crate::analysis::robust;
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
@@ -208,7 +209,7 @@ fn moved(windows: &[Line]) -> Vec<Line> {
             .flat_map(|line| &line.points)
             .map(|&Point { x, .. }| {
                 let value = pieces(x as u64, of) as f64;
-                Point { x, value, low: value, high: value, experiments: numbers(x) }
+                Point { x, value, low: value, high: value, ns: None, experiments: numbers(x) }
             })
             .collect(),
         reason: None,
@@ -249,7 +250,7 @@ fn fit(line: &Line) -> Option<Window> {
         let base = mean_y - each * mean_x;
         let off = |(x, point): (&f64, &Point)| (base + each * x - point.value).abs();
         let off = xs.iter().zip(&line.points).map(off).fold(0.0, f64::max);
-        Some(Window { bytes, base: rounded(base), each: rounded(each), off: rounded(off) })
+        Some(Window { bytes, base: nearest(base), each: nearest(each), off: nearest(off) })
     });
     let mut fits: Vec<Window> = fits.filter(|fit| fit.each > 0.0).collect();
     fits.sort_by(|a, b| a.off.total_cmp(&b.off));
@@ -289,9 +290,9 @@ fn window(answer: &mut Answer, level: &str, line: &Line, moved: &mut Vec<Line>) 
         ));
     }
     let implied = line.map(|point| {
-        let of = |value: f64| rounded(1.0 + (value - found.base) / found.each);
+        let of = |value: f64| nearest(1.0 + (value - found.base) / found.each);
         let (value, low, high) = (of(point.value), of(point.low), of(point.high));
-        Some(Point { x: point.x, value, low, high, experiments: point.experiments.clone() })
+        Some(Point { value, low, high, ..point.clone() })
     });
     moved.push(Line { label: format!("implied by {}", line.label), ..implied });
 }
@@ -347,8 +348,7 @@ fn misaligned(answer: &mut Answer, line: &Line) {
     };
     let mut more = difference(worst, aligned, 1.0);
     let chance = DEVIATIONS * deviation(line);
-    (more.low, more.high) =
-        (more.low.min(rounded_down(more.value - chance)), more.high.max(rounded_up(more.value + chance)));
+    (more.low, more.high) = (more.low.min(down(more.value - chance)), more.high.max(up(more.value + chance)));
     answer.finding(
         "misaligned_start",
         finding(&more, "cycles", "extra cycles of 32 neighbouring words with the worst misalignment")

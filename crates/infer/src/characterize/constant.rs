@@ -5,8 +5,9 @@ use super::Answer;
 use super::locality::{experiment, second_loads};
 use super::noise::Noise;
 use super::points::{
-    PlannedLine, ROUNDS, axis, difference, figure, finding, later_rounds, launches, measure, names, rounded_down, said,
+    PlannedLine, ROUNDS, axis, difference, figure, finding, later_rounds, launches, measure, names, said,
 };
+use crate::analysis::hundredths::down;
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook, Settle};
 use strata_model::characterization::{Line, Point, Suite};
@@ -59,13 +60,13 @@ fn further_word(line: &Line, one: &Point, all: &Point, noise: Option<&Noise>) ->
     let mut each = difference(all, one, 31.0);
     let seen = noise.map_or(0.0, |noise| noise.share(32, all.value - one.value));
     let unseen = UNSEEN * deviation(line) / 31.0;
-    each.low = each.low.min(rounded_down(each.low - seen)).min(rounded_down(each.value - unseen));
+    each.low = each.low.min(down(each.low - seen)).min(down(each.value - unseen));
     each
 }
 
 /// The time of a load, of which the time around all of them may be a part.
 fn a_load(point: &Point) -> Point {
-    Point { low: rounded_down(point.low - AROUND / f64::from(LOADS)), ..point.clone() }
+    Point { low: down(point.low - AROUND / f64::from(LOADS)), ..point.clone() }
 }
 
 fn loads(distinct: u32, stride: u64, uniform: bool) -> PatternRun {

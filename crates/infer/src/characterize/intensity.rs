@@ -1,7 +1,8 @@
 //! Operations per load (CS 179, lecture 4: computational intensity): how many until the arithmetic units are the limit.
 
 use super::Answer;
-use super::points::{PlannedLine, axis, every_round, figure, finding, measure, rounded, said};
+use super::points::{PlannedLine, axis, every_round, figure, finding, measure, said};
+use crate::analysis::hundredths::nearest;
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare};
@@ -55,7 +56,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         .iter()
         .map(|line| {
             line.map(|point| {
-                let rate = |cycles: f64| rounded(32.0 * point.x / cycles);
+                let rate = |cycles: f64| nearest(32.0 * point.x / cycles);
                 let ends = (rate(point.high), rate(point.low));
                 Some(Point { value: rate(point.value), low: ends.0, high: ends.1, ..point.clone() })
             })
@@ -97,12 +98,13 @@ fn scaled(point: &Point, by: f64) -> Point {
 fn equal(answer: &mut Answer, name: &str, times: &Line, loads: &str, peak: &Point) {
     let Some(one) = times.points.first() else { return };
     // Cycles of a warp's load times operations a cycle, over the 32 lanes.
-    let of = |cycles: f64, rate: f64| rounded(cycles * rate / 32.0);
+    let of = |cycles: f64, rate: f64| nearest(cycles * rate / 32.0);
     let value = Point {
         x: one.x,
         value: of(one.value, peak.value),
         low: of(one.low, peak.low),
         high: of(one.high, peak.high),
+        ns: None,
         experiments: one.experiments.iter().chain(&peak.experiments).copied().collect(),
     };
     answer.finding(

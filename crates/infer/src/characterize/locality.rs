@@ -6,7 +6,8 @@
 //! so that the second's stand alone.
 
 use super::Answer;
-use super::points::{PlannedLine, axis, figure, measure, rounded, said};
+use super::points::{PlannedLine, axis, figure, measure, said};
+use crate::analysis::hundredths::nearest;
 use crate::analysis::ks::ks_test;
 use crate::analysis::robust;
 use crate::probe::{Effort, Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch_of};
@@ -169,7 +170,7 @@ fn steps(notebook: &Notebook, path: LoadPath, jumps: &[u32], line: &Line) -> Res
                 ));
             }
             if test.distinct && test.statistic > APART && after > before {
-                found.push(Step { above, at: jump, before: rounded(before), after: rounded(after) });
+                found.push(Step { above, at: jump, before: nearest(before), after: nearest(after) });
                 level.clear();
             }
         }

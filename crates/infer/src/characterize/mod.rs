@@ -15,6 +15,7 @@ mod read_only;
 mod spilling;
 mod synchronization;
 mod texture_2d;
+mod times;
 
 use std::collections::BTreeMap;
 
@@ -58,12 +59,14 @@ impl Characterized {
         asked: Suite,
         replayed_from: Option<&str>,
     ) -> Characterization {
+        let mut parts = self.parts;
+        parts.values_mut().for_each(|part| times::add(part, self.clock.held.as_ref()));
         Characterization {
             schema: characterization::SCHEMA.into(),
             device,
             run: self.clock.added_to(run),
             asked,
-            parts: self.parts,
+            parts,
             replayed_from: replayed_from.map(str::to_owned),
         }
     }
@@ -140,5 +143,5 @@ fn part(name: PartName, notebook: &Notebook, suite: &Suite) -> Part {
         Err(gap) => (Answer::default(), Some(gap.finding())),
     };
     let Answer { meaning, findings, figures } = answer;
-    Part { question: question.into(), meaning, findings, figures, unanswered }
+    Part { question: question.into(), meaning, findings, times: BTreeMap::new(), figures, unanswered }
 }

@@ -1,5 +1,6 @@
 //! From samples to points of a figure, and from points to numbers.
 
+use crate::analysis::hundredths::{down, nearest, up};
 use crate::analysis::robust;
 use crate::probe::{Effort, Gap, Measurement, Notebook};
 use strata_model::characterization::{Axis, Figure, Line, Point};
@@ -100,29 +101,9 @@ fn point(notebook: &Notebook, x: f64, measurements: &[Measurement<PatternRun>], 
     let experiments =
         measurements.iter().filter_map(|measurement| notebook.number_of(measurement.experiment)).collect();
     let off = measurements.iter().map(resolution).fold(0.0, f64::max);
-    let (low, high) = (rounded_down(low - off), rounded_up(high + off));
-    Some(Point { x, value: rounded(robust::median(&all)?), low, high, experiments })
+    let (low, high) = (down(low - off), up(high + off));
+    Some(Point { x, value: nearest(robust::median(&all)?), low, high, ns: None, experiments })
 }
-
-/// To a hundredth: no measurement here is finer than that.
-pub(super) fn rounded(value: f64) -> f64 {
-    (value * HUNDREDTHS).round() / HUNDREDTHS
-}
-
-/// The low end of an interval: rounding must not leave anything out.
-pub(super) fn rounded_down(value: f64) -> f64 {
-    (value * HUNDREDTHS + EXACT).floor() / HUNDREDTHS
-}
-
-/// The high end of an interval; see [`rounded_down`].
-pub(super) fn rounded_up(value: f64) -> f64 {
-    (value * HUNDREDTHS - EXACT).ceil() / HUNDREDTHS
-}
-
-/// See [`rounded`].
-const HUNDREDTHS: f64 = 100.0;
-/// What arithmetic on hundredths may be off, in hundredths.
-const EXACT: f64 = 1e-6;
 
 /// Cycles an operation in every round of a launch.
 pub(super) fn every_round(measurement: &Measurement<PatternRun>) -> Vec<f64> {
@@ -164,9 +145,10 @@ pub(super) fn counted(count: u32, what: &str) -> String {
 fn related(of: &Point, base: &Point, relation: impl Fn(f64, f64) -> f64) -> Point {
     Point {
         x: of.x,
-        value: rounded(relation(of.value, base.value)),
-        low: rounded_down(relation(of.low, base.high)),
-        high: rounded_up(relation(of.high, base.low)),
+        value: nearest(relation(of.value, base.value)),
+        low: down(relation(of.low, base.high)),
+        high: up(relation(of.high, base.low)),
+        ns: None,
         experiments: of.experiments.iter().chain(&base.experiments).copied().collect(),
     }
 }
@@ -233,6 +215,7 @@ mod tests {
             value,
             low: value - 1.0,
             high: value + 1.0,
+            ns: None,
             experiments: vec![i as u32],
         };
         Line {
@@ -241,14 +224,6 @@ mod tests {
             reason: None,
             failed: false,
         }
-    }
-
-    #[test]
-    fn ends_of_an_interval_are_rounded_away_from_its_middle() {
-        assert_eq!((rounded_down(1.239), rounded_up(1.231)), (1.23, 1.24));
-        assert_eq!((rounded_down(-0.001), rounded_up(0.001)), (-0.01, 0.01));
-        // A hundredth stays what it is.
-        assert_eq!((rounded_down(0.29), rounded_up(0.29), rounded_down(-0.0), rounded_up(4.1)), (0.29, 0.29, 0.0, 4.1));
     }
 
     #[test]

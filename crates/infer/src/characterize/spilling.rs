@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use super::Answer;
 use super::points::{
-    PlannedLine, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, rounded, said,
+    PlannedLine, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
 };
+use crate::analysis::hundredths::nearest;
 use crate::probe::{Effort, Gap, Notebook, Settle, Unknown, ask_each};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun};
@@ -142,7 +143,7 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
                 .filter_map(|(x, facts, number)| {
                     let value = of(facts)?;
                     let experiments = number.iter().copied().collect();
-                    Some(Point { x: f64::from(*x), value, low: value, high: value, experiments })
+                    Some(Point { x: f64::from(*x), value, low: value, high: value, ns: None, experiments })
                 })
                 .collect(),
             reason: None,
@@ -152,7 +153,7 @@ fn compiled(notebook: &Notebook, suite: &Suite, variables: &[u32], answer: &mut 
         local.push(line(&|facts| Some(f64::from(facts.local_bytes))));
         let each = f64::from(STATEMENTS_A_PASS);
         accesses.push(line(&|facts| {
-            facts.code.map(|code| rounded(f64::from(code.local_loads + code.local_stores) / each))
+            facts.code.map(|code| nearest(f64::from(code.local_loads + code.local_stores) / each))
         }));
     }
     if let Some((us, x, bound)) = slowest {

@@ -6,9 +6,12 @@
 use std::fmt;
 
 use super::{Gap, Notebook, Settle, Unknown};
+use crate::analysis::hundredths::{down, nearest, up};
+use strata_model::characterization::Time;
 use strata_model::experiment;
 use strata_model::samples::ClockSpan;
-use strata_model::units::Gigahertz;
+use strata_model::topology::Finding;
+use strata_model::units::{Cycles, Gigahertz, Nanoseconds};
 
 /// Length of one span, in microseconds: 10,000 ticks of a timer of 1 µs, so that its coarseness is 0.01 %.
 const SPAN_US: u32 = 10_000;
@@ -65,6 +68,15 @@ impl Held {
         let rate = if moved { Gigahertz(f64::midpoint(low, high)) } else { before.rate };
         Held { rate, low: low * (1.0 - BETWEEN_RUNS), high: high * (1.0 + BETWEEN_RUNS) }
     }
+
+    /// Cycles, with their interval, as a time.
+    pub fn time(&self, cycles: f64, (low, high): (f64, f64)) -> Time {
+        let ns = |cycles: f64, rate: f64| Gigahertz(rate).duration(Cycles(cycles)).0;
+        // Less than nothing takes the longer the slower the clock.
+        let earliest = ns(low, self.high).min(ns(low, self.low));
+        let latest = ns(high, self.low).max(ns(high, self.high));
+        Time { value: nearest(ns(cycles, self.rate.0)), low: down(earliest), high: up(latest) }
+    }
 }
 
 impl fmt::Display for Held {
@@ -74,6 +86,20 @@ impl fmt::Display for Held {
         let (low, high) = (mhz(self.low / (1.0 - BETWEEN_RUNS)), mhz(self.high / (1.0 + BETWEEN_RUNS)));
         if low == high { write!(f, "{low} MHz") } else { write!(f, "{low} to {high} MHz") }
     }
+}
+
+/// A finding in cycles as a time.
+pub fn in_ns(cycles: &Finding, clock: Option<&Held>) -> Finding<Nanoseconds> {
+    let found = match (cycles.number(), clock) {
+        (None, _) => Finding { failed: cycles.failed, ..Finding::unknown(cycles.reason.clone().unwrap_or_default()) },
+        (Some(_), None) => Finding::unknown("the SM clock could not be measured"),
+        (Some(value), Some(clock)) => {
+            let time = clock.time(value, (cycles.low.unwrap_or(value), cycles.high.unwrap_or(value)));
+            let found = Finding::derived(Nanoseconds(time.value), format!("cycles at the measured {clock}"));
+            Finding { level: cycles.level, ..found.range(time.low, time.high) }
+        }
+    };
+    found.from_experiments(cycles.experiments.iter().copied())
 }
 
 /// A span on the first SM.

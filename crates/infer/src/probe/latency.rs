@@ -4,13 +4,14 @@
 //! loads is in it. The overhead of per-load timing is found the same way, from one and from two loads between the clock
 //! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
 
-use super::clock::Held;
+use super::clock::{self, Held};
 use super::{Gap, Measurement, Notebook, Unknown};
+use crate::analysis::hundredths::{down, nearest, up};
 use crate::analysis::{mean, robust};
 use strata_model::attribute::{LATENCY_CYCLES, LATENCY_NS};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Element, Entry, Finding};
-use strata_model::units::{Bytes, Cycles, Gigahertz, Nanoseconds};
+use strata_model::units::{Bytes, Cycles};
 
 /// Loads of the shorter measurement: enough that a clock's granularity of one cycle is 0.2 % of a cycle a load.
 const LOADS: u32 = 512;
@@ -171,44 +172,16 @@ impl Measured {
 pub fn finding(notebook: &Notebook, infer: impl FnOnce() -> Result<Measured, Gap>, method: &str) -> Entry {
     notebook.attribute(LATENCY_CYCLES, || {
         let m = infer()?;
-        Ok(Finding::measured(Cycles(hundredths(m.cycles.0)), method)
+        Ok(Finding::measured(Cycles(nearest(m.cycles.0)), method)
             .interval(down(m.interval.0), up(m.interval.1), LEVEL)
-            .note(format!("{} to {} over {} measurements", hundredths(m.range.0), hundredths(m.range.1), m.count)))
+            .note(format!("{} to {} over {} measurements", nearest(m.range.0), nearest(m.range.1), m.count)))
     })
 }
 
 /// The latency of an element in nanoseconds, if it has one in cycles, by the clock as it was seen over the whole run.
 pub fn nanoseconds(element: &Element, clock: Option<&Held>) -> Option<Entry> {
     let cycles = element.finding(LATENCY_CYCLES)?;
-    let ns = |cycles: f64, rate: f64| Gigahertz(rate).duration(Cycles(cycles)).0;
-    let finding = match (element.get(LATENCY_CYCLES), clock) {
-        (Some(_), None) => Finding::unknown("the SM clock could not be measured"),
-        (None, _) => Finding { failed: cycles.failed, ..Finding::unknown(cycles.reason.clone().unwrap_or_default()) },
-        (Some(&Cycles(value)), Some(clock)) => {
-            let (low, high) = (cycles.low.unwrap_or(value), cycles.high.unwrap_or(value));
-            Finding::derived(
-                Nanoseconds(hundredths(ns(value, clock.rate.0))),
-                format!("cycles at the measured {clock}"),
-            )
-            .interval(down(ns(low, clock.high)), up(ns(high, clock.low)), cycles.level.unwrap_or(LEVEL))
-        }
-    };
-    Some(Entry::new(LATENCY_NS, finding.from_experiments(cycles.experiments.iter().copied())))
-}
-
-/// Rounded to two decimals.
-fn hundredths(x: f64) -> f64 {
-    (x * 100.0).round() / 100.0
-}
-
-/// Downwards, so that a rounded end never excludes what the interval holds; but not past what a float cannot tell from it.
-fn down(x: f64) -> f64 {
-    ((x * 100.0 + 1e-6).floor() / 100.0).min(hundredths(x))
-}
-
-/// As [`down`], upwards.
-fn up(x: f64) -> f64 {
-    ((x * 100.0 - 1e-6).ceil() / 100.0).max(hundredths(x))
+    Some(Entry::new(LATENCY_NS, clock::in_ns(cycles, clock)))
 }
 
 /// The overhead of timing one load on this path, in cycles: what is left of one load's time when half the difference to

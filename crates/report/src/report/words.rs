@@ -71,13 +71,7 @@ pub(super) fn of_launch(topology: &Topology) -> Option<String> {
 /// The lines of the head; the first says whether the machine is simulated.
 pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&str>) -> Vec<String> {
     let (major, minor) = device.compute_capability;
-    let clock = run.measured_clock_mhz.map_or("SM clock not measured".to_owned(), |(low, high)| {
-        if (high - low).round() < 1.0 {
-            format!("SM clock {low:.0} MHz, measured")
-        } else {
-            format!("SM clock {low:.0} to {high:.0} MHz, measured")
-        }
-    });
+    let clock = run.measured_clock_mhz.map_or("SM clock not measured".to_owned(), clock);
     let mut lines = Vec::new();
     if run.simulated {
         lines.push(SIMULATED.to_owned());
@@ -102,6 +96,16 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
         lines.push(format!("Replayed from {file}"));
     }
     lines
+}
+
+/// The measured clock, lowest and highest in MHz, and how long its cycle is.
+fn clock((low, high): (f64, f64)) -> String {
+    let ns = |mhz: f64| 1e3 / mhz;
+    if (high - low).round() < 1.0 {
+        format!("SM clock {low:.0} MHz, measured: 1 cycle is {:.3} ns", ns(low))
+    } else {
+        format!("SM clock {low:.0} to {high:.0} MHz, measured: 1 cycle is {:.3} to {:.3} ns", ns(high), ns(low))
+    }
 }
 
 /// The facts of the device from the driver (Größler, section 4.1).

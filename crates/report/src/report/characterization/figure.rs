@@ -76,22 +76,31 @@ pub(super) fn compact(x: f64) -> String {
     format!("{digits}{suffix}")
 }
 
-/// The points with their intervals: a row for each place, a column for each line.
+/// A point's value with its interval.
+fn value(value: f64, low: f64, high: f64) -> String {
+    match (compact(low), compact(high)) {
+        (low, high) if low != high => format!("{} [{low} to {high}]", compact(value)),
+        _ => compact(value),
+    }
+}
+
+/// The points with their intervals: a row for each place, a column for each line, and one more where the points are times, too.
 pub(super) fn numbers(figure: &Figure) -> Numbers {
     let grid = Grid::of(figure);
-    let cell = |point: &Option<&Point>| match point {
-        None => "-".to_owned(),
-        Some(p) if compact(p.low) != compact(p.high) => {
-            format!("{} [{} to {}]", compact(p.value), compact(p.low), compact(p.high))
-        }
-        Some(p) => compact(p.value),
+    let timed = figure.lines.iter().flat_map(|line| &line.points).any(|point| point.ns.is_some());
+    let cells = |point: &Option<&Point>| {
+        let cycles = point.map(|p| value(p.value, p.low, p.high));
+        let ns = point.and_then(|p| p.ns).map(|time| value(time.value, time.low, time.high));
+        let shown = |cell: Option<String>| cell.unwrap_or_else(|| "-".into());
+        [shown(cycles)].into_iter().chain(timed.then(|| shown(ns)))
     };
     let row = |(i, x): (usize, &f64)| {
-        let cells = grid.rows.iter().map(|(_, points)| cell(&points[i]));
+        let cells = grid.rows.iter().flat_map(|(_, points)| cells(&points[i]));
         [place(&figure.x, *x)].into_iter().chain(cells).collect()
     };
+    let columns = |line: &Line| [line.label.clone()].into_iter().chain(timed.then(|| format!("{}, ns", line.label)));
     Numbers {
-        head: [heading(&figure.x)].into_iter().chain(figure.lines.iter().map(|line| line.label.clone())).collect(),
+        head: [heading(&figure.x)].into_iter().chain(figure.lines.iter().flat_map(columns)).collect(),
         rows: grid.places.iter().enumerate().map(row).collect(),
     }
 }

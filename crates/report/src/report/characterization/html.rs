@@ -4,7 +4,7 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::figure::{Grid, description, heading, numbers, plot};
-use super::{title, unanswered};
+use super::{detail, title, unanswered};
 use crate::report::page::{self, Beginning, texts};
 use crate::report::plot::Store;
 use crate::report::svg;
@@ -38,7 +38,10 @@ fn chapter(name: PartName, part: &Part, store: &mut Store) -> Value {
         unanswered => printable(&unanswered(part).unwrap_or_default()),
         meaning => texts(&part.meaning),
         missing => texts(&missing),
-        attributes => part.findings.iter().map(|(name, finding)| page::attribute(name.as_str(), finding, None, None)).collect::<Value>(),
+        attributes => part.findings.iter().map(|(name, finding)| {
+            let detail = detail(part, name, finding);
+            page::attribute(name.as_str(), finding, Some(&detail.value), None)
+        }).collect::<Value>(),
         figures => part.figures.iter().map(|figure| drawn(figure, store)).collect::<Vec<Value>>(),
     }
 }

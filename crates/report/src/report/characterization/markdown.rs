@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::figure::{Grid, description, heading, numbers, plot};
-use super::{title, unanswered};
+use super::{detail, title, unanswered};
 use crate::report::album::{Album, Markdown, Pictures};
 use crate::report::markdown::{beginning, folded, list, plain, section};
 use crate::report::svg;
-use crate::report::words::{self, Detail, NO_PICTURE};
+use crate::report::words::{self, NO_PICTURE};
 use strata_model::characterization::{Characterization, Part, PartName};
 
 /// The whole report.
@@ -48,7 +48,7 @@ fn chapter(out: &mut String, album: &mut Album<'_>, name: PartName, part: &Part)
     }
     for (finding, content) in &part.findings {
         let words = if content.is_known() {
-            Detail::of(content).to_string()
+            detail(part, finding, content).to_string()
         } else {
             format!("unknown: {}", words::reason(content))
         };

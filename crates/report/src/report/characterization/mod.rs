@@ -9,10 +9,10 @@ pub use html::html;
 pub use markdown::markdown;
 pub use text::text;
 
-use strata_model::characterization::{Characterization, Part};
+use strata_model::characterization::{Characterization, Part, PartName};
 use strata_model::topology::Finding;
 
-use super::words;
+use super::words::{self, Detail};
 
 /// The title of a report.
 fn title(answer: &Characterization) -> String {
@@ -24,8 +24,18 @@ fn unanswered(part: &Part) -> Option<String> {
     part.unanswered.as_ref().map(words::reason)
 }
 
-/// Each finding with the part that it belongs to.
-fn findings(answer: &Characterization) -> impl Iterator<Item = (String, &Finding)> {
-    let of = |(name, finding), part: &str| (format!("{part} {name}"), finding);
-    answer.parts.iter().flat_map(move |(part, content)| content.findings.iter().map(move |f| of(f, part.key())))
+/// A finding in words, with its time beside its cycles.
+fn detail(part: &Part, name: &str, finding: &Finding) -> Detail {
+    let detail = Detail::of(finding);
+    match part.times.get(name).filter(|time| time.is_known()) {
+        Some(time) => Detail { value: format!("{}, {}", detail.value, Detail::of(time).value), ..detail },
+        None => detail,
+    }
+}
+
+/// Each finding with its part and its name.
+fn findings(answer: &Characterization) -> impl Iterator<Item = (PartName, &Part, &str, &Finding)> {
+    answer.parts.iter().flat_map(|(part, content)| {
+        content.findings.iter().map(move |(name, finding)| (*part, content, name.as_str(), finding))
+    })
 }

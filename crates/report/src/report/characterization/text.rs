@@ -6,10 +6,10 @@ use textwrap::Options;
 use textwrap::WordSplitter::NoHyphenation;
 
 use super::figure::{Grid, compact, heading, place};
-use super::{findings, unanswered};
+use super::{detail, findings, unanswered};
 use crate::report::terminal::Terminal;
 use crate::report::text::{beginning, by_reason};
-use crate::report::words::{self, Detail, printable};
+use crate::report::words::{self, printable};
 use strata_model::characterization::{Characterization, Figure, Part, PartName, Point};
 
 /// Widest name of a line before it is broken.
@@ -27,11 +27,14 @@ pub fn text(answer: &Characterization, terminal: &Terminal) -> String {
         chapter(&mut out, *name, part, terminal);
     }
     terminal.section(&mut out, "Device, from the driver", &words::device(&answer.device));
-    let known = findings(answer).filter(|(_, finding)| finding.is_known());
-    let known: Vec<String> = known.map(|(what, finding)| format!("{what}: {}", Detail::of(finding))).collect();
+    let known = findings(answer).filter(|(.., finding)| finding.is_known());
+    let known: Vec<String> = known
+        .map(|(part, content, name, finding)| format!("{} {name}: {}", part.key(), detail(content, name, finding)))
+        .collect();
     terminal.section(&mut out, "Intervals and sources", &known);
-    let unknown = findings(answer).filter(|(_, finding)| !finding.is_known());
-    terminal.reasons(&mut out, "Unknown", &by_reason(unknown.map(|(what, finding)| (what, words::reason(finding)))));
+    let unknown = findings(answer).filter(|(.., finding)| !finding.is_known());
+    let unknown = unknown.map(|(part, _, name, finding)| (format!("{} {name}", part.key()), words::reason(finding)));
+    terminal.reasons(&mut out, "Unknown", &by_reason(unknown));
     terminal.section(&mut out, "Warnings", &answer.run.warnings);
     out
 }
