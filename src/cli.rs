@@ -188,6 +188,18 @@ pub struct Characterize {
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_jump,
         default_values_t = Suite::default().jumps, hide_default_value = true, allow_negative_numbers = true)]
     pub jumps: Vec<u64>,
+    /// Barriers among 1024 writes: powers of two from 1 to 1024 [default: all of them]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_barriers,
+        default_values_t = Suite::default().barriers, hide_default_value = true, allow_negative_numbers = true)]
+    pub barriers: Vec<u32>,
+    /// Variables of 64 bits in a thread, each from 2 to 2048 [default: the powers of two from 2 to 2048, to 256 with --effort
+    /// quick]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_variables, allow_negative_numbers = true)]
+    pub variables: Vec<u32>,
+    /// Statements that add these variables up: a multiple of 256 from 256 to 65536
+    #[arg(long, value_name = "N", value_parser = parse_statements, default_value_t = Suite::default().statements,
+        allow_negative_numbers = true)]
+    pub statements: u32,
     #[command(flatten)]
     pub run: Run,
 }
@@ -195,9 +207,16 @@ pub struct Characterize {
 impl Characterize {
     /// The parts and values to measure.
     pub fn suite(&self) -> Suite {
-        let Characterize { only, threads, distances, jumps, .. } = self;
-        let suite =
-            Suite { parts: only.clone(), threads: threads.clone(), distances: distances.clone(), jumps: jumps.clone() };
+        let Characterize { only, threads, distances, jumps, barriers, variables, statements, .. } = self;
+        let suite = Suite {
+            parts: only.clone(),
+            threads: threads.clone(),
+            distances: distances.clone(),
+            jumps: jumps.clone(),
+            barriers: barriers.clone(),
+            variables: variables.clone(),
+            statements: *statements,
+        };
         suite.sorted()
     }
 }
@@ -329,6 +348,21 @@ fn parse_distance(text: &str) -> Result<u64, String> {
 fn parse_jump(text: &str) -> Result<u64, String> {
     let jump = number(text, "whole numbers from 1 to 2048 B")?;
     possible(jump, Suite { jumps: vec![jump], ..Suite::default() })
+}
+
+fn parse_barriers(text: &str) -> Result<u32, String> {
+    let barriers = number(text, "powers of two from 1 to 1024")?;
+    possible(barriers, Suite { barriers: vec![barriers], ..Suite::default() })
+}
+
+fn parse_variables(text: &str) -> Result<u32, String> {
+    let variables = number(text, "whole numbers from 2 to 2048")?;
+    possible(variables, Suite { variables: vec![variables], ..Suite::default() })
+}
+
+fn parse_statements(text: &str) -> Result<u32, String> {
+    let statements = number(text, "multiples of 256 from 256 to 65536")?;
+    possible(statements, Suite { statements, ..Suite::default() })
 }
 
 fn number<T: FromStr>(text: &str, allowed: &str) -> Result<T, String> {

@@ -125,6 +125,15 @@ fn what_cannot_be_characterized_is_refused_with_what_can() {
     for value in ["0", "2049", "99999999999999999999999"] {
         refused("--jumps", value, "1 to 2048 B");
     }
+    for value in ["0", "3", "2048", "x"] {
+        refused("--barriers", value, "powers of two from 1 to 1024");
+    }
+    for value in ["1", "2049", "-2"] {
+        refused("--variables", value, "2 to 2048");
+    }
+    for value in ["0", "255", "65792", "99999999999"] {
+        refused("--statements", value, "multiples of 256 from 256 to 65536");
+    }
     refused("--only", "l2", "locality, synchronization, coalescing");
     refused("--only", "locality,localty", "intensity");
 }
@@ -169,6 +178,9 @@ fn a_replay_gives_what_was_asked() {
         Suite { threads: vec![u32::MAX], ..Suite::default() },
         Suite { distances: vec![8, 8], ..Suite::default() },
         Suite { jumps: Vec::new(), ..Suite::default() },
+        Suite { barriers: vec![3], ..Suite::default() },
+        Suite { variables: vec![1], ..Suite::default() },
+        Suite { statements: 0, ..Suite::default() },
     ] {
         let file = asked(dir.path(), &suite);
         refused(&["replay", &file], &["asked.strata", "cannot be measured", "record again"]);

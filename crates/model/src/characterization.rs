@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::DeviceFacts;
+use crate::pattern::{MOST_VARIABLES, STATEMENTS_A_PASS};
 use crate::topology::{Finding, RunInfo, by_name};
 
 /// Name and version of the JSON document.
@@ -118,7 +119,29 @@ pub struct Suite {
     pub distances: Vec<u64>,
     /// Jumps within a pair of loads, in bytes.
     pub jumps: Vec<u64>,
+    /// Barriers in all, while each thread writes [`WRITES`] words.
+    #[serde(default = "barriers")]
+    pub barriers: Vec<u32>,
+    /// Variables of 64 bits; when empty, the powers of two up to 2048, or to 256 at quick effort.
+    #[serde(default)]
+    pub variables: Vec<u32>,
+    /// Statements that add these variables up.
+    #[serde(default = "statements")]
+    pub statements: u32,
 }
+
+/// Numbers of barriers: Fuchs et al., section 3.4.2.
+fn barriers() -> Vec<u32> {
+    (0..=WRITES.ilog2()).map(|power| 1 << power).collect()
+}
+
+/// Statements: Fuchs et al., section 3.4.4.
+const fn statements() -> u32 {
+    4096
+}
+
+/// Words that each thread writes among the barriers: Fuchs et al., section 3.4.2.
+pub const WRITES: u32 = 1024;
 
 impl Default for Suite {
     /// As the papers have it: Fuchs et al., section 3.4.
@@ -129,6 +152,9 @@ impl Default for Suite {
             threads: powers(0, 10).map(|t| t as u32).collect(),
             distances: powers(2, 10).collect(),
             jumps: powers(0, 9).collect(),
+            barriers: barriers(),
+            variables: Vec::new(),
+            statements: statements(),
         }
     }
 }
@@ -154,6 +180,21 @@ impl Suite {
                 list("distance", &self.distances, allowed, "multiples of 4 B from 4 to 4096")
             })
             .or_else(|| list("jump", &self.jumps, |j| (1..=MOST_JUMP).contains(j), "1 to 2048 B"))
+            .or_else(|| {
+                let allowed = |n: &u32| *n > 0 && WRITES.is_multiple_of(*n);
+                list("barriers", &self.barriers, allowed, "powers of two from 1 to 1024")
+            })
+            .or_else(|| {
+                let allowed = |n: &u32| (2..=MOST_VARIABLES).contains(n);
+                let range = "2 to 2048";
+                (!self.variables.is_empty()).then(|| list("variables", &self.variables, allowed, range)).flatten()
+            })
+            .or_else(|| {
+                let allowed = (1..=MOST_STATEMENTS).contains(&self.statements)
+                    && self.statements.is_multiple_of(STATEMENTS_A_PASS);
+                let what = self.statements;
+                (!allowed).then(|| format!("statements {what}: allowed are multiples of 256 from 256 to 65536"))
+            })
     }
 
     /// With its lists ascending and without repetition.
@@ -166,6 +207,8 @@ impl Suite {
         sort(&mut self.threads);
         sort(&mut self.distances);
         sort(&mut self.jumps);
+        sort(&mut self.barriers);
+        sort(&mut self.variables);
         self
     }
 }
@@ -176,6 +219,9 @@ const MOST_THREADS: u32 = 1024;
 const MOST_DISTANCE: u64 = 4096;
 /// Largest jump within a pair of loads: pairs are further apart than it.
 const MOST_JUMP: u64 = 2048;
+
+/// Most statements: sixteen times the paper's, which take milliseconds.
+const MOST_STATEMENTS: u32 = 65536;
 
 /// An axis of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

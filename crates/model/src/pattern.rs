@@ -5,6 +5,8 @@
 
 mod limits;
 
+pub use limits::MOST_VARIABLES;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;

@@ -35,9 +35,10 @@
 //! | 3 `End` | [`RunInfo`] as known at the end |
 //! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
 //! | 5 `Seen` | list of [`Disturbance`]s: from and to in seconds (f64), sign (enum), option of microseconds (f64), option of processes (u32), experiments (u32), consequence (enum) |
+//! | 6 `AskedCounts` | the rest of the [`Suite`]: list of numbers of barriers, list of numbers of variables, number of statements (u32 each) |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
-//! the report of one. `Code` and `Measured` follow in any order. `Seen` says that the run
+//! the report of one. `AskedCounts` follows it; where it is missing, the numbers are the default ones. `Code` and `Measured` follow in any order. `Seen` says that the run
 //! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!

@@ -106,8 +106,14 @@ impl Content {
                 if self.asked.is_some() || !self.codes.is_empty() || !self.entries.is_empty() {
                     return Err(damaged("it is a question that does not follow the header".into()));
                 }
-                self.asked = Some(suite);
+                self.asked = Some(suite.suite());
             }
+            Block::AskedCounts(counts) => match self.asked.take() {
+                Some(suite) if self.codes.is_empty() && self.entries.is_empty() => {
+                    self.asked = Some(counts.added_to(suite));
+                }
+                _ => return Err(damaged("it has counts that do not follow a question".into())),
+            },
             Block::Code(code) => {
                 self.hold(code.held(), offset)?;
                 self.codes.push(code);

@@ -8,7 +8,7 @@ use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
 
 use super::experiments::{Kinds, Recorded, listed_of};
 use super::{Code, Entry, Header, MAX_FACTS};
-use strata_model::characterization::Suite;
+use strata_model::characterization::{PartName, Suite};
 use strata_model::disturbance::Disturbance;
 use strata_model::samples::{ClockSpan, Failure, Lap, ProgramFacts, Samples};
 use strata_model::topology::RunInfo;
@@ -30,8 +30,48 @@ pub enum Block<'a, E> {
     #[serde(borrow)]
     Measured(Vec<WireEntry<'a, E>>),
     End(Box<RunInfo>),
-    Asked(Suite),
+    Asked(AskedLists),
     Seen(Vec<Disturbance>),
+    AskedCounts(AskedCounts),
+}
+
+/// The lists of a [`Suite`] that every recording of a characterization has.
+#[derive(Serialize, DeserializeDerive)]
+pub struct AskedLists {
+    parts: Vec<PartName>,
+    threads: Vec<u32>,
+    distances: Vec<u64>,
+    jumps: Vec<u64>,
+}
+
+/// The counts of a [`Suite`]; older recordings have none, and were asked for the default.
+#[derive(Serialize, DeserializeDerive)]
+pub struct AskedCounts {
+    barriers: Vec<u32>,
+    variables: Vec<u32>,
+    statements: u32,
+}
+
+/// A question as its two blocks.
+pub fn asked(suite: &Suite) -> (AskedLists, AskedCounts) {
+    let Suite { parts, threads, distances, jumps, barriers, variables, statements } = suite.clone();
+    (AskedLists { parts, threads, distances, jumps }, AskedCounts { barriers, variables, statements })
+}
+
+impl AskedLists {
+    /// The question with the default counts.
+    pub fn suite(self) -> Suite {
+        let AskedLists { parts, threads, distances, jumps } = self;
+        Suite { parts, threads, distances, jumps, ..Suite::default() }
+    }
+}
+
+impl AskedCounts {
+    /// The question with these counts.
+    pub fn added_to(self, suite: Suite) -> Suite {
+        let AskedCounts { barriers, variables, statements } = self;
+        Suite { barriers, variables, statements, ..suite }
+    }
 }
 
 impl<'a, E: Deserialize<'a>> Block<'a, E> {

@@ -74,7 +74,9 @@ impl<W: Write> Writer<W> {
     /// a discovery, or of experiments by themselves.
     pub fn asked(&mut self, suite: &Suite) -> Result<(), Error> {
         self.expect(Stage::Header, "a question that does not follow the header")?;
-        self.block(&Block::Asked(suite.clone()), MAX_FACTS, || "the question".into())?;
+        let (lists, counts) = wire::asked(suite);
+        self.block(&Block::Asked(lists), MAX_FACTS, || "the question".into())?;
+        self.block(&Block::AskedCounts(counts), MAX_FACTS, || "the question's counts".into())?;
         self.stage = Stage::Measurements;
         Ok(())
     }

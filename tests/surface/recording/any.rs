@@ -72,8 +72,18 @@ fn patterns() -> impl Strategy<Value = Pattern> {
 fn suites() -> impl Strategy<Value = Suite> {
     let parts = prop::collection::vec(prop::sample::select(PartName::ALL.to_vec()), 0..12);
     let numbers = || prop::collection::vec(any::<u64>(), 0..40);
-    (parts, prop::collection::vec(any::<u32>(), 0..40), numbers(), numbers())
-        .prop_map(|(parts, threads, distances, jumps)| Suite { parts, threads, distances, jumps })
+    let counts = || prop::collection::vec(any::<u32>(), 0..40);
+    (parts, counts(), numbers(), numbers(), counts(), counts(), any::<u32>()).prop_map(
+        |(parts, threads, distances, jumps, barriers, variables, statements)| Suite {
+            parts,
+            threads,
+            distances,
+            jumps,
+            barriers,
+            variables,
+            statements,
+        },
+    )
 }
 
 fn programs() -> impl Strategy<Value = ProgramFacts> {

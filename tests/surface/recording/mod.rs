@@ -44,7 +44,15 @@ fn header() -> Header {
 
 /// A question that differs from the default in each of its lists.
 fn suite() -> Suite {
-    Suite { parts: vec![PartName::Spilling], threads: vec![1, 1024], distances: vec![4, 4096], jumps: vec![2048] }
+    Suite {
+        parts: vec![PartName::Spilling],
+        threads: vec![1, 1024],
+        distances: vec![4, 4096],
+        jumps: vec![2048],
+        barriers: vec![2, 512],
+        variables: vec![3, 300],
+        statements: 256,
+    }
 }
 
 /// Threads at work whose program is part of the question.

@@ -8,22 +8,15 @@ use super::points::{
     PlannedLine, ROUNDS, axis, counted, difference, figure, finding, later_rounds, longer, measure, percent_more, said,
 };
 use crate::probe::{Gap, Notebook, Settle};
-use strata_model::characterization::{Line, Point, Suite};
+use strata_model::characterization::{Line, Point, Suite, WRITES};
 use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::{Pattern, Scope};
 
 /// What is asked.
 pub(super) const QUESTION: &str = "What do barriers cost threads that write 1024 words of global memory?";
 
-/// Writes of each thread: the paper's.
-const WRITES: u32 = 1024;
 /// Threads of the blocks that wait for each other: a warp, so that the wait is that for the grid.
 const GRID_THREADS: u32 = 32;
-
-/// Barriers in all: 1, 2, 4 and so on, up to one after each write.
-fn barriers() -> impl Iterator<Item = u32> {
-    (0..=WRITES.ilog2()).map(|power| 1 << power)
-}
 
 fn experiment(threads: u32, blocks: u32, barriers: u32, scope: Scope) -> PatternRun {
     let pattern = Pattern::Barriers { threads, blocks, writes: WRITES, between: WRITES / barriers, scope };
@@ -40,13 +33,15 @@ fn grids(sms: u32) -> Vec<u32> {
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let of = |scope, threads| {
-        PlannedLine::new(counted(threads, "thread"), barriers(), move |n: u32| experiment(threads, 1, n, scope))
+        PlannedLine::new(counted(threads, "thread"), suite.barriers.iter().copied(), move |n: u32| {
+            experiment(threads, 1, n, scope)
+        })
     };
     let plans = |scope| suite.threads.iter().map(|&threads| of(scope, threads)).collect::<Vec<_>>();
     let grid_plans: Vec<PlannedLine> = grids(notebook.facts().multiprocessors)
         .into_iter()
         .map(|blocks| {
-            PlannedLine::new(counted(blocks, "block"), barriers(), move |n: u32| {
+            PlannedLine::new(counted(blocks, "block"), suite.barriers.iter().copied(), move |n: u32| {
                 experiment(GRID_THREADS, blocks, n, Scope::Grid)
             })
         })
@@ -61,51 +56,53 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let y = || axis("cycles per write", "cycles", false);
 
     let by_barriers: Vec<Line> =
-        block.iter().map(|line| line.map(|point| percent_more(point, line.at(1.0)?))).collect();
+        block.iter().map(|line| line.map(|point| percent_more(point, line.points.first()?))).collect();
     let by_threads: Vec<Line> = match block.first() {
         Some(one) => block.iter().map(|line| line.map(|point| percent_more(point, one.at(point.x)?))).collect(),
         None => Vec::new(),
     };
-    let last = f64::from(WRITES);
+    let ends = Ends::of(suite);
+    let Ends { fewest, most } = ends;
     let steepest = by_barriers
         .iter()
-        .filter_map(|line| Some((line, line.at(last)?)))
+        .filter(|_| fewest < most)
+        .filter_map(|line| Some((line, line.at(most)?)))
         .max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    if let Some((line, most)) = steepest {
+    if let Some((line, longest)) = steepest {
         answer.finding(
             "slowdown_by_barriers",
             finding(
-                most,
+                longest,
                 "%",
-                "extra time with a barrier after each of 1024 writes, compared with one barrier after all",
+                format!("extra time with {most} barriers among {WRITES} writes, compared with {fewest}"),
             )
             .note(format!("with {}, which is the most", line.label)),
         );
     }
-    if let Some(most) = by_threads.iter().flat_map(|line| &line.points).max_by(|a, b| a.value.total_cmp(&b.value)) {
+    if let Some(longest) = by_threads.iter().flat_map(|line| &line.points).max_by(|a, b| a.value.total_cmp(&b.value)) {
         answer.finding(
             "slowdown_by_threads",
-            finding(most, "%", "extra time compared with the fewest threads, for the same number of barriers")
-                .note(format!("with {} barriers, which is the most", most.x)),
+            finding(longest, "%", "extra time compared with the fewest threads, for the same number of barriers")
+                .note(format!("with {} barriers, which is the most", longest.x)),
         );
     }
     let mut costs = Vec::new();
     for (name, lines) in [("block", &block), ("warp", &warp)] {
-        let all = lines.iter().zip(&nobody).filter_map(|(line, loop_alone)| Some((line, each(line, loop_alone)?)));
+        let all = lines.iter().zip(&nobody).filter_map(|(line, loop_alone)| Some((line, ends.each(line, loop_alone)?)));
         let all: Vec<(&Line, Point)> = all.collect();
-        let ends: Vec<&(&Line, Point)> = [all.first(), all.last()].into_iter().flatten().collect();
-        for (line, cycles) in &ends {
+        let outer: Vec<&(&Line, Point)> = [all.first(), all.last()].into_iter().flatten().collect();
+        for (line, cycles) in &outer {
             answer.finding(
                 &format!("{name}_barrier_{}", line.label.replace(' ', "_")),
                 finding(
                     cycles,
                     "cycles",
-                    "cost of one more barrier, from 1 to 1024 barriers, without the loop around it",
+                    format!("cost of one more barrier, from {fewest} to {most} barriers, without the loop around it"),
                 ),
             );
         }
         let told: Vec<String> =
-            ends.iter().map(|(line, each)| format!("{} with {}", said(each.value), line.label)).collect();
+            outer.iter().map(|(line, each)| format!("{} with {}", said(each.value), line.label)).collect();
         if let [first, rest @ ..] = told.as_slice() {
             let last = rest.first().filter(|last| *last != first).map_or(String::new(), |last| format!(" and {last}"));
             costs.push(format!("{first}{last} for a barrier of the {name}"));
@@ -131,7 +128,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         Ok(lines) => {
             if let Some(all) = lines.last()
                 && let Some(loop_alone) = nobody.last()
-                && let Some(each) = each(all, loop_alone)
+                && let Some(each) = ends.each(all, loop_alone)
             {
                 answer.finding(
                     "grid_barrier",
@@ -152,16 +149,32 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     }
     if let Some(much) = answer.number("slowdown_by_barriers").and_then(longer) {
         answer.means(format!(
-            "With a barrier after each of the 1024 writes, writing takes {much} than with one barrier at the end."
+            "With {most} barriers among {WRITES} writes, writing takes {much} than with {}.",
+            if fewest == 1.0 { "one barrier at the end".to_owned() } else { format!("{fewest}") }
         ));
     }
     Ok(answer)
 }
 
-/// What each further barrier adds, between the fewest and the most: cycles a write, times the writes, over the barriers; less what
-/// the loop around them adds without any.
-fn each(line: &Line, loop_alone: &Line) -> Option<Point> {
-    let last = f64::from(WRITES);
-    let of = |line: &Line| Some(difference(line.at(last)?, line.at(1.0)?, (last - 1.0) / last));
-    Some(difference(&of(line)?, &of(loop_alone)?, 1.0))
+/// The fewest and the most barriers that were asked for.
+#[derive(Clone, Copy)]
+struct Ends {
+    fewest: f64,
+    most: f64,
+}
+
+impl Ends {
+    fn of(suite: &Suite) -> Self {
+        let end = |number: Option<&u32>| number.map_or(1.0, |&n| f64::from(n));
+        Ends { fewest: end(suite.barriers.first()), most: end(suite.barriers.last()) }
+    }
+
+    /// What each further barrier adds: cycles a write, times the writes, over the barriers; less what the loop around them
+    /// adds without any. None if there was only one number of barriers.
+    fn each(self, line: &Line, loop_alone: &Line) -> Option<Point> {
+        let further = self.most - self.fewest;
+        let of =
+            |line: &Line| Some(difference(line.at(self.most)?, line.at(self.fewest)?, further / f64::from(WRITES)));
+        (further > 0.0).then(|| Some(difference(&of(line)?, &of(loop_alone)?, 1.0))).flatten()
+    }
 }

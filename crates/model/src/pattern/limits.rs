@@ -17,7 +17,7 @@ const MOST_PAIRS: u32 = 1024;
 /// Most loads, writes or operations of a thread: a launch must stay well under a display's watchdog.
 const MOST_OPERATIONS: u32 = 1 << 20;
 /// Most variables of a thread: their program is text.
-const MOST_VARIABLES: u32 = 2048;
+pub const MOST_VARIABLES: u32 = 2048;
 /// Most operations to a load, and most instructions of padding: they are text, too.
 const MOST_TEXT: u32 = 4096;
 
