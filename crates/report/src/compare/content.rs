@@ -164,7 +164,7 @@ fn curves(
         of += 1;
         numbers |= !here.ranges.is_empty();
         let apart = apart(here, there, chance);
-        let unequal = !alike(&here.exact, &there.exact, tolerance) || !here.ranges.keys().eq(there.ranges.keys());
+        let unequal = !alike(&here.exact, &there.exact, tolerance);
         differ += usize::from(unequal || apart > tolerance);
         if apart > tolerance {
             most = Some(most.map_or(apart, |most| most.max(apart)));
