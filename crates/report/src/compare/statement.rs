@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::comparison::{Kind, Side, Stated};
-use super::content::{Content, Range};
+use super::content::{self, Content, Range};
 use super::curve;
 use super::place::{Place, Subject};
 use crate::reference::Fact;
-use strata_model::attribute::{Attribute, Configuration, Path, SIZE, Value};
+use strata_model::attribute::{Attribute, Configuration, Path, Policy, SIZE, Value};
 use strata_model::characterization::{Axis, Characterization, Line, PartName};
 use strata_model::facts::DeviceFacts;
 use strata_model::import;
@@ -209,6 +209,7 @@ pub(super) fn content(finding: &Finding) -> Option<Content> {
         return range.map(|range| Content::Number(range.at_level(finding.number(), finding.level)));
     };
     Some(match value {
+        Value::Policy(Policy::Weighted(odds)) => content::of_odds(odds)?,
         Value::Elements(elements) => Content::Set(elements.keys().map(str::to_owned).collect()),
         value => curve::of_value(value).map_or_else(|| Content::Exact(value.clone()), Content::Curve),
     })
