@@ -110,7 +110,7 @@ fn a_cache_of_which_only_the_latency_is_found_stays() {
 fn a_policy_that_does_not_fit_the_ways_is_not_written() {
     let machine = Machine::named("k20c").expect("it comes with strata");
     let mut first = sim::discovery(&machine, Effort::Quick, 1, &[ConstantL1]).topology;
-    let odds = Policy::Weighted(vec![0.5, 0.25, 0.25]);
+    let odds = Policy::Weighted(vec![0.5, 0.25, 0.25].into());
     let constant = first.elements.get_mut(&ConstantL1).expect("it was asked for");
     constant.set(REPLACEMENT, Finding::measured(odds, "three odds of four ways"));
     let text = report::machine(&first);

@@ -220,12 +220,16 @@ pub fn pattern(name: &str, low: f64, high: f64) -> String {
     }
 }
 
+/// What a value says of how it was found: a machine has no such thing.
+const OF_THE_RUN: &str = "counted";
+
 /// Whether two values are equal but for numbers, which may be so far off.
 fn alike(a: &Value, b: &Value, off: f64) -> bool {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b, off)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b, off)))
+            let of_the_machine = b.keys().filter(|key| *key != OF_THE_RUN).count();
+            a.len() == of_the_machine && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b, off)))
         }
         (Value::Number(a), Value::Number(b)) => a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= off),
         _ => a == b,

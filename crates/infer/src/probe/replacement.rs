@@ -20,7 +20,7 @@ use super::structure::{Structure, structure};
 use super::{Gap, Measurement, Notebook};
 use crate::analysis::overflow::Index;
 use crate::analysis::replacement::Deterministic;
-use strata_model::attribute::Policy;
+use strata_model::attribute::{Odds, Policy};
 use strata_model::experiment::{Chase, Order, Place, Timing};
 use strata_model::order;
 use strata_model::topology::Finding;
@@ -235,7 +235,8 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
         Finding::measured(Policy::Random, method)
             .note(format!("all positions are equally likely (χ² {square:.1} with {freedom} degrees of freedom)"))
     } else {
-        let odds: Vec<f64> = gone.iter().map(|&n| (share(n) * 1e4).round() / 1e4).collect();
+        let probabilities = gone.iter().map(|&n| (share(n) * 1e4).round() / 1e4).collect();
+        let odds = Odds { probabilities, counted: Some(counted as u64) };
         Finding::measured(Policy::Weighted(odds), method).note(format!(
             "each ±{error:.3} at 95 %; χ² for equal probabilities {square:.0} with {freedom} degrees of freedom"
         ))

@@ -88,6 +88,22 @@ impl JsonSchema for Mask {
     }
 }
 
+/// Probabilities of a random choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Odds {
+    /// Of each line, by the order of filling.
+    pub probabilities: Vec<f64>,
+    /// How many evictions were counted for them; `None` where they were not counted, or nobody says.
+    pub counted: Option<u64>,
+}
+
+impl From<Vec<f64>> for Odds {
+    /// Odds that were not counted.
+    fn from(probabilities: Vec<f64>) -> Self {
+        Odds { probabilities, counted: None }
+    }
+}
+
 /// Which line a full set evicts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Policy {
@@ -102,7 +118,7 @@ pub enum Policy {
     /// Any, each as likely.
     Random,
     /// Any, with these probabilities by the order of filling.
-    Weighted(Vec<f64>),
+    Weighted(Odds),
     /// A policy that only a newer version knows, by its name.
     Other(String),
 }
@@ -134,14 +150,22 @@ impl Policy {
 #[schemars(inline)]
 enum WrittenPolicy {
     Named(String),
-    Weighted { policy: String, probabilities: Vec<f64> },
+    Weighted {
+        policy: String,
+        probabilities: Vec<f64>,
+        /// Evictions that were counted for the probabilities.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        counted: Option<u64>,
+    },
 }
 
 impl Serialize for Policy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let policy = self.name().to_owned();
         match self {
-            Policy::Weighted(all) => WrittenPolicy::Weighted { policy, probabilities: all.clone() },
+            Policy::Weighted(Odds { probabilities, counted }) => {
+                WrittenPolicy::Weighted { policy, probabilities: probabilities.clone(), counted: *counted }
+            }
             _ => WrittenPolicy::Named(policy),
         }
         .serialize(serializer)
@@ -152,8 +176,8 @@ impl<'de> Deserialize<'de> for Policy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match WrittenPolicy::deserialize(deserializer)? {
             WrittenPolicy::Named(name) => Policy::named(&name),
-            WrittenPolicy::Weighted { policy, probabilities } if policy == "weighted" => {
-                Policy::Weighted(probabilities)
+            WrittenPolicy::Weighted { policy, probabilities, counted } if policy == "weighted" => {
+                Policy::Weighted(Odds { probabilities, counted })
             }
             WrittenPolicy::Weighted { policy, .. } => Policy::Other(policy),
         })

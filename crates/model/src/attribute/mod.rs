@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
-pub use cache::{Configuration, Elements, IndexFunction, Mask, Policy, Sizes, Ways};
+pub use cache::{Configuration, Elements, IndexFunction, Mask, Odds, Policy, Sizes, Ways};
 pub use curve::{Curve, Step};
 pub use launches::{LaunchRow, Launches};
 pub use path::Path;
@@ -309,6 +309,7 @@ mod tests {
             (Kind::Index, r#"{"kind":"modulo","sets":33}"#),
             (Kind::Policy, r#""bit_plru""#),
             (Kind::Policy, r#"{"policy":"weighted","probabilities":[0.5,0.25,0.25]}"#),
+            (Kind::Policy, r#"{"policy":"weighted","probabilities":[0.5,0.5],"counted":8000}"#),
             (Kind::Policy, r#""of next year""#),
             (Kind::Curve, "[[2112,0.15],[2176,1.0,0.97,1.0]]"),
             (Kind::Elements, r#"["texture","cluster_shared"]"#),

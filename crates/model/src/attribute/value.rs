@@ -190,7 +190,7 @@ impl Value {
     pub fn weight(&self) -> usize {
         let texts = |all: &[String]| all.iter().map(|text| 1 + text.len() / 64).sum::<usize>();
         let policy = |policy: &Policy| match policy {
-            Policy::Weighted(all) => all.len(),
+            Policy::Weighted(odds) => odds.probabilities.len(),
             other => other.name().len() / 64,
         };
         let index = |index: &IndexFunction| match index {

@@ -61,8 +61,8 @@ impl SpectrumRow {
 
 fn replacement(policy: &Policy) -> String {
     match policy {
-        Policy::Weighted(all) => {
-            let all: Vec<String> = all.iter().map(|share| format!("{share:?}")).collect();
+        Policy::Weighted(odds) => {
+            let all: Vec<String> = odds.probabilities.iter().map(|share| format!("{share:?}")).collect();
             format!("policy {}, probabilities [{}]", policy.name(), all.join(","))
         }
         other => other.name().to_owned(),

@@ -22,13 +22,20 @@ impl Chance {
         Chance(FALSE_DIFFERENCE / if comparisons == 0 { 1.0 } else { comparisons as f64 })
     }
 
-    /// By how much an interval of this level is to be widened before it is asked whether it overlaps another one. Never
-    /// narrower than it is stated.
-    pub fn widening(self, level: f64) -> f64 {
+    /// The chance of one of so many numbers of which this one value is made.
+    pub fn shared_by(self, numbers: usize) -> Self {
+        Chance(self.0 / numbers.max(1) as f64)
+    }
+
+    /// By how much an interval of this level is to be widened before it is asked whether it overlaps another one, or holds a
+    /// number without an interval. Never narrower than it is stated.
+    pub fn widening(self, level: f64, other_has_level: bool) -> f64 {
         let quantile = |p: f64| Normal::standard().inverse_cdf(p);
         let stated = quantile(0.5 + level.clamp(0.5, 0.9999) / 2.0);
-        // Two intervals of equal width meet half-way of the distance of their values, whose deviation is the square root of 2.
-        let needed = quantile(1.0 - self.0 / 2.0) / std::f64::consts::SQRT_2;
+        // Two intervals of equal width meet half-way of the distance of their values, whose deviation is the square root of 2. A
+        // number without an interval does not vary, and meets nothing half-way.
+        let meet = if other_has_level { std::f64::consts::SQRT_2 } else { 1.0 };
+        let needed = quantile(1.0 - self.0 / 2.0) / meet;
         (needed / stated).max(1.0)
     }
 }
@@ -44,8 +51,12 @@ mod tests {
 
     #[test]
     fn the_more_is_compared_the_wider() {
-        assert_eq!(Chance::of_one_among(1).widening(0.95), 1.0, "intervals that do not overlap are stricter than 5 %");
-        let of = |n| Chance::of_one_among(n).widening(0.95);
+        assert_eq!(
+            Chance::of_one_among(1).widening(0.95, true),
+            1.0,
+            "intervals that do not overlap are stricter than 5 %"
+        );
+        let of = |n| Chance::of_one_among(n).widening(0.95, true);
         // Of 100: a chance of 0.0005 on two sides is 3.48 deviations of a difference, 2.46 of one value; 1.96 are stated.
         assert!((of(100) - 2.46 / 1.96).abs() < 0.005 && of(100) < of(1000), "{}", of(100));
     }
@@ -54,11 +65,22 @@ mod tests {
     fn two_results_of_one_thing_rarely_differ() {
         let normal = Normal::standard();
         for values in [2, 30, 100, 1000] {
-            let factor = Chance::of_one_among(values).widening(0.95);
+            let factor = Chance::of_one_among(values).widening(0.95, true);
             // Both intervals are as wide; the deviation of a difference is the square root of 2.
             let apart = 2.0 * normal.sf(2.0 * 1.96 * factor / std::f64::consts::SQRT_2);
             let any = 1.0 - (1.0 - apart).powi(values as i32);
             assert!(any <= 0.05, "{any} of {values}");
+        }
+    }
+
+    #[test]
+    fn a_number_without_an_interval_rarely_differs_from_its_measurement() {
+        assert!((Chance::of_one_among(1).widening(0.95, false) - 1.0).abs() < 1e-3, "that is what 95 % means");
+        let normal = Normal::standard();
+        for values in [2, 30, 100] {
+            let outside = 2.0 * normal.sf(1.96 * Chance::of_one_among(values).widening(0.95, false));
+            let any = 1.0 - (1.0 - outside).powi(values as i32);
+            assert!(any <= 0.0501, "{any} of {values}");
         }
     }
 

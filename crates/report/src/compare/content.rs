@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chance::{self, Chance};
-use strata_model::attribute::{Policy, Sizes, Value};
+use strata_infer::analysis::band;
+use strata_model::attribute::{Odds, Sizes, Value};
 
 /// A number with all that it may be: the interval of a measurement, a published range, a bound (infinite on one side), or
 /// the number alone.
@@ -45,15 +46,15 @@ impl Range {
     }
 
     /// As wide as it counts among many comparisons.
-    fn widened(&self, chance: Chance) -> Range {
+    fn widened(&self, chance: Chance, other: &Range) -> Range {
         let Some((value, level)) = self.stated else { return *self };
-        let factor = chance.widening(level);
+        let factor = chance.widening(level, other.has_level());
         Range { low: value - factor * (value - self.low), high: value + factor * (self.high - value), ..*self }
     }
 
     /// How far two lie apart, in per cent of the larger value, if more than chance accounts for: 0 where it does not.
     pub fn apart_among(&self, other: &Range, chance: Chance) -> f64 {
-        match self.widened(chance).apart(&other.widened(chance)) {
+        match self.widened(chance, other).apart(&other.widened(chance, self)) {
             0.0 => 0.0,
             _ => self.apart(other),
         }
@@ -86,6 +87,8 @@ pub enum Content {
     Number(Range),
     /// A list whose order says nothing.
     Set(BTreeSet<String>),
+    /// Probabilities in an order, such as those of a replacement policy.
+    Odds(Vec<Range>),
     /// What is equal or not: text, a list, yes or no.
     Exact(Value),
     /// Points by their place on the x axis.
@@ -126,6 +129,7 @@ impl Content {
         match self {
             Content::Number(range) => range.has_level(),
             Content::Curve(points) => points.values().flat_map(|point| point.ranges.values()).any(Range::has_level),
+            Content::Odds(odds) => odds.iter().any(Range::has_level),
             Content::Set(_) | Content::Exact(_) => false,
         }
     }
@@ -143,6 +147,9 @@ impl Content {
                 _ => Verdict::Agree { points: None },
             },
             (Content::Curve(a), Content::Curve(b)) => curves(a, b, tolerance, chance),
+            (Content::Odds(a), Content::Odds(b)) if self::odds(a, b, tolerance, chance) => {
+                Verdict::Agree { points: None }
+            }
             (Content::Set(a), Content::Set(b)) if a == b => Verdict::Agree { points: None },
             (Content::Exact(a), Content::Exact(b)) if equal(a, b, tolerance) => Verdict::Agree { points: None },
             _ => Verdict::Unequal,
@@ -164,7 +171,7 @@ fn curves(
         of += 1;
         numbers |= !here.ranges.is_empty();
         let apart = apart(here, there, chance);
-        let unequal = !alike(&here.exact, &there.exact, tolerance) || !here.ranges.keys().eq(there.ranges.keys());
+        let unequal = !alike(&here.exact, &there.exact, tolerance);
         differ += usize::from(unequal || apart > tolerance);
         if apart > tolerance {
             most = Some(most.map_or(apart, |most| most.max(apart)));
@@ -185,8 +192,32 @@ fn apart(a: &CurvePoint, b: &CurvePoint, chance: Chance) -> f64 {
     common.fold(0.0, f64::max)
 }
 
-/// Probabilities of a replacement policy are counted from some hundred evictions: two runs differ by as much.
-const SHARE_OFF: f64 = 0.05;
+/// Where neither side says how many evictions it counted, as results of earlier versions: some hundred at least, of which two
+/// runs differ by as much.
+const UNCOUNTED_OFF: f64 = 0.05;
+
+/// What a replacement policy with probabilities says: each with its interval if evictions were counted, otherwise alone.
+pub fn of_odds(odds: &Odds) -> Option<Content> {
+    /// Level of an interval of [`band::DEVIATIONS`].
+    const LEVEL: f64 = 0.95;
+    let range = |&share: &f64| {
+        let Some(counted) = odds.counted else { return Range::new(Some(share), None, None) };
+        let (low, high) = band::wilson(share, usize::try_from(counted).unwrap_or(usize::MAX), band::DEVIATIONS);
+        Some(Range::new(Some(share), Some(low), Some(high))?.at_level(Some(share), Some(LEVEL)))
+    };
+    odds.probabilities.iter().map(range).collect::<Option<_>>().map(Content::Odds)
+}
+
+/// Whether each probability agrees. They share the chance of their policy.
+fn odds(a: &[Range], b: &[Range], tolerance: f64, chance: Chance) -> bool {
+    let counted = a.iter().chain(b).any(Range::has_level);
+    let each = chance.shared_by(a.len());
+    let agree = |(a, b): (&Range, &Range)| {
+        let near = !counted && (a.low - b.low).abs() <= UNCOUNTED_OFF;
+        near || a.apart_among(b, each) <= tolerance
+    };
+    a.len() == b.len() && a.iter().zip(b).all(agree)
+}
 
 /// Equality of values that are no numbers. The numbers within may lie up to `tolerance` per cent apart.
 fn equal(a: &Value, b: &Value, tolerance: f64) -> bool {
@@ -201,9 +232,6 @@ fn equal(a: &Value, b: &Value, tolerance: f64) -> bool {
         (Value::Sizes(a), Value::Sizes(b)) => {
             let sizes = |all: &Sizes| all.0.iter().map(|size| size.0 as f64).collect::<Vec<_>>();
             all_near(&sizes(a), &sizes(b))
-        }
-        (Value::Policy(Policy::Weighted(a)), Value::Policy(Policy::Weighted(b))) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= SHARE_OFF || near(*a, *b))
         }
         _ => a == b,
     }
@@ -261,9 +289,26 @@ mod tests {
         assert!(equal(&ways(&[1, 2]), &ways(&[1, 2]), 0.0) && !equal(&ways(&[1, 2]), &ways(&[2, 1]), 0.0));
         assert!(!equal(&ways(&[100, 1]), &ways(&[98, 1]), 1.0) && equal(&ways(&[100, 1]), &ways(&[98, 1]), 2.0));
         assert!(!equal(&Value::from(true), &Value::from(false), 50.0));
-        let weighted = |share| Value::from(Policy::Weighted(vec![share, 0.5]));
-        assert!(equal(&weighted(0.5), &weighted(0.46), 0.0) && !equal(&weighted(0.5), &weighted(0.44), 1.0));
-        assert!(equal(&weighted(0.5), &weighted(0.44), 15.0));
+    }
+
+    #[test]
+    fn odds_agree_within_what_was_counted() {
+        let odds = |all: &[f64], counted| of_odds(&Odds { probabilities: all.to_vec(), counted }).unwrap();
+        let agree = |a: &Content, b: &Content, t| matches!(a.against(b, t, ALONE), Verdict::Agree { .. });
+        let published = odds(&[1.0 / 6.0, 0.5, 1.0 / 6.0, 1.0 / 6.0], None);
+        let found = [0.162, 0.512, 0.165, 0.162];
+        assert!(agree(&odds(&found, Some(8000)), &published, 0.0) && agree(&odds(&found, Some(300)), &published, 0.0));
+        assert!(!agree(&odds(&found, Some(1_000_000)), &published, 0.0), "a million evictions show the difference");
+        // Two runs, and another policy.
+        assert!(agree(&odds(&found, Some(8000)), &odds(&[0.171, 0.494, 0.168, 0.167], Some(8000)), 0.0));
+        assert!(!agree(&odds(&found, Some(8000)), &odds(&[0.25, 0.25, 0.25, 0.25], None), 0.0));
+        assert!(!agree(&odds(&found, Some(8000)), &odds(&found[..3], Some(8000)), 0.0));
+        assert!(agree(&odds(&found, Some(1_000_000)), &published, 3.0), "within the tolerance");
+        // Nobody says how many were counted.
+        assert!(
+            agree(&odds(&found, None), &published, 0.0)
+                && !agree(&odds(&[0.1, 0.6, 0.15, 0.15], None), &published, 0.0)
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use strata_model::characterization::{Axis, Line};
 use strata_model::units::Bytes;
 
 use super::content::{CurvePoint, Exact, Range};
+use crate::reference::WaysAt;
 
 /// Points by their place.
 type Points = BTreeMap<String, CurvePoint>;
@@ -39,6 +40,15 @@ fn stride(at: &BankPoint) -> Option<(String, CurvePoint)> {
     let exact = Exact::from([("ways", at.ways.map(|ways| ways as f64))]);
     let place = format!("{} {}", of_width(at.width, at.mode), at.stride);
     Some((place, cycles(Range::new(Some(at.cycles), at.low, at.high)?, exact)))
+}
+
+/// Points of which only the ways are published.
+pub fn of_ways(all: &[WaysAt]) -> Points {
+    let point = |at: &WaysAt| {
+        let place = format!("{} {}", of_width(Bytes(at.width), at.mode.map(Bytes)), at.stride);
+        (place, CurvePoint { ranges: BTreeMap::new(), exact: Exact::from([("ways", Some(at.ways as f64))]) })
+    };
+    all.iter().map(point).collect()
 }
 
 fn launch(row: &LaunchRow) -> Option<(String, CurvePoint)> {

@@ -51,6 +51,7 @@ pub struct Options {
 /// differs if every pair that decides does, agrees if all agree, and is contested otherwise, which is no difference: nothing
 /// could agree with sources that contradict each other.
 pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
+    let (a, b) = (&*a.beside(b), &*b.beside(a));
     let mut answer = Comparison {
         schema: SCHEMA.into(),
         a: a.side.clone(),
@@ -217,5 +218,7 @@ fn remarks(a: &Side, b: &Side) -> Vec<String> {
     remarks
 }
 
+#[cfg(test)]
+mod published_tests;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What is compared: an attribute of an element, a finding of a part, or a line of a figure.
+//! What is compared: an attribute of an element, a finding of a part, a line of a figure, or a fact of the device.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,6 +8,7 @@ use strata_model::characterization::PartName;
 use strata_model::topology::ElementName;
 
 use super::names::advice;
+use crate::reference::{DEVICE, Fact};
 
 /// What an attribute belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +17,8 @@ pub enum Subject {
     Element(ElementName),
     /// A part of a characterization.
     Part(PartName),
+    /// The device itself.
+    Device,
 }
 
 impl Subject {
@@ -24,6 +27,7 @@ impl Subject {
         match self {
             Subject::Element(element) => element.key(),
             Subject::Part(part) => part.key(),
+            Subject::Device => DEVICE,
         }
     }
 
@@ -31,7 +35,8 @@ impl Subject {
     pub fn named(key: &str) -> Vec<Subject> {
         let element = ElementName::from_str(key).ok().map(Subject::Element);
         let part = PartName::from_str(key).ok().map(Subject::Part);
-        element.into_iter().chain(part).collect()
+        let device = (key == DEVICE).then_some(Subject::Device);
+        element.into_iter().chain(part).chain(device).collect()
     }
 }
 
@@ -53,6 +58,11 @@ impl Place {
     /// A finding or line of a part.
     pub fn of_part(part: PartName, name: impl Into<String>) -> Self {
         Place { subject: Subject::Part(part), name: name.into() }
+    }
+
+    /// A fact of the device.
+    pub fn of_device(fact: Fact) -> Self {
+        Place { subject: Subject::Device, name: fact.key().to_owned() }
     }
 
     /// As `--only` and a policy name it: `l2.latency.cycles`.
@@ -112,8 +122,11 @@ impl Choice {
         begins(place, &self.named())
     }
 
-    /// Whether it names attributes of elements that there are.
+    /// Whether it names attributes of elements, or facts of a device, that there are.
     pub(super) fn is_registered(&self) -> bool {
+        if self.subjects == [Subject::Device] {
+            return self.attribute.as_ref().is_none_or(|chosen| Fact::from_str(chosen).is_ok());
+        }
         let is_element = self.subjects.iter().any(|subject| matches!(subject, Subject::Element(_)));
         let Some(chosen) = &self.attribute else { return is_element };
         is_element && attributes().any(|path| begins(&path.to_string(), chosen))
@@ -144,13 +157,14 @@ impl FromStr for Choice {
         let subjects = Subject::named(key);
         if subjects.is_empty() {
             let elements = ElementName::ALL.iter().map(|e| e.key());
-            let known: Vec<&str> = elements.chain(PartName::ALL.iter().map(|p| p.key())).collect();
+            let known: Vec<&str> = elements.chain(PartName::ALL.iter().map(|p| p.key())).chain([DEVICE]).collect();
             return Err(format!("no element or part `{key}`; there are {}", known.join(", ")));
         }
         let choice = Choice { subjects, attribute };
         // What parts of a characterization find is in no registry: the results say which names there are.
         let may_be_of_part = choice.subjects.iter().any(|subject| matches!(subject, Subject::Part(_)));
         match &choice.attribute {
+            Some(fact) if choice.subjects == [Subject::Device] => fact.parse::<Fact>().map(|_| choice),
             Some(attribute) if !may_be_of_part && !choice.is_registered() => {
                 let all: Vec<String> = attributes().map(|path| path.to_string()).collect();
                 let advice = advice(attribute, all.iter().map(String::as_str));

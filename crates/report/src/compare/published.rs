@@ -1,6 +1,8 @@
 //! Published values as one side of a comparison.
 
 use super::comparison::{Citation, Kind, Side, Stated, Surety};
+use super::content::Content;
+use super::curve;
 use super::place::{Place, Subject};
 use super::statement::{Claim, Statement, content};
 use crate::reference::{self, Of, Published, Reference, Sure};
@@ -74,7 +76,7 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Statement, NoReference>
             let context = !deciding.contains(&value.product);
             if let Some((place, claim)) = claim(value, context) {
                 let matters = match place.subject {
-                    Subject::Element(_) => kind != Kind::Characterization,
+                    Subject::Element(_) | Subject::Device => kind != Kind::Characterization,
                     Subject::Part(_) => matches!(kind, Kind::Characterization | Kind::Reference),
                 };
                 if matters {
@@ -138,6 +140,7 @@ fn claim(value: &Published, context: bool) -> Option<(Place, Claim)> {
     let place = match &value.of {
         Of::Element(element, attribute) => Place::of_element(*element, *attribute),
         Of::Part(part, finding) => Place::of_part(*part, finding),
+        Of::Device(fact) => Place::of_device(*fact),
     };
     let unit = value.unit.map(str::to_owned);
     let finding =
@@ -151,7 +154,10 @@ fn claim(value: &Published, context: bool) -> Option<(Place, Claim)> {
             Sure::Recalled => Surety::Recalled,
         },
     };
-    let content = content(&finding)?;
+    let content = match &value.ways_at[..] {
+        [] => content(&finding)?,
+        ways => Content::Curve(curve::of_ways(ways)),
+    };
     let points = content.points();
     let stated = Stated {
         value: finding.value.filter(|_| points.is_none()),

@@ -37,7 +37,7 @@ impl Requirement {
                         names.extend(parts.map(|(path, _)| path).filter(chosen).map(|path| path.to_string()));
                     }
                 }
-                Subject::Part(_) => {
+                Subject::Part(_) | Subject::Device => {
                     let places = sides.into_iter().flat_map(|side| side.claims.keys());
                     let of_part = places.filter(|place| place.subject == *subject && self.0.has(place));
                     names.extend(of_part.map(|place| place.name.clone()));

@@ -1,12 +1,14 @@
 //! One side as a statement: its value at each place.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::comparison::{Kind, Side, Stated};
-use super::content::{Content, Range};
+use super::content::{self, Content, Range};
 use super::curve;
 use super::place::{Place, Subject};
-use strata_model::attribute::{Attribute, Configuration, Path, SIZE, Value};
+use crate::reference::Fact;
+use strata_model::attribute::{Attribute, Configuration, Path, Policy, SIZE, Value};
 use strata_model::characterization::{Axis, Characterization, Line, PartName};
 use strata_model::facts::DeviceFacts;
 use strata_model::import;
@@ -39,12 +41,14 @@ pub struct Statement {
     subjects: BTreeMap<Subject, String>,
     /// Why other subjects are not there.
     absent: String,
+    /// What the driver says of the device, of a discovery.
+    facts: Option<Box<DeviceFacts>>,
 }
 
 impl Statement {
     /// A statement with nothing on it. `absent` says why what is not on it is not there.
     pub fn new(side: Side, absent: impl Into<String>) -> Self {
-        Statement { side, claims: BTreeMap::new(), subjects: BTreeMap::new(), absent: absent.into() }
+        Statement { side, claims: BTreeMap::new(), subjects: BTreeMap::new(), absent: absent.into(), facts: None }
     }
 
     /// Of a discovery. `name` is shown for it.
@@ -55,6 +59,7 @@ impl Statement {
         };
         let side = measured(&topology.device, &topology.run, name, Kind::Topology);
         let mut statement = Statement::new(side, absent);
+        statement.facts = Some(Box::new(topology.device.clone()));
         for (element, content) in &topology.elements {
             statement.subjects.insert(Subject::Element(*element), "not an attribute of it there".into());
             for (attribute, finding) in content.findings() {
@@ -87,6 +92,23 @@ impl Statement {
     pub fn add(&mut self, place: Place, claim: Claim) {
         self.subjects.entry(place.subject).or_insert_with(|| self.absent.clone());
         self.claims.entry(place).or_default().push(claim);
+    }
+
+    /// This side, with those facts of the device that published values on the other side state. Between two results they are no
+    /// values: the head of a comparison names the devices.
+    pub(super) fn beside(&self, other: &Statement) -> Cow<'_, Statement> {
+        let (Kind::Reference, Some(facts)) = (other.side.kind, &self.facts) else { return Cow::Borrowed(self) };
+        let mut whole = self.clone();
+        for fact in Fact::ALL.iter().filter(|fact| other.claims.contains_key(&Place::of_device(**fact))) {
+            let unknown = Finding::unknown("the driver does not state it");
+            let value = fact.of(facts).map(Value::Number);
+            let finding = match value {
+                Some(value) => Finding { value: Some(value), unit: fact.unit().map(str::to_owned), ..unknown },
+                None => unknown,
+            };
+            whole.finding(Place::of_device(*fact), &finding);
+        }
+        Cow::Owned(whole)
     }
 
     /// What is known of a place.
@@ -187,6 +209,7 @@ pub(super) fn content(finding: &Finding) -> Option<Content> {
         return range.map(|range| Content::Number(range.at_level(finding.number(), finding.level)));
     };
     Some(match value {
+        Value::Policy(Policy::Weighted(odds)) => content::of_odds(odds)?,
         Value::Elements(elements) => Content::Set(elements.keys().map(str::to_owned).collect()),
         value => curve::of_value(value).map_or_else(|| Content::Exact(value.clone()), Content::Curve),
     })

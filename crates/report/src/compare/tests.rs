@@ -209,7 +209,10 @@ fn any_element() -> impl Strategy<Value = Element> {
         any_of(LATENCY_NS, (0.0..5.0f64).prop_map(Nanoseconds)),
         any_of(STAIRCASE, steps.prop_map(|steps| Curve(steps.into_iter().map(|(x, y)| Step::new(x, y)).collect()))),
         any_of(SHARED_WITH, names.prop_map(|names| names.into_iter().collect::<Elements>())),
-        any_of(REPLACEMENT, prop::sample::select(vec![Policy::Lru, Policy::Random, Policy::Weighted(vec![0.5, 0.5])])),
+        any_of(
+            REPLACEMENT,
+            prop::sample::select(vec![Policy::Lru, Policy::Random, Policy::Weighted(vec![0.5, 0.5].into())]),
+        ),
     );
     entries.prop_map(|(a, b, c, d, e)| [a, b, c, d, e].into_iter().flatten().collect())
 }

@@ -131,7 +131,7 @@ fn known<'s>(statement: &'s Statement, place: &Place) -> Option<&'s Stated> {
 fn is_discrete(place: &Place, kind: ValueKind) -> bool {
     match place.subject {
         Subject::Element(_) => place.name.parse::<Path>().map_or(kind.is_discrete(), Path::is_discrete),
-        Subject::Part(_) => kind.is_discrete() || kind == ValueKind::Bytes,
+        Subject::Part(_) | Subject::Device => kind.is_discrete() || kind == ValueKind::Bytes,
     }
 }
 

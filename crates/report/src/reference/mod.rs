@@ -2,9 +2,13 @@
 //!
 //! They are for comparison only: no finding is taken from them.
 
+mod fact;
 mod table;
+mod unit;
 
-pub use table::{Defect, Of, Published, Reference, Sure, Unit};
+pub use fact::{DEVICE, Fact};
+pub use table::{Defect, Of, Published, Reference, Sure, WaysAt};
+pub use unit::Unit;
 
 /// The files that come with this program: name and text.
 const BUILT_IN: [(&str, &str); 15] = [

@@ -7,9 +7,13 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use strata_model::attribute::{Path, Value};
+use strata_model::attribute::{BANK_CURVE, Path, Value};
 use strata_model::characterization::PartName;
 use strata_model::topology::ElementName;
+use strata_model::units::Bytes;
+
+use super::fact::{DEVICE, Fact};
+use super::unit::Unit;
 
 /// Name and version of the files.
 const SCHEMA: &str = "strata/reference/1";
@@ -33,51 +37,6 @@ pub enum Sure {
     Read,
     /// Recalled from the literature, to be checked before it is relied on.
     Recalled,
-}
-
-/// Unit of a published number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Unit {
-    /// Bytes.
-    B,
-    /// 1024 bytes. Sources write KB for it, too.
-    KiB,
-    /// 1024 KiB.
-    MiB,
-    /// 1024 MiB.
-    GiB,
-    /// Cycles of the SM's clock.
-    #[serde(rename = "cycles")]
-    Cycles,
-    /// Entries of a TLB, or of a set of one.
-    #[serde(rename = "entries")]
-    Entries,
-    /// Sets of a cache or TLB.
-    #[serde(rename = "sets")]
-    Sets,
-    /// Lines of a set.
-    #[serde(rename = "lines")]
-    Lines,
-    /// Per cent.
-    #[serde(rename = "%")]
-    Percent,
-}
-
-impl Unit {
-    /// The unit that findings have, and how many of it this one is.
-    pub fn base(self) -> (&'static str, f64) {
-        match self {
-            Unit::B => ("B", 1.0),
-            Unit::KiB => ("B", 1024.0),
-            Unit::MiB => ("B", 1024.0 * 1024.0),
-            Unit::GiB => ("B", 1024.0 * 1024.0 * 1024.0),
-            Unit::Cycles => ("cycles", 1.0),
-            Unit::Entries => ("entries", 1.0),
-            Unit::Sets => ("sets", 1.0),
-            Unit::Lines => ("lines", 1.0),
-            Unit::Percent => ("%", 1.0),
-        }
-    }
 }
 
 /// A product of a chip.
@@ -107,6 +66,29 @@ struct Group {
     values: Vec<Entry>,
 }
 
+/// How far the truth may lie from a number of a source: by the step of its method, or by the digits that it prints.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resolution {
+    is: f64,
+    unit: Option<Unit>,
+    why: String,
+}
+
+/// How often the banks of shared memory give a row for a load at one stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaysAt {
+    /// Bytes of a lane's access.
+    pub width: u64,
+    /// Distance from lane to lane, in elements of that width.
+    pub stride: u64,
+    /// Bytes of the consecutive pieces that are in consecutive banks, where a program can choose it.
+    pub mode: Option<u64>,
+    /// Rows of the bank that has to give most of them.
+    pub ways: u64,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -114,6 +96,10 @@ struct Entry {
     is: Option<Json>,
     low: Option<f64>,
     high: Option<f64>,
+    /// Name of a resolution of the file.
+    resolution: Option<String>,
+    #[serde(default)]
+    ways_at: Vec<WaysAt>,
     unit: Option<Unit>,
     at: Option<String>,
     note: Option<String>,
@@ -128,6 +114,8 @@ struct File {
     compute_capability: (u32, u32),
     product: Vec<Product>,
     source: BTreeMap<String, Source>,
+    #[serde(default)]
+    resolution: BTreeMap<String, Resolution>,
     published: Vec<Group>,
 }
 
@@ -138,12 +126,17 @@ pub enum Of {
     Element(ElementName, Path),
     /// A finding of a part of a characterization.
     Part(PartName, String),
+    /// A fact of the device.
+    Device(Fact),
 }
 
 impl Of {
     /// Where an element and a part have one key, it is the element: nothing is published of that part.
     fn parse(text: &str) -> Result<Self, String> {
         let (subject, name) = text.split_once('.').ok_or("no attribute; write element.attribute")?;
+        if subject == DEVICE {
+            return name.parse().map(Of::Device);
+        }
         match (ElementName::from_str(subject), PartName::from_str(subject)) {
             (Ok(element), _) => Ok(Of::Element(element, name.parse()?)),
             (_, Ok(part)) => Ok(Of::Part(part, name.to_owned())),
@@ -155,7 +148,7 @@ impl Of {
     fn read(&self, json: Json, unit: Option<&str>) -> Result<Value, String> {
         match self {
             Of::Element(_, attribute) => attribute.kind().read(json),
-            Of::Part(..) => Value::of_unit(json, unit),
+            Of::Part(..) | Of::Device(_) => Value::of_unit(json, unit),
         }
     }
 }
@@ -169,7 +162,9 @@ pub struct Published {
     pub value: Option<Value>,
     /// Unit: `B`, `cycles` and so on.
     pub unit: Option<&'static str>,
-    /// Lower end of a range, or lower bound.
+    /// How often banks give a row, by stride; empty of all else.
+    pub ways_at: Vec<WaysAt>,
+    /// Lower end of a range or of what the source can resolve, or lower bound.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -221,7 +216,9 @@ impl Reference {
             let source =
                 read.source.get(&group.source).ok_or_else(|| defect(format!("no source `{}`", group.source)))?;
             for entry in &group.values {
-                values.push(published(group, source, entry).map_err(|what| defect(format!("{}: {what}", entry.of)))?);
+                let wrong = |what| defect(format!("{}: {what}", entry.of));
+                let resolution = resolution(entry, &read.resolution).map_err(wrong)?;
+                values.push(published(group, source, entry, resolution).map_err(wrong)?);
             }
         }
         let File { chip, architecture, compute_capability, product: products, .. } = read;
@@ -252,26 +249,62 @@ fn words(name: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-fn published(group: &Group, source: &Source, entry: &Entry) -> Result<Published, String> {
-    let of = Of::parse(&entry.of)?;
-    if entry.is.is_none() && entry.low.is_none() && entry.high.is_none() {
-        return Err("neither `is` nor `low` nor `high`".into());
+/// The resolution that an entry names.
+fn resolution<'f>(entry: &Entry, all: &'f BTreeMap<String, Resolution>) -> Result<Option<&'f Resolution>, String> {
+    let Some(name) = &entry.resolution else { return Ok(None) };
+    let found = all.get(name).ok_or_else(|| format!("no resolution `{name}`"))?;
+    let base = |unit: Option<Unit>| unit.map(|unit| unit.base().0);
+    if base(found.unit) != base(entry.unit) {
+        return Err(format!("the resolution `{name}` is in another unit"));
     }
+    if !(found.is.is_finite() && found.is > 0.0) {
+        return Err(format!("the resolution `{name}` is not greater than 0"));
+    }
+    if found.why.trim().is_empty() {
+        return Err(format!("the resolution `{name}` has no reason; write `why`"));
+    }
+    if entry.low.is_some() || entry.high.is_some() || !entry.is.as_ref().is_some_and(Json::is_number) {
+        return Err("a resolution is of a number without a range".into());
+    }
+    Ok(Some(found))
+}
+
+fn published(
+    group: &Group,
+    source: &Source,
+    entry: &Entry,
+    resolution: Option<&Resolution>,
+) -> Result<Published, String> {
+    let of = Of::parse(&entry.of)?;
     let base = entry.unit.map(Unit::base);
-    let factor = base.map_or(1.0, |(_, factor)| factor);
+    if let Of::Device(fact) = of
+        && fact.unit() != base.map(|(unit, _)| unit)
+    {
+        return Err(format!("this fact is in {}", fact.unit().unwrap_or("no unit")));
+    }
+    let of_banks = of == Of::Element(ElementName::Shared, BANK_CURVE.into());
+    let is_value = entry.is.is_some() || entry.low.is_some() || entry.high.is_some();
+    match (is_value, entry.ways_at.is_empty()) {
+        (false, true) => return Err("neither `is` nor `low` nor `high`".into()),
+        (_, false) if is_value || !of_banks => return Err("`ways_at` is for `shared.bank_curve` alone".into()),
+        _ => {}
+    }
+    let (unit, factor) = base.unzip();
+    let factor = factor.unwrap_or(1.0);
     // Sizes are whole bytes, also where a source rounds to hundredths of a KiB.
-    let scaled = |json: &Json| match json.as_f64() {
-        Some(number) if factor > 1.0 => ((number * factor).round() as u64).into(),
+    let scaled = |json: &Json| match (json.as_f64(), unit) {
+        (Some(number), Some("B")) if factor > 1.0 => ((number * factor).round() as u64).into(),
+        (Some(number), _) if factor > 1.0 => (number * factor).into(),
         _ => json.clone(),
     };
-    let unit = base.map(|(unit, _)| unit);
     let value = entry.is.as_ref().map(|json| of.read(scaled(json), unit)).transpose()?;
     let year = source.year.map_or(String::new(), |year| format!(", {year}"));
     let at = entry.at.as_ref().or(group.at.as_ref()).map_or(String::new(), |at| format!(", {at}"));
-    Ok(Published {
+    let mut published = Published {
         of,
         value,
         unit,
+        ways_at: entry.ways_at.clone(),
         low: entry.low.map(|x| x * factor),
         high: entry.high.map(|x| x * factor),
         product: group.product.clone(),
@@ -279,7 +312,28 @@ fn published(group: &Group, source: &Source, entry: &Entry) -> Result<Published,
         title: format!("{}{year}", source.title),
         sure: group.sure,
         note: entry.note.clone(),
-    })
+    };
+    if let Some(resolution) = resolution {
+        published.resolve(resolution);
+    }
+    Ok(published)
+}
+
+impl Published {
+    /// Widens a number by what its source can resolve, and says so.
+    fn resolve(&mut self, Resolution { is, unit, why }: &Resolution) {
+        let Some(number) = self.value.as_ref().and_then(Value::number) else { return };
+        let (base, factor) = unit.map_or(("", 1.0), Unit::base);
+        let off = is * factor;
+        (self.low, self.high) = (Some(number - off), Some(number + off));
+        let off = match base {
+            "B" => Bytes(off.round() as u64).to_string(),
+            "" => off.to_string(),
+            base => format!("{off} {base}"),
+        };
+        let known = format!("known to {off}: {why}");
+        self.note = Some(self.note.take().map_or(known.clone(), |note| format!("{note}; {known}")));
+    }
 }
 
 impl fmt::Display for Sure {

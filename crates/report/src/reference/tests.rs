@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use strata_model::attribute::FETCH_GRANULARITY;
 use strata_model::characterization::Characterization;
 use strata_model::units::Bytes;
 
@@ -92,4 +93,76 @@ fn sizes_are_kept_in_bytes_and_mistakes_are_named() {
         assert!(defect.contains("reference/x.toml") && defect.contains(word), "{defect}");
     }
     assert!(Reference::parse("x", &file("").replace("source = \"s\"", "source = \"t\"")).is_err());
+}
+
+/// A file of one product and two resolutions, with these values.
+fn resolved(values: &str) -> Result<Reference, Defect> {
+    let head = "schema = \"strata/reference/1\"\nchip = \"X\"\narchitecture = \"Y\"\ncompute_capability = [1, 0]\n\
+                [[product]]\nname = \"P\"\n[source.s]\ntitle = \"T\"\n\
+                [resolution.step]\nis = 0.5\nunit = \"KiB\"\nwhy = \"its step\"\n\
+                [resolution.none]\nis = 0\nunit = \"KiB\"\nwhy = \"?\"\n\
+                [resolution.silent]\nis = 1\nunit = \"KiB\"\nwhy = \" \"\n";
+    let group = "[[published]]\nproduct = \"P\"\nsource = \"s\"\nsure = \"read\"\n";
+    Reference::parse("x", &format!("{head}{group}values = [{values}]\n"))
+}
+
+#[test]
+fn a_number_is_as_wide_as_its_source_can_resolve() {
+    let read = resolved("{ of = \"l1.size\", is = 12, unit = \"KiB\", resolution = \"step\", note = \"n\" }").unwrap();
+    let value = &read.values[0];
+    assert_eq!((value.low, value.high), (Some(11776.0), Some(12800.0)));
+    assert_eq!(value.note.as_deref(), Some("n; known to 512 B: its step"));
+    for (wrong, word) in [
+        ("{ of = \"l1.size\", is = 1, unit = \"KiB\", resolution = \"stride\" }", "no resolution `stride`"),
+        ("{ of = \"l1.latency.cycles\", is = 1, unit = \"cycles\", resolution = \"step\" }", "another unit"),
+        ("{ of = \"l1.size\", is = 1, unit = \"KiB\", resolution = \"none\" }", "not greater than 0"),
+        ("{ of = \"l1.size\", is = 1, unit = \"KiB\", resolution = \"silent\" }", "no reason"),
+        ("{ of = \"l1.size\", is = 1, low = 1, unit = \"KiB\", resolution = \"step\" }", "without a range"),
+        ("{ of = \"l1.size\", low = 1, unit = \"KiB\", resolution = \"step\" }", "without a range"),
+    ] {
+        let defect = resolved(wrong).unwrap_err().to_string();
+        assert!(defect.contains(word), "{defect}");
+    }
+}
+
+#[test]
+fn facts_of_a_device_have_their_unit() {
+    let read =
+        resolved("{ of = \"device.clock\", is = 1.15, unit = \"GHz\" }, { of = \"device.cores\", is = 448 }").unwrap();
+    assert_eq!(read.values[0].of, Of::Device(Fact::Clock));
+    assert_eq!((read.values[0].value.as_ref().unwrap().number(), read.values[0].unit), (Some(1150.0), Some("MHz")));
+    assert_eq!(read.values[1].value.as_ref().unwrap().number(), Some(448.0));
+    for (wrong, word) in [
+        ("{ of = \"device.clock\", is = 1 }", "this fact is in MHz"),
+        ("{ of = \"device.cores\", is = 1, unit = \"B\" }", "this fact is in no unit"),
+        ("{ of = \"device.wheels\", is = 4 }", "no fact `wheels` of a device; there are multiprocessors"),
+    ] {
+        let defect = resolved(wrong).unwrap_err().to_string();
+        assert!(defect.contains(word), "{defect}");
+    }
+}
+
+#[test]
+fn ways_by_stride_need_no_latencies() {
+    let ways = "ways_at = [{ width = 4, stride = 6, mode = 8, ways = 1 }]";
+    let read = resolved(&format!("{{ of = \"shared.bank_curve\", {ways} }}")).unwrap();
+    assert_eq!(read.values[0].ways_at, [WaysAt { width: 4, stride: 6, mode: Some(8), ways: 1 }]);
+    for wrong in
+        [format!("{{ of = \"l1.ways\", {ways} }}"), format!("{{ of = \"shared.bank_curve\", {ways}, low = 1 }}")]
+    {
+        let defect = resolved(&wrong).unwrap_err().to_string();
+        assert!(defect.contains("`ways_at` is for `shared.bank_curve` alone"), "{defect}");
+    }
+}
+
+/// A finding and a note that says otherwise would be compared with the wrong attribute.
+#[test]
+fn distances_between_misses_are_fetch_granularities() {
+    for value in all().unwrap().iter().flat_map(|reference| &reference.values) {
+        let note = value.note.as_deref().unwrap_or_default();
+        if note.contains("sector") || note.contains("what is fetched") || note.contains("what a miss fetches") {
+            let Of::Element(_, attribute) = &value.of else { panic!("{value:?}") };
+            assert_eq!(*attribute, FETCH_GRANULARITY.into(), "{value:?}");
+        }
+    }
 }

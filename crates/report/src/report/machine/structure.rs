@@ -8,7 +8,7 @@ use toml_edit::Value;
 
 use super::found::{Found, Sourced, assumed, named, not_found};
 use super::table::{IntoToml, Table, inline};
-use strata_model::attribute::{Attribute, INDEX, IndexFunction, Key, Policy, REPLACEMENT, SETS, Typed, WAYS};
+use strata_model::attribute::{Attribute, INDEX, IndexFunction, Key, Odds, Policy, REPLACEMENT, SETS, Typed, WAYS};
 use strata_model::topology::ElementName::{self, ConstantL1, ConstantL15};
 
 /// Sets of a cache of data of an SM, and ways of a constant cache, where the structure is unknown.
@@ -213,7 +213,7 @@ fn replacement(found: &Found, element: ElementName, ways: &[u64]) -> (Option<Pol
 /// The policy of sets of so many ways as a value of a machine file; `None` for one that a machine file cannot express.
 pub(super) fn policy(policy: &Policy, ways: &[u64]) -> Option<Value> {
     match policy {
-        Policy::Weighted(probabilities) => {
+        Policy::Weighted(Odds { probabilities, .. }) => {
             let odds: Vec<u64> = probabilities.iter().map(|share| (share * ODDS).round() as u64).collect();
             let fits = ways.iter().all(|ways| *ways == odds.len() as u64) && odds.iter().any(|odds| *odds > 0);
             fits.then(|| inline([("weighted", odds.into_toml())]))
