@@ -35,10 +35,14 @@
 //! | 3 `End` | [`RunInfo`] as known at the end |
 //! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
 //! | 5 `Seen` | list of [`Disturbance`]s: from and to in seconds (f64), sign (enum), option of microseconds (f64), option of processes (u32), experiments (u32), consequence (enum) |
+//! | 6 `Host` | [`HostFacts`]: CPU (option of a string), sockets, cores and threads (options of u32), memory (option of u64), operating system and kernel (options of strings), instruction set (string) |
+//! | 7 `Board` | [`BoardFacts`] |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
 //! the report of one. `Code` and `Measured` follow in any order. `Seen` says that the run
-//! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. `End` is the last block; where it is missing the run
+//! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. The
+//! same holds for `Host` and `Board`, which are written at the end of a run: a run without them left them out, could not have them,
+//! or was cut. Of several the last counts. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
@@ -104,7 +108,7 @@ pub use writer::Writer;
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
 use strata_model::experiment::Experiment;
-use strata_model::facts::DeviceFacts;
+use strata_model::facts::{BoardFacts, DeviceFacts, HostFacts};
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::RunInfo;
 
@@ -217,6 +221,10 @@ pub struct Recording {
     pub impossible: Vec<(u32, String)>,
     /// What else used the device; absent if the run did not watch for that.
     pub seen: Option<Vec<Disturbance>>,
+    /// The host; absent if the run left it out or did not come to its end.
+    pub host: Option<HostFacts>,
+    /// The board; absent if the run could not have it or did not come to its end.
+    pub board: Option<BoardFacts>,
     /// The run as known at its end; absent if it did not come to that.
     pub end: Option<RunInfo>,
     /// Why `end` is absent.

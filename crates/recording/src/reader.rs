@@ -15,6 +15,7 @@ use super::{
 };
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
+use strata_model::facts::{BoardFacts, HostFacts};
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
 
@@ -47,7 +48,7 @@ impl Recording {
             }
             input.block += 1;
         };
-        let Content { header, asked, codes, entries, impossible, seen, end, .. } = content;
+        let Content { header, asked, codes, entries, impossible, seen, host, board, end, .. } = content;
         let header = header.unwrap_or_default();
         Ok(Recording {
             header,
@@ -56,6 +57,8 @@ impl Recording {
             entries: Entries::new(entries),
             impossible,
             seen,
+            host,
+            board,
             end,
             cut,
             bytes: input.offset,
@@ -72,6 +75,8 @@ struct Content {
     entries: Vec<Entry>,
     impossible: Vec<(u32, String)>,
     seen: Option<Vec<Disturbance>>,
+    host: Option<HostFacts>,
+    board: Option<BoardFacts>,
     end: Option<RunInfo>,
     held: u64,
 }
@@ -122,6 +127,8 @@ impl Content {
                 }
             }
             Block::Seen(seen) => self.seen.get_or_insert_default().extend(seen),
+            Block::Host(host) => self.host = Some(host),
+            Block::Board(board) => self.board = Some(*board),
             Block::End(run) => self.end = Some(*run),
         }
         Ok(())

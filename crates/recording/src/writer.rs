@@ -11,6 +11,7 @@ use super::wire::{self, Block, FRAME, MAGIC, PREAMBLE, WireEntry};
 use super::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, VERSION};
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
+use strata_model::facts::{BoardFacts, HostFacts};
 use strata_model::topology::RunInfo;
 
 /// Effort of the compression. Level 6 takes four times as long for 4 % less; five million latencies take 0.05 s at 3.
@@ -109,6 +110,18 @@ impl<W: Write> Writer<W> {
     pub fn seen(&mut self, disturbances: &[Disturbance]) -> Result<(), Error> {
         self.measurements("disturbances outside of the measurements")?;
         self.block(&Block::Seen(disturbances.to_vec()), MAX_FACTS, || "the disturbances".into())
+    }
+
+    /// Writes the facts of the host.
+    pub fn host(&mut self, host: &HostFacts) -> Result<(), Error> {
+        self.measurements("a host outside of the measurements")?;
+        self.block(&Block::Host(host.clone()), MAX_FACTS, || "the host".into())
+    }
+
+    /// Writes the facts of the board.
+    pub fn board(&mut self, board: &BoardFacts) -> Result<(), Error> {
+        self.measurements("a board outside of the measurements")?;
+        self.block(&Block::Board(Box::new(board.clone())), MAX_FACTS, || "the board".into())
     }
 
     /// Writes what is known at the end of the run. Nothing can be written after it.
