@@ -66,7 +66,7 @@ number! {
     nvmlDeviceGetCurrPcieLinkGeneration: Ok(4), Ok(1);
     nvmlDeviceGetMaxPcieLinkGeneration: Ok(5), Ok(3);
     nvmlDeviceGetCurrPcieLinkWidth: Ok(8), Ok(4);
-    nvmlDeviceGetMaxPcieLinkWidth: Ok(16), Ok(2);
+    nvmlDeviceGetMaxPcieLinkWidth: Ok(16), Ok(8);
     nvmlDeviceGetPersistenceMode: Ok(1), Ok(0);
     nvmlDeviceGetComputeMode: Ok(3), Ok(77);
     nvmlDeviceGetPowerManagementLimit: Ok(700_000), Err(NO_PERMISSION);

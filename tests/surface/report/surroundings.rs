@@ -58,7 +58,7 @@ const LINES: [&str; 5] = [
      3201 MHz; power limit 700 W",
     "memory errors: 1 corrected, 2 uncorrected since the driver was loaded; 3 corrected, 4 uncorrected in the life of the \
      board; remapped rows 5 for corrected errors, 6 for uncorrected errors, one waits for a reset, one could not be remapped",
-    "not available: fan percent (no fan); operation mode, retired pages double bit, retired pages single bit (not supported)",
+    "not available: fan (no fan); operation mode, retired pages double bit, retired pages single bit (not supported)",
 ];
 
 /// Every report of a discovery and of a characterization with this run: texts, Markdown, pages.
@@ -109,6 +109,13 @@ fn what_is_not_known_takes_no_place() {
     for text in reports(|run| RunInfo { board: Some(board.clone()), ..run }).map(|text| on_one_line(&text)) {
         assert!(text.contains("board: PCIe lanes at most 16") && text.contains("modes and limits: fan 30 %"), "{text}");
         assert!(!text.contains("memory errors") && !text.contains("not available:"), "{text}");
+    }
+    let keys = ["ecc_volatile_corrected", "pcie_sent_bytes_per_s", "power_limit_w"];
+    let unavailable = keys.map(|key| (key.to_owned(), "no permission".to_owned())).into();
+    let board = BoardFacts { unavailable, ..BoardFacts::default() };
+    for text in reports(|run| RunInfo { board: Some(board.clone()), ..run }).map(|text| on_one_line(&text)) {
+        let line = "not available: ECC volatile corrected, PCIe sent, power limit (no permission)";
+        assert!(text.contains(line) && !text.contains("board:"), "{text}");
     }
 }
 

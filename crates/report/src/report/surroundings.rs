@@ -69,7 +69,7 @@ fn link(board: &BoardFacts) -> Vec<String> {
 }
 
 fn modes(board: &BoardFacts) -> Vec<String> {
-    let in_words = |name: &String| name.replace('_', " ");
+    let mode = |name: &String| name.replace('_', " ");
     let clocks = [
         board.applications_graphics_clock_mhz.map(|mhz| format!("graphics {mhz} MHz")),
         board.applications_memory_clock_mhz.map(|mhz| format!("memory {mhz} MHz")),
@@ -77,8 +77,8 @@ fn modes(board: &BoardFacts) -> Vec<String> {
     let clocks = clocks.into_iter().flatten().collect::<Vec<_>>().join(", ");
     [
         board.persistence_mode.map(|on| format!("persistence mode {}", if on { "on" } else { "off" })),
-        board.compute_mode.as_ref().map(|mode| format!("compute mode {}", in_words(mode))),
-        board.operation_mode.as_ref().map(|mode| format!("operation mode {}", in_words(mode))),
+        board.compute_mode.as_ref().map(|name| format!("compute mode {}", mode(name))),
+        board.operation_mode.as_ref().map(|name| format!("operation mode {}", mode(name))),
         (!clocks.is_empty()).then(|| format!("applications clocks {clocks}")),
         board.power_limit_w.map(|watts| format!("power limit {watts} W")),
         board.fan_percent.map(|percent| format!("fan {percent} %")),
@@ -120,11 +120,18 @@ fn remapped(rows: RemappedRows) -> String {
 fn unavailable(board: &BoardFacts) -> Option<String> {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (key, reason) in &board.unavailable {
-        reasons.entry(reason).or_default().push(key.replace('_', " "));
+        reasons.entry(reason).or_default().push(in_words(key));
     }
     let reasons = reasons.into_iter().map(|(reason, keys)| format!("{} ({reason})", keys.join(", ")));
     let reasons = reasons.collect::<Vec<_>>().join("; ");
     (!reasons.is_empty()).then(|| format!("not available: {reasons}"))
+}
+
+/// What a key stands for, without its unit.
+fn in_words(key: &str) -> String {
+    let name = ["_percent", "_mhz", "_w", "_bytes_per_s"].into_iter().find_map(|unit| key.strip_suffix(unit));
+    let name = name.unwrap_or(key).replace('_', " ");
+    name.replace("ecc ", "ECC ").replace("pcie ", "PCIe ")
 }
 
 /// A rate, in MB/s below a gigabyte.
