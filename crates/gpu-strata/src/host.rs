@@ -1,6 +1,5 @@
 //! The host of a run, as Linux describes it. Neither its name nor a user's is read.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use strata_model::facts::HostFacts;
@@ -40,24 +39,29 @@ impl Cpu {
             lines.find(|(name, _)| name.trim() == key).and_then(|(_, value)| line(value))
         };
         let threads: Vec<&str> = cpuinfo.split("\n\n").filter(|thread| of(thread, "processor").is_some()).collect();
-        let count = |places: Option<BTreeSet<(String, String)>>| {
-            places.map(|places| places.len() as u32).filter(|count| *count > 0)
-        };
-        let socket = |thread: &&str| of(thread, "physical id");
         // One thread that does not say where it is leaves both numbers open.
-        let sockets = threads.iter().map(|thread| Some((socket(thread)?, String::new()))).collect();
-        let cores = threads.iter().map(|thread| Some((socket(thread)?, of(thread, "core id")?))).collect();
+        let sockets = threads.iter().map(|thread| of(thread, "physical id")).collect();
+        let core = |thread: &&str| Some(of(thread, "physical id")? + "," + &of(thread, "core id")?);
+        let cores = threads.iter().map(core).collect();
         // A CPU of Arm does not name itself.
         let numbers = |thread: &&str| {
             Some(format!("CPU of implementer {}, part {}", of(thread, "CPU implementer")?, of(thread, "CPU part")?))
         };
         Cpu {
             model: threads.first().and_then(|thread| of(thread, "model name").or_else(|| numbers(thread))),
-            sockets: count(sockets),
-            cores: count(cores),
+            sockets: different(sockets),
+            cores: different(cores),
             threads: Some(threads.len() as u32).filter(|count| *count > 0),
         }
     }
+}
+
+/// How many of the texts are different; nothing if there are none.
+fn different(texts: Option<Vec<String>>) -> Option<u32> {
+    let mut texts = texts?;
+    texts.sort_unstable();
+    texts.dedup();
+    Some(texts.len() as u32).filter(|count| *count > 0)
 }
 
 /// Memory in bytes, from `/proc/meminfo`, which counts in KiB and writes `kB`.

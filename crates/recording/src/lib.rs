@@ -35,14 +35,13 @@
 //! | 3 `End` | [`RunInfo`] as known at the end |
 //! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
 //! | 5 `Seen` | list of [`Disturbance`]s: from and to in seconds (f64), sign (enum), option of microseconds (f64), option of processes (u32), experiments (u32), consequence (enum) |
-//! | 6 `Host` | [`HostFacts`]: CPU (option of a string), sockets, cores and threads (options of u32), memory (option of u64), operating system and kernel (options of strings), instruction set (string) |
-//! | 7 `Board` | [`BoardFacts`] |
+//! | 6 `Part` | a part of the run: its name and its JSON, as two strings. `host` is [`HostFacts`], `board` is [`BoardFacts`]; other names are of later versions and are passed over |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
 //! the report of one. `Code` and `Measured` follow in any order. `Seen` says that the run
-//! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. The
-//! same holds for `Host` and `Board`, which are written at the end of a run: a run without them left them out, could not have them,
-//! or was cut. Of several the last counts. `End` is the last block; where it is missing the run
+//! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. A
+//! run writes its `Part`s at its end. A file without one is of a run that left it out or could not have it, or it was cut. Of
+//! several with one name the last counts. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
@@ -121,6 +120,12 @@ pub const OLDEST: u16 = 2;
 
 /// The first version that has experiments by kind; older ones had one structure for all.
 const OLDEST_OF_KINDS: u16 = 4;
+
+/// The name of the part that describes the host.
+const HOST: &str = "host";
+
+/// The name of the part that describes the board.
+const BOARD: &str = "board";
 
 /// Most bytes of one block, uncompressed: 32 MiB holds ten million latencies, seconds of one launch.
 pub const MAX_BLOCK: usize = 32 << 20;

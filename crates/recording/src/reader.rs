@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::compress_bound;
 
@@ -11,7 +13,8 @@ use super::experiments::{Kinds, Recorded};
 use super::legacy::Legacy;
 use super::wire::{Block, FRAME, MAGIC, PREAMBLE, Unpacked};
 use super::{
-    Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording, VERSION,
+    BOARD, Code, Cut, Entries, Entry, Error, HOST, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording,
+    VERSION,
 };
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
@@ -127,8 +130,12 @@ impl Content {
                 }
             }
             Block::Seen(seen) => self.seen.get_or_insert_default().extend(seen),
-            Block::Host(host) => self.host = Some(host),
-            Block::Board(board) => self.board = Some(*board),
+            Block::Part(name, json) => match name.as_str() {
+                HOST => self.host = Some(part(&json).map_err(damaged)?),
+                BOARD => self.board = Some(part(&json).map_err(damaged)?),
+                // Of a later version.
+                _ => {}
+            },
             Block::End(run) => self.end = Some(*run),
         }
         Ok(())
@@ -138,6 +145,12 @@ impl Content {
         self.held += bytes;
         if self.held > MAX_HELD { Err(Error::Full { offset }) } else { Ok(()) }
     }
+}
+
+/// A part of the run, from its JSON; an error says what is wrong with it. It goes through a value, as parts of a result do.
+fn part<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+    let value = serde_json::from_str::<Value>(json).and_then(serde_json::from_value);
+    value.map_err(|error| format!("its part of the run is not what one holds ({error})"))
 }
 
 /// A block as the file has it.

@@ -10,7 +10,6 @@ use super::experiments::{Kinds, Recorded, listed_of};
 use super::{Code, Entry, Header, MAX_FACTS};
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
-use strata_model::facts::{BoardFacts, HostFacts};
 use strata_model::samples::{ClockSpan, Failure, Lap, ProgramFacts, Samples};
 use strata_model::topology::RunInfo;
 
@@ -33,8 +32,7 @@ pub enum Block<'a, E> {
     End(Box<RunInfo>),
     Asked(Suite),
     Seen(Vec<Disturbance>),
-    Host(HostFacts),
-    Board(Box<BoardFacts>),
+    Part(String, String),
 }
 
 impl<'a, E: Deserialize<'a>> Block<'a, E> {

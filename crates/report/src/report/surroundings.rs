@@ -1,7 +1,6 @@
 //! The host and the board of a run in words, for all reports.
 
-use std::collections::BTreeMap;
-
+use super::text::by_reason;
 use strata_model::facts::{BoardFacts, HostFacts, RemappedRows};
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
@@ -17,96 +16,92 @@ pub(super) fn lines(run: &RunInfo) -> Vec<String> {
 
 /// The host on one line.
 pub(crate) fn host(host: &HostFacts) -> String {
-    let count = |number: Option<u32>, one: &str, several: &str| {
-        number.map(|number| format!("{number} {}", if number == 1 { one } else { several }))
+    let count = |number: Option<u32>, what: &str| {
+        number.map(|number| format!("{number} {what}{}", if number == 1 { "" } else { "s" }))
     };
-    let counts = [
-        count(host.sockets, "socket", "sockets"),
-        count(host.cores, "core", "cores"),
-        count(host.threads, "thread", "threads"),
-    ];
-    let cpu = [Some(host.cpu.clone().unwrap_or_else(|| "unknown CPU".into()))].into_iter().chain(counts);
-    let cpu = cpu.flatten().collect::<Vec<_>>().join(", ");
+    let cpu = host.cpu.clone().unwrap_or_else(|| "unknown CPU".into());
+    let counts = [count(host.sockets, "socket"), count(host.cores, "core"), count(host.threads, "thread")];
     let memory = host.memory.map(|memory| format!("{} of memory", Bytes(memory)));
-    let system = [host.os.as_ref(), host.kernel.as_ref(), Some(&host.architecture)];
-    let system = system.into_iter().flatten().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(", ");
-    [Some(cpu), memory, Some(system)]
-        .into_iter()
-        .flatten()
-        .filter(|text| !text.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ")
+    let architecture = Some(host.architecture.clone()).filter(|name| !name.is_empty());
+    let system = joined(&[host.os.clone(), host.kernel.clone(), architecture], ", ");
+    let [sockets, cores, threads] = counts;
+    joined(&[joined(&[Some(cpu), sockets, cores, threads], ", "), memory, system], "; ").unwrap_or_default()
 }
 
 /// The board on a few lines: what it is and its link, how it is set, the state of its memory, what NVML does not tell.
 fn board(board: &BoardFacts) -> Vec<String> {
-    let lines = [("board", link(board)), ("modes and limits", modes(board)), ("memory errors", errors(board))];
-    let lines = lines.into_iter().filter(|(_, parts)| !parts.is_empty());
-    let lines = lines.map(|(what, parts)| format!("{what}: {}", parts.join("; ")));
-    lines.chain(unavailable(board)).collect()
-}
-
-fn link(board: &BoardFacts) -> Vec<String> {
-    let most = |now: Option<u32>, most: Option<u32>| match (now, most) {
-        (Some(now), Some(most)) => Some(format!("{now} of {most}")),
-        (Some(now), None) => Some(now.to_string()),
-        (None, most) => most.map(|most| format!("at most {most}")),
-    };
-    let traffic = [(board.pcie_received_bytes_per_s, "received"), (board.pcie_sent_bytes_per_s, "sent")];
-    let traffic = traffic.into_iter().filter_map(|(rate, way)| rate.map(|rate| format!("{} {way}", per_second(rate))));
-    let traffic = traffic.collect::<Vec<_>>().join(", ");
-    [
-        board.architecture.as_ref().map(|architecture| format!("architecture {architecture}")),
-        board.cores.map(|cores| format!("{cores} cores")),
-        most(board.pcie_generation, board.pcie_max_generation)
-            .map(|generation| format!("PCIe generation {generation}")),
-        most(board.pcie_width, board.pcie_max_width).map(|width| format!("PCIe lanes {width}")),
-        (!traffic.is_empty()).then(|| format!("PCIe after the last measurement: {traffic}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-fn modes(board: &BoardFacts) -> Vec<String> {
-    let mode = |name: &String| name.replace('_', " ");
-    let clocks = [
-        board.applications_graphics_clock_mhz.map(|mhz| format!("graphics {mhz} MHz")),
-        board.applications_memory_clock_mhz.map(|mhz| format!("memory {mhz} MHz")),
+    let lines = [
+        ("board", link(board)),
+        ("modes and limits", modes(board)),
+        ("memory errors", errors(board)),
+        ("not available", unavailable(board)),
     ];
-    let clocks = clocks.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    [
-        board.persistence_mode.map(|on| format!("persistence mode {}", if on { "on" } else { "off" })),
-        board.compute_mode.as_ref().map(|name| format!("compute mode {}", mode(name))),
-        board.operation_mode.as_ref().map(|name| format!("operation mode {}", mode(name))),
-        (!clocks.is_empty()).then(|| format!("applications clocks {clocks}")),
-        board.power_limit_w.map(|watts| format!("power limit {watts} W")),
-        board.fan_percent.map(|percent| format!("fan {percent} %")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    lines.into_iter().filter_map(|(what, line)| line.map(|line| format!("{what}: {line}"))).collect()
 }
 
-fn errors(board: &BoardFacts) -> Vec<String> {
-    let two = |numbers: [Option<u64>; 2], words: [&str; 2]| {
-        let known = numbers.into_iter().zip(words).filter_map(|(n, word)| n.map(|n| format!("{n} {word}")));
-        let known = known.collect::<Vec<_>>().join(", ");
-        (!known.is_empty()).then_some(known)
+/// The parts that are known; nothing if none is.
+fn joined(parts: &[Option<String>], between: &str) -> Option<String> {
+    let known: Vec<&str> = parts.iter().flatten().map(String::as_str).collect();
+    (!known.is_empty()).then(|| known.join(between))
+}
+
+/// A number between words, if it is known.
+fn number(before: &str, number: Option<u64>, after: &str) -> Option<String> {
+    number.map(|number| format!("{before}{number}{after}"))
+}
+
+fn link(board: &BoardFacts) -> Option<String> {
+    let most = |what: &str, now: Option<u32>, most: Option<u32>| match (now, most) {
+        (Some(now), Some(most)) => Some(format!("{what} {now} of {most}")),
+        (Some(now), None) => Some(format!("{what} {now}")),
+        (None, most) => most.map(|most| format!("{what} at most {most}")),
     };
-    let kinds = ["corrected", "uncorrected"];
-    let pages = [board.retired_pages_single_bit, board.retired_pages_double_bit].map(|count| count.map(u64::from));
-    [
-        two([board.ecc_volatile_corrected, board.ecc_volatile_uncorrected], kinds)
-            .map(|counts| format!("{counts} since the driver was loaded")),
-        two([board.ecc_aggregate_corrected, board.ecc_aggregate_uncorrected], kinds)
-            .map(|counts| format!("{counts} in the life of the board")),
-        two(pages, ["for single-bit errors", "for double-bit errors"]).map(|counts| format!("retired pages {counts}")),
+    let rate = |rate: Option<u64>, way: &str| rate.map(|rate| format!("{} {way}", per_second(rate)));
+    let traffic = [rate(board.pcie_received_bytes_per_s, "received"), rate(board.pcie_sent_bytes_per_s, "sent")];
+    let parts = [
+        board.architecture.as_ref().map(|architecture| format!("architecture {architecture}")),
+        number("", board.cores.map(u64::from), " cores"),
+        most("PCIe generation", board.pcie_generation, board.pcie_max_generation),
+        most("PCIe lanes", board.pcie_width, board.pcie_max_width),
+        joined(&traffic, ", ").map(|traffic| format!("PCIe after the last measurement: {traffic}")),
+    ];
+    joined(&parts, "; ")
+}
+
+fn modes(board: &BoardFacts) -> Option<String> {
+    let mode =
+        |what: &str, mode: &Option<String>| mode.as_ref().map(|mode| format!("{what} mode {}", mode.replace('_', " ")));
+    let clocks = [
+        number("graphics ", board.applications_graphics_clock_mhz.map(u64::from), " MHz"),
+        number("memory ", board.applications_memory_clock_mhz.map(u64::from), " MHz"),
+    ];
+    let parts = [
+        board.persistence_mode.map(|on| format!("persistence mode {}", if on { "on" } else { "off" })),
+        mode("compute", &board.compute_mode),
+        mode("operation", &board.operation_mode),
+        joined(&clocks, ", ").map(|clocks| format!("applications clocks {clocks}")),
+        board.power_limit_w.map(|watts| format!("power limit {watts} W")),
+        number("fan ", board.fan_percent.map(u64::from), " %"),
+    ];
+    joined(&parts, "; ")
+}
+
+fn errors(board: &BoardFacts) -> Option<String> {
+    let ecc = |corrected: Option<u64>, uncorrected: Option<u64>, when: &str| {
+        let counts = joined(&[number("", corrected, " corrected"), number("", uncorrected, " uncorrected")], ", ");
+        counts.map(|counts| format!("{counts} {when}"))
+    };
+    let pages = [
+        number("", board.retired_pages_single_bit.map(u64::from), " for single-bit errors"),
+        number("", board.retired_pages_double_bit.map(u64::from), " for double-bit errors"),
+    ];
+    let parts = [
+        ecc(board.ecc_volatile_corrected, board.ecc_volatile_uncorrected, "since the driver was loaded"),
+        ecc(board.ecc_aggregate_corrected, board.ecc_aggregate_uncorrected, "in the life of the board"),
+        joined(&pages, ", ").map(|pages| format!("retired pages {pages}")),
         board.remapped_rows.map(remapped),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    joined(&parts, "; ")
 }
 
 fn remapped(rows: RemappedRows) -> String {
@@ -118,13 +113,9 @@ fn remapped(rows: RemappedRows) -> String {
 
 /// What NVML does not tell, under each reason.
 fn unavailable(board: &BoardFacts) -> Option<String> {
-    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (key, reason) in &board.unavailable {
-        reasons.entry(reason).or_default().push(in_words(key));
-    }
-    let reasons = reasons.into_iter().map(|(reason, keys)| format!("{} ({reason})", keys.join(", ")));
-    let reasons = reasons.collect::<Vec<_>>().join("; ");
-    (!reasons.is_empty()).then(|| format!("not available: {reasons}"))
+    let reasons = by_reason(board.unavailable.iter().map(|(key, reason)| (in_words(key), reason.clone())));
+    let reasons: Vec<_> = reasons.into_iter().map(|(keys, reason)| Some(format!("{keys} ({reason})"))).collect();
+    joined(&reasons, "; ")
 }
 
 /// What a key stands for, without its unit.
