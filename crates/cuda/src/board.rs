@@ -10,7 +10,7 @@ use nvml_wrapper::enum_wrappers::device::{
 use nvml_wrapper::enums::device::DeviceArchitecture;
 use nvml_wrapper::error::{NvmlError, nvml_try};
 
-use strata_gpu::{BoardFacts, RemappedRows};
+use strata_gpu::{BoardFacts, RemappedRows, Unavailable};
 
 /// Why NVML does not tell, where the driver is too old for a call or has given it up.
 const NO_SUCH_CALL: &str = "this driver's NVML does not have the call";
@@ -19,7 +19,7 @@ const NOT_SUPPORTED: &str = "not supported by this GPU and driver";
 
 /// Reads what `device` tells; `library` is where NVML was opened.
 pub(super) fn read(device: &Device, library: &str) -> BoardFacts {
-    let mut unavailable = Unavailable::default();
+    let mut unavailable = Missing::default();
     let told = &mut unavailable;
     let pages = |cause| device.retired_pages(cause).map(|pages| pages.len() as u32);
     let facts = BoardFacts {
@@ -63,13 +63,13 @@ pub(super) fn read(device: &Device, library: &str) -> BoardFacts {
     BoardFacts { unavailable: unavailable.0, ..facts }
 }
 
-/// What could not be read, by its key, and why.
+/// What could not be read, and why.
 #[derive(Default)]
-struct Unavailable(std::collections::BTreeMap<String, String>);
+struct Missing(Vec<Unavailable>);
 
-impl Unavailable {
+impl Missing {
     fn note<T>(&mut self, key: &str, read: Result<T, NvmlError>) -> Option<T> {
-        read.map_err(|failed| self.0.insert(key.to_owned(), reason(&failed))).ok()
+        read.map_err(|failed| self.0.push(Unavailable { key: key.to_owned(), reason: reason(&failed) })).ok()
     }
 }
 

@@ -7,7 +7,9 @@ mod launch;
 
 pub use launch::Launch;
 pub use strata_model::disturbance::Glance;
-pub use strata_model::facts::{BoardFacts, DeviceFacts, Listed, Mig, OtherProcesses, RemappedRows, Telemetry};
+pub use strata_model::facts::{
+    BoardFacts, DeviceFacts, Listed, Mig, OtherProcesses, RemappedRows, Telemetry, Unavailable,
+};
 
 use strata_model::units::Bytes;
 

@@ -4,7 +4,7 @@
 mod board;
 mod host;
 
-pub use board::{BoardFacts, RemappedRows};
+pub use board::{BoardFacts, RemappedRows, Unavailable};
 pub use host::HostFacts;
 
 use schemars::JsonSchema;

@@ -5,7 +5,6 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::compress_bound;
 
@@ -147,10 +146,9 @@ impl Content {
     }
 }
 
-/// A part of the run, from its JSON; an error says what is wrong with it. It goes through a value, as parts of a result do.
+/// A part of the run, from its JSON; an error says what is wrong with it.
 fn part<T: DeserializeOwned>(json: &str) -> Result<T, String> {
-    let value = serde_json::from_str::<Value>(json).and_then(serde_json::from_value);
-    value.map_err(|error| format!("its part of the run is not what one holds ({error})"))
+    serde_json::from_str(json).map_err(|error| format!("its part of the run is not what one holds ({error})"))
 }
 
 /// A block as the file has it.

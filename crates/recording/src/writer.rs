@@ -125,9 +125,9 @@ impl<W: Write> Writer<W> {
 
     fn part(&mut self, name: &'static str, part: &impl Serialize) -> Result<(), Error> {
         self.measurements("a part of the run outside of the measurements")?;
-        let json = serde_json::to_value(part)
+        let json = serde_json::to_string(part)
             .map_err(|error| Error::Write { offset: self.bytes, source: io::Error::other(error.to_string()) })?;
-        self.block(&Block::Part(name.into(), json.to_string()), MAX_FACTS, || format!("the {name}"))
+        self.block(&Block::Part(name.into(), json), MAX_FACTS, || format!("the {name}"))
     }
 
     /// Writes what is known at the end of the run. Nothing can be written after it.

@@ -155,7 +155,7 @@ fn another_host_is_no_other_gpu() {
     let on = |name: &str, cpu: &str| {
         changed(&dir, name, |result| {
             result["run"]["host"] = serde_json::json!({"cpu": cpu, "threads": 8, "architecture": "x86_64"});
-            result["run"]["board"] = serde_json::json!({"architecture": cpu, "unavailable": {}});
+            result["run"]["board"] = serde_json::json!({"architecture": cpu, "unavailable": []});
         })
     };
     let (a, b) = (on("a.json", "CPU of A"), on("b.json", "CPU of B"));

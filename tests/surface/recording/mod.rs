@@ -19,7 +19,7 @@ use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, Launched, LoadPath, Order, Partner,
     PatternRun, Place, Prepare, Timing, WARP, Walk, Warp, Watch,
 };
-use strata_model::facts::{BoardFacts, HostFacts, RemappedRows};
+use strata_model::facts::{BoardFacts, HostFacts, RemappedRows, Unavailable};
 use strata_model::import::{Level, Question, Series};
 use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, Pattern, Scope, Walk2d};
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
@@ -117,7 +117,7 @@ fn board() -> BoardFacts {
         retired_pages_single_bit: Some(31),
         retired_pages_double_bit: Some(32),
         remapped_rows: Some(RemappedRows { corrected: 41, uncorrected: 42, pending: true, failed: false }),
-        unavailable: [("fan_percent".to_owned(), "no fan".to_owned())].into(),
+        unavailable: vec![Unavailable { key: "fan_percent".into(), reason: "no fan".into() }],
     }
 }
 

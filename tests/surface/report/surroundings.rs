@@ -1,8 +1,12 @@
 //! The host and the board in the reports of both kinds of runs.
 
-use strata_model::facts::{BoardFacts, HostFacts, RemappedRows};
+use strata_model::facts::{BoardFacts, HostFacts, RemappedRows, Unavailable};
 
 use super::*;
+
+fn missing(key: &str, reason: &str) -> Unavailable {
+    Unavailable { key: key.into(), reason: reason.into() }
+}
 
 /// A host and a board that say nearly everything.
 fn told(run: RunInfo) -> RunInfo {
@@ -41,7 +45,7 @@ fn told(run: RunInfo) -> RunInfo {
             ("retired_pages_double_bit", "not supported"),
             ("retired_pages_single_bit", "not supported"),
         ]
-        .map(|(key, reason)| (key.to_owned(), reason.to_owned()))
+        .map(|(key, reason)| missing(key, reason))
         .into(),
         ..BoardFacts::default()
     };
@@ -111,7 +115,7 @@ fn what_is_not_known_takes_no_place() {
         assert!(!text.contains("memory errors") && !text.contains("not available:"), "{text}");
     }
     let keys = ["ecc_volatile_corrected", "pcie_sent_bytes_per_s", "power_limit_w"];
-    let unavailable = keys.map(|key| (key.to_owned(), "no permission".to_owned())).into();
+    let unavailable = keys.map(|key| missing(key, "no permission")).into();
     let board = BoardFacts { unavailable, ..BoardFacts::default() };
     for text in reports(|run| RunInfo { board: Some(board.clone()), ..run }).map(|text| on_one_line(&text)) {
         let line = "not available: ECC volatile corrected, PCIe sent, power limit (no permission)";
@@ -122,7 +126,7 @@ fn what_is_not_known_takes_no_place() {
 #[test]
 fn a_host_that_means_mischief_is_text() {
     let host = HostFacts { cpu: Some(MISCHIEF.into()), os: Some(MISCHIEF.into()), ..HostFacts::default() };
-    let unavailable = BTreeMap::from([(MISCHIEF.to_owned(), MISCHIEF.to_owned())]);
+    let unavailable = vec![missing(MISCHIEF, MISCHIEF)];
     let board = BoardFacts { architecture: Some(MISCHIEF.into()), unavailable, ..BoardFacts::default() };
     let [.., topology, costs] = reports(|run| RunInfo { host: Some(host.clone()), board: Some(board.clone()), ..run });
     for page in [topology, costs] {

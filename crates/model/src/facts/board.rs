@@ -1,7 +1,5 @@
 //! What NVML says of the board at the end of a run.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +52,17 @@ pub struct BoardFacts {
     pub retired_pages_double_bit: Option<u32>,
     /// Rows of memory that were replaced by spare ones.
     pub remapped_rows: Option<RemappedRows>,
-    /// Why something above is `None`, by its key.
-    pub unavailable: BTreeMap<String, String>,
+    /// Why something above is `None`, for each.
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// What NVML does not tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unavailable {
+    /// The key that is `None`.
+    pub key: String,
+    /// Why it is.
+    pub reason: String,
 }
 
 /// Rows of memory that were replaced by spare ones.

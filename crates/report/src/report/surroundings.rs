@@ -113,7 +113,7 @@ fn remapped(rows: RemappedRows) -> String {
 
 /// What NVML does not tell, under each reason.
 fn unavailable(board: &BoardFacts) -> Option<String> {
-    let reasons = by_reason(board.unavailable.iter().map(|(key, reason)| (in_words(key), reason.clone())));
+    let reasons = by_reason(board.unavailable.iter().map(|missing| (in_words(&missing.key), missing.reason.clone())));
     let reasons: Vec<_> = reasons.into_iter().map(|(keys, reason)| Some(format!("{keys} ({reason})"))).collect();
     joined(&reasons, "; ")
 }
