@@ -147,6 +147,9 @@ pub struct Run {
     /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
     pub wait: Duration,
+    /// Leave the host's CPU, memory, operating system and kernel out of the result and the recording
+    #[arg(long)]
+    pub no_host_facts: bool,
     #[command(flatten)]
     pub output: Output,
     /// Print where the time went, to standard error
@@ -277,6 +280,9 @@ pub struct Measure {
     /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
     pub wait: Duration,
+    /// Leave the host's CPU, memory, operating system and kernel out of the recording
+    #[arg(long)]
+    pub no_host_facts: bool,
 }
 
 /// `strata l1`

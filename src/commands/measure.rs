@@ -29,6 +29,7 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
     let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
     let mut options = Options::default().seed(0);
     options.record = record.map(output::Reserved::take);
+    options.host_facts = !arguments.no_host_facts;
     options.started = started;
     let answers = device.measure(&list, options)?;
     let mut text = String::new();

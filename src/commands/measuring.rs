@@ -29,6 +29,7 @@ pub fn run(
     let mut options =
         Options::effort(arguments.effort).seed(arguments.seed).on_progress(|progress| show(&bar, &progress));
     options.record = record.map(output::Reserved::take);
+    options.host_facts = !arguments.no_host_facts;
     options.interrupted = interrupted;
     options.started = started;
     let answer = ask(&mut device, options);

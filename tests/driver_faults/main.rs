@@ -4,6 +4,7 @@
 //! The stand-in is chosen, and told what to do wrong, by environment variables. They hold for a whole process, so each test of
 //! the library runs its body in a child: this same test program, asked for that one test.
 
+mod board;
 mod busy;
 mod seam;
 

@@ -8,6 +8,7 @@ use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, LoadPath, Order, Partner, PatternRun, Place, Prepare,
     WARP, Warp,
 };
+use strata_model::facts::HostFacts;
 use strata_model::order;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
@@ -34,6 +35,7 @@ fn recording(entries: &[Entry]) -> Recording {
     writer.code(&Code::new("../away", "text", Some(vec![6]))).unwrap();
     writer.code(&Code::new("none", "text", None)).unwrap();
     writer.measured(entries).unwrap();
+    writer.host(&HostFacts { memory: Some(1 << 40), ..HostFacts::default() }).unwrap();
     writer.end(&RunInfo { seed: 42, warnings: vec!["one".into(), "two".into()], ..RunInfo::default() }).unwrap();
     Recording::from_reader(&writer.into_inner()[..]).unwrap()
 }
@@ -145,6 +147,7 @@ fn every_experiment_and_every_sample_has_a_row() {
         "run.seed,42",
         "run.warnings.1,two",
         "run.simulated,false",
+        "run.host.memory_B,1099511627776",
     ] {
         assert!(device.split("\r\n").any(|row| row == line), "{line} is not in\n{device}");
     }

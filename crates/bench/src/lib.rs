@@ -24,7 +24,7 @@ use chain::{Arena, ChainKey, Placed};
 pub use fleet::Fleet;
 pub use programs::Compiled;
 use programs::Programs;
-use strata_gpu::{DevicePtr, Error, Glance, Gpu, Launch, Result, Telemetry};
+use strata_gpu::{BoardFacts, DevicePtr, Error, Glance, Gpu, Launch, Result, Telemetry};
 use strata_kernels::Program;
 use strata_kernels::job::JOB_BYTES;
 use strata_model::experiment::{Experiment, LoadPath};
@@ -78,6 +78,11 @@ pub trait Lab: Source {
 
     /// Bytes a second that cross its bus now.
     fn bus_traffic(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// What its management library says of the board.
+    fn board(&mut self) -> Option<BoardFacts> {
         None
     }
 }
@@ -260,6 +265,10 @@ impl Lab for Bench<'_> {
 
     fn bus_traffic(&mut self) -> Option<u64> {
         self.gpu.bus_traffic()
+    }
+
+    fn board(&mut self) -> Option<BoardFacts> {
+        self.gpu.board()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::watch::{Look, Verdict, Watchman};
 use crate::{Lab, Timings};
-use strata_gpu::Telemetry;
+use strata_gpu::{BoardFacts, Telemetry};
 use strata_model::disturbance::Disturbance;
 use strata_model::experiment::{Experiment, Watched};
 use strata_model::samples::{Failure, Samples};
@@ -68,6 +68,11 @@ impl<'g> Session<'g> {
         self.lab.telemetry()
     }
 
+    /// What NVML says of the board.
+    pub fn board(&mut self) -> Option<BoardFacts> {
+        self.lab.board()
+    }
+
     /// Where the time went.
     pub fn timings(&self) -> Timings {
         self.lab.timings()
@@ -91,6 +96,12 @@ impl<'g> Session<'g> {
             Some(mut writer) => {
                 if let Some(watchman) = &self.watchman {
                     writer.seen(watchman.seen())?;
+                }
+                if let Some(host) = &run.host {
+                    writer.host(host)?;
+                }
+                if let Some(board) = &run.board {
+                    writer.board(board)?;
                 }
                 writer.end(run)?;
                 Ok(Some(writer.bytes()))

@@ -3,7 +3,7 @@
 //!
 //! `calls` lists the driver's calls, `library` opens it, `device` and `select` say what there is, `jit` makes modules of
 //! kernels, `modules` keeps them, `memory`, `array` and `texture` keep what is allocated, `launch` runs, `marks` takes the time,
-//! `nvml` watches. All `unsafe` code of the crate is in this folder.
+//! `nvml` watches, `board` tells of the board. All `unsafe` code of the crate is in this folder.
 //!
 //! Everything runs in the device's primary context on the default stream. Nothing is ever reset, and no clock, power or other
 //! setting of the device is changed.
@@ -13,6 +13,7 @@
 
 mod array;
 mod attributes;
+mod board;
 mod calls;
 mod cores;
 mod device;
@@ -34,7 +35,8 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result, Telemetry, Texture,
+    BoardFacts, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result,
+    Telemetry, Texture,
 };
 use strata_model::units::Bytes;
 
@@ -151,6 +153,10 @@ impl Gpu for Cuda {
 
     fn bus_traffic(&mut self) -> Option<u64> {
         self.monitor.bus_traffic()
+    }
+
+    fn board(&mut self) -> Option<BoardFacts> {
+        self.monitor.board()
     }
 
     fn memory(&mut self) -> Result<(Bytes, Bytes)> {

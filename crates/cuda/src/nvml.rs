@@ -8,7 +8,8 @@ use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, PcieUtilCounter, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 
-use strata_gpu::{DeviceFacts, Glance, Mig, OtherProcesses, Telemetry};
+use super::board;
+use strata_gpu::{BoardFacts, DeviceFacts, Glance, Mig, OtherProcesses, Telemetry};
 
 /// Where NVML is looked for: its usual name, the one that some containers have, WSL's.
 const CANDIDATES: [&str; 3] = ["libnvidia-ml.so.1", "libnvidia-ml.so", "/usr/lib/wsl/lib/libnvidia-ml.so.1"];
@@ -16,6 +17,8 @@ const CANDIDATES: [&str; 3] = ["libnvidia-ml.so.1", "libnvidia-ml.so", "/usr/lib
 /// NVML, opened for one device, or the reason why not.
 pub(super) struct Monitor {
     nvml: Result<Nvml, String>,
+    /// Where NVML was opened.
+    library: &'static str,
     uuid: Option<String>,
     pci: Option<String>,
 }
@@ -23,7 +26,8 @@ pub(super) struct Monitor {
 impl Monitor {
     /// Opens NVML for the device of these facts.
     pub fn open(facts: &DeviceFacts) -> Self {
-        Monitor { nvml: open(), uuid: facts.uuid.clone(), pci: facts.pci.clone() }
+        let (nvml, library) = open();
+        Monitor { nvml, library, uuid: facts.uuid.clone(), pci: facts.pci.clone() }
     }
 
     /// Version of the kernel driver.
@@ -71,6 +75,13 @@ impl Monitor {
         Some(u64::from(kilobytes) * 1000)
     }
 
+    /// The board; nothing where NVML is absent. It takes more than 40 ms, since NVML counts what crosses the bus for
+    /// 20 ms in each direction.
+    pub fn board(&self) -> Option<BoardFacts> {
+        let device = self.device(self.nvml.as_ref().ok()?, self.is_instance()).ok()?;
+        Some(board::read(&device, self.library))
+    }
+
     /// Whether the device is a part of a divided GPU.
     fn is_instance(&self) -> bool {
         self.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("MIG-"))
@@ -96,21 +107,22 @@ impl Monitor {
     }
 }
 
-fn open() -> Result<Nvml, String> {
+/// NVML, or why not, and where it was opened.
+fn open() -> (Result<Nvml, String>, &'static str) {
     let mut reason = String::new();
     for candidate in CANDIDATES {
         match Nvml::builder().lib_path(OsStr::new(candidate)).init() {
-            Ok(nvml) => return Ok(nvml),
+            Ok(nvml) => return (Ok(nvml), candidate),
             // Not found here: the next place. The first place's reason is the one that helps.
             Err(NvmlError::LibloadingError(failed)) if reason.is_empty() => {
                 let said = std::error::Error::source(&failed).map_or_else(|| failed.to_string(), ToString::to_string);
                 reason = format!("NVML cannot be opened: {said}");
             }
             Err(NvmlError::LibloadingError(_)) => {}
-            Err(failed) => return Err(format!("NVML does not start: {failed}")),
+            Err(failed) => return (Err(format!("NVML does not start: {failed}")), candidate),
         }
     }
-    Err(reason)
+    (Err(reason), "")
 }
 
 fn read(device: &nvml_wrapper::Device, instance: bool) -> Telemetry {

@@ -70,6 +70,7 @@ mod answer;
 mod comparison;
 mod device;
 mod error;
+mod host;
 mod launch;
 mod lock;
 mod machine;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use strata_bench::Timings as BenchTimings;
@@ -12,7 +13,7 @@ use strata_infer::{characterize as parts, discover as elements};
 use strata_model::characterization::Suite;
 use strata_model::disturbance;
 use strata_model::experiment::Experiment;
-use strata_model::facts::{DeviceFacts, Mig, OtherProcesses, Telemetry};
+use strata_model::facts::{BoardFacts, DeviceFacts, HostFacts, Mig, OtherProcesses, Telemetry};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{ElementName, RunInfo};
@@ -25,6 +26,7 @@ pub use strata_infer::probe::Effort;
 use crate::answer::{Characterized, Discovery};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::host;
 
 /// How a run is made. The default measures at standard effort with seed 1 and keeps no recording.
 #[non_exhaustive]
@@ -35,6 +37,8 @@ pub struct Options<'a> {
     pub seed: u64,
     /// The file in which everything that is measured is kept; one that is there is replaced.
     pub record: Option<PathBuf>,
+    /// The result and the recording hold the host's CPU, memory, operating system and kernel. Those of a simulated GPU never do.
+    pub host_facts: bool,
     /// Once this is set, nothing further is measured and the run ends with [`Error::Interrupted`].
     pub interrupted: Arc<AtomicBool>,
     /// Called before each batch of experiments.
@@ -49,6 +53,7 @@ impl Default for Options<'_> {
             effort: Effort::Standard,
             seed: 1,
             record: None,
+            host_facts: true,
             interrupted: Arc::default(),
             progress: Box::new(|_| ()),
             started: Instant::now(),
@@ -74,6 +79,12 @@ impl<'a> Options<'a> {
         self
     }
 
+    /// Without the facts of the host.
+    pub fn without_host_facts(mut self) -> Self {
+        self.host_facts = false;
+        self
+    }
+
     /// With a function that is told what is measured next.
     pub fn on_progress(mut self, progress: impl FnMut(Progress) + 'a) -> Self {
         self.progress = Box::new(progress);
@@ -87,12 +98,13 @@ pub struct Timings {
     opened: Duration,
     bench: BenchTimings,
     stages: Vec<Stage>,
+    board: Duration,
     total: Duration,
 }
 
 impl fmt::Display for Timings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&report::timings(self.opened, &self.bench, &self.stages, self.total))
+        f.write_str(&report::timings(self.opened, &self.bench, &self.stages, self.board, self.total))
     }
 }
 
@@ -207,6 +219,12 @@ impl Device {
         let opened = self.opened.saturating_duration_since(options.started);
         let facts = self.facts().clone();
         let run = self.begins(asked, &options);
+        // Of samples that nobody keeps no description is needed.
+        let kept = options.record.is_some() || !matches!(asked, Asked::Experiments);
+        // Read beside the measurement: a host with hundreds of hardware threads takes its time.
+        let host = (kept && options.host_facts && !run.simulated)
+            .then(|| thread::Builder::new().name("host".into()).spawn(host::read))
+            .and_then(std::result::Result::ok);
         let mut writer = options.record.as_deref().map(Writer::create).transpose().map_err(Error::Recorder)?;
         if let Some(writer) = &mut writer {
             writer.header(&Header { device: facts.clone(), run: run.clone() }).map_err(Error::Recorder)?;
@@ -238,12 +256,13 @@ impl Device {
             disturbances: seen,
             ..run
         };
+        let (run, board) = surroundings(run, host, || kept.then(|| session.board()).flatten());
         let bench = session.timings();
         let bytes = session.finish(&run).map_err(Error::Recorder)?;
         if stopped {
             return Err(Error::Interrupted { recorded: options.record.zip(bytes) });
         }
-        let timings = Timings { opened, bench, stages: outcome.stages, total: options.started.elapsed() };
+        let timings = Timings { opened, bench, stages: outcome.stages, board, total: options.started.elapsed() };
         Ok((facts, run, timings, outcome.found))
     }
 
@@ -270,6 +289,18 @@ impl Device {
             ..RunInfo::default()
         }
     }
+}
+
+/// The run with the facts of its host and its board, and how long those took.
+fn surroundings(
+    run: RunInfo,
+    host: Option<JoinHandle<HostFacts>>,
+    board: impl FnOnce() -> Option<BoardFacts>,
+) -> (RunInfo, Duration) {
+    let began = Instant::now();
+    let host = host.and_then(|host| host.join().ok());
+    let run = RunInfo { host, board: board(), ..run };
+    (run, began.elapsed())
 }
 
 /// What this process could see of the GPU.

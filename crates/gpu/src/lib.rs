@@ -7,7 +7,9 @@ mod launch;
 
 pub use launch::Launch;
 pub use strata_model::disturbance::Glance;
-pub use strata_model::facts::{DeviceFacts, Listed, Mig, OtherProcesses, Telemetry};
+pub use strata_model::facts::{
+    BoardFacts, DeviceFacts, Listed, Mig, OtherProcesses, RemappedRows, Telemetry, Unavailable,
+};
 
 use strata_model::units::Bytes;
 
@@ -127,6 +129,12 @@ pub trait Gpu {
 
     /// Bytes a second that cross the device's bus now, in the direction that has more; it takes some time to count them.
     fn bus_traffic(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// What the management library says of the board; nothing where there is no board or no such library. It takes more
+    /// than 40 ms.
+    fn board(&mut self) -> Option<BoardFacts> {
         None
     }
 

@@ -99,23 +99,6 @@ fn counted(number: u32, one: &str, several: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { several })
 }
 
-/// Gives a list to a reader of a result, and nothing to a recording, which keeps disturbances in a place of their own.
-pub(crate) mod apart {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::Disturbance;
-
-    type Seen = Option<Vec<Disturbance>>;
-
-    pub fn serialize<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { seen.serialize(serializer) } else { serializer.serialize_unit() }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Seen, D::Error> {
-        if deserializer.is_human_readable() { Seen::deserialize(deserializer) } else { Ok(None) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

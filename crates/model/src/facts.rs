@@ -1,4 +1,11 @@
-//! Facts that the driver reports about a device, without a measurement (Größler, section 4.1).
+//! Facts that the driver reports about a device, without a measurement (Größler, section 4.1), and those of the host and the board
+//! around it.
+
+mod board;
+mod host;
+
+pub use board::{BoardFacts, RemappedRows, Unavailable};
+pub use host::HostFacts;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

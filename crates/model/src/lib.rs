@@ -3,6 +3,7 @@
 //!
 //! Everything here is plain data. Nothing knows how a device is driven, how a value is inferred, or how it is shown.
 
+mod apart;
 pub mod attribute;
 pub mod characterization;
 pub mod disturbance;

@@ -35,11 +35,14 @@
 //! | 3 `End` | [`RunInfo`] as known at the end |
 //! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
 //! | 5 `Seen` | list of [`Disturbance`]s: from and to in seconds (f64), sign (enum), option of microseconds (f64), option of processes (u32), experiments (u32), consequence (enum) |
-//! | 6 `AskedCounts` | the rest of the [`Suite`]: list of numbers of barriers, list of numbers of variables, number of statements (u32 each) |
+//! | 6 `Part` | a part of the run: its name and its JSON, as two strings. `host` is [`HostFacts`], `board` is [`BoardFacts`]; other names are of later versions and are passed over |
+//! | 7 `AskedCounts` | the rest of the [`Suite`]: list of numbers of barriers, list of numbers of variables, number of statements (u32 each) |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
 //! the report of one. `AskedCounts` follows it; where it is missing, the numbers are the default ones. `Code` and `Measured` follow in any order. `Seen` says that the run
-//! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. `End` is the last block; where it is missing the run
+//! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. A
+//! run writes its `Part`s at its end. A file without one is of a run that left it out or could not have it, or it was cut. Of
+//! several with one name the last counts. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
@@ -105,7 +108,7 @@ pub use writer::Writer;
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
 use strata_model::experiment::Experiment;
-use strata_model::facts::DeviceFacts;
+use strata_model::facts::{BoardFacts, DeviceFacts, HostFacts};
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::RunInfo;
 
@@ -118,6 +121,12 @@ pub const OLDEST: u16 = 2;
 
 /// The first version that has experiments by kind; older ones had one structure for all.
 const OLDEST_OF_KINDS: u16 = 4;
+
+/// The name of the part that describes the host.
+const HOST: &str = "host";
+
+/// The name of the part that describes the board.
+const BOARD: &str = "board";
 
 /// Most bytes of one block, uncompressed: 32 MiB holds ten million latencies, seconds of one launch.
 pub const MAX_BLOCK: usize = 32 << 20;
@@ -218,6 +227,10 @@ pub struct Recording {
     pub impossible: Vec<(u32, String)>,
     /// What else used the device; absent if the run did not watch for that.
     pub seen: Option<Vec<Disturbance>>,
+    /// The host; absent if the run left it out or did not come to its end.
+    pub host: Option<HostFacts>,
+    /// The board; absent if the run could not have it or did not come to its end.
+    pub board: Option<BoardFacts>,
     /// The run as known at its end; absent if it did not come to that.
     pub end: Option<RunInfo>,
     /// Why `end` is absent.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::compress_bound;
 
@@ -11,10 +12,12 @@ use super::experiments::{Kinds, Recorded};
 use super::legacy::Legacy;
 use super::wire::{Block, FRAME, MAGIC, PREAMBLE, Unpacked};
 use super::{
-    Code, Cut, Entries, Entry, Error, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording, VERSION,
+    BOARD, Code, Cut, Entries, Entry, Error, HOST, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording,
+    VERSION,
 };
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
+use strata_model::facts::{BoardFacts, HostFacts};
 use strata_model::topology::RunInfo;
 use strata_model::units::Bytes;
 
@@ -47,7 +50,7 @@ impl Recording {
             }
             input.block += 1;
         };
-        let Content { header, asked, codes, entries, impossible, seen, end, .. } = content;
+        let Content { header, asked, codes, entries, impossible, seen, host, board, end, .. } = content;
         let header = header.unwrap_or_default();
         Ok(Recording {
             header,
@@ -56,6 +59,8 @@ impl Recording {
             entries: Entries::new(entries),
             impossible,
             seen,
+            host,
+            board,
             end,
             cut,
             bytes: input.offset,
@@ -72,6 +77,8 @@ struct Content {
     entries: Vec<Entry>,
     impossible: Vec<(u32, String)>,
     seen: Option<Vec<Disturbance>>,
+    host: Option<HostFacts>,
+    board: Option<BoardFacts>,
     end: Option<RunInfo>,
     held: u64,
 }
@@ -128,6 +135,12 @@ impl Content {
                 }
             }
             Block::Seen(seen) => self.seen.get_or_insert_default().extend(seen),
+            Block::Part(name, json) => match name.as_str() {
+                HOST => self.host = Some(part(&json).map_err(damaged)?),
+                BOARD => self.board = Some(part(&json).map_err(damaged)?),
+                // Of a later version.
+                _ => {}
+            },
             Block::End(run) => self.end = Some(*run),
         }
         Ok(())
@@ -137,6 +150,11 @@ impl Content {
         self.held += bytes;
         if self.held > MAX_HELD { Err(Error::Full { offset }) } else { Ok(()) }
     }
+}
+
+/// A part of the run, from its JSON; an error says what is wrong with it.
+fn part<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+    serde_json::from_str(json).map_err(|error| format!("its part of the run is not what one holds ({error})"))
 }
 
 /// A block as the file has it.

@@ -85,6 +85,8 @@ impl Recording {
             RunInfo { duration_s, ..self.header.run.clone() }
         });
         run.disturbances.clone_from(&self.seen);
+        run.host.clone_from(&self.host);
+        run.board.clone_from(&self.board);
         if let Some(cut) = &self.cut {
             run.warnings.push(format!(
                 "the recording ends early, at byte {}: {}; later measurements are missing",

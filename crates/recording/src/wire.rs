@@ -32,6 +32,7 @@ pub enum Block<'a, E> {
     End(Box<RunInfo>),
     Asked(AskedLists),
     Seen(Vec<Disturbance>),
+    Part(String, String),
     AskedCounts(AskedCounts),
 }
 

@@ -4,13 +4,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Serialize;
 use zstd::bulk::Compressor;
 
 use super::experiments::Kinds;
 use super::wire::{self, Block, FRAME, MAGIC, PREAMBLE, WireEntry};
-use super::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, VERSION};
+use super::{BOARD, Code, Entry, Error, HOST, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, VERSION};
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
+use strata_model::facts::{BoardFacts, HostFacts};
 use strata_model::topology::RunInfo;
 
 /// Effort of the compression. Level 6 takes four times as long for 4 % less; five million latencies take 0.05 s at 3.
@@ -111,6 +113,23 @@ impl<W: Write> Writer<W> {
     pub fn seen(&mut self, disturbances: &[Disturbance]) -> Result<(), Error> {
         self.measurements("disturbances outside of the measurements")?;
         self.block(&Block::Seen(disturbances.to_vec()), MAX_FACTS, || "the disturbances".into())
+    }
+
+    /// Writes the facts of the host.
+    pub fn host(&mut self, host: &HostFacts) -> Result<(), Error> {
+        self.part(HOST, host)
+    }
+
+    /// Writes the facts of the board.
+    pub fn board(&mut self, board: &BoardFacts) -> Result<(), Error> {
+        self.part(BOARD, board)
+    }
+
+    fn part(&mut self, name: &'static str, part: &impl Serialize) -> Result<(), Error> {
+        self.measurements("a part of the run outside of the measurements")?;
+        let json = serde_json::to_string(part)
+            .map_err(|error| Error::Write { offset: self.bytes, source: io::Error::other(error.to_string()) })?;
+        self.block(&Block::Part(name.into(), json), MAX_FACTS, || format!("the {name}"))
     }
 
     /// Writes what is known at the end of the run. Nothing can be written after it.

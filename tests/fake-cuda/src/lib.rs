@@ -12,6 +12,8 @@
 #![allow(clippy::missing_safety_doc, reason = "every function has the contract that `cuda.h` gives it")]
 
 mod array;
+#[cfg(not(feature = "no-optional-calls"))]
+mod board;
 mod device;
 #[cfg(feature = "executes")]
 mod execute;

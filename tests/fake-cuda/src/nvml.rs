@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Code;
 
-const INVALID_ARGUMENT: Code = 2;
-const NOT_SUPPORTED: Code = 3;
+pub(crate) const INVALID_ARGUMENT: Code = 2;
+pub(crate) const NOT_SUPPORTED: Code = 3;
 const NOT_FOUND: Code = 6;
-const INSUFFICIENT_SIZE: Code = 7;
+pub(crate) const INSUFFICIENT_SIZE: Code = 7;
 /// The UUID of the first device.
 const FIRST: &str = "GPU-11111111-1111-1111-1111-111111111111";
 

@@ -148,3 +148,30 @@ fn summaries_of_mt4g_are_read() {
         reference.code(expected);
     }
 }
+
+#[test]
+fn another_host_is_no_other_gpu() {
+    let dir = TempDir::new().unwrap();
+    let on = |name: &str, cpu: &str| {
+        changed(&dir, name, |result| {
+            result["run"]["host"] = serde_json::json!({"cpu": cpu, "threads": 8, "architecture": "x86_64"});
+            result["run"]["board"] = serde_json::json!({"architecture": cpu, "unavailable": []});
+        })
+    };
+    let (a, b) = (on("a.json", "CPU of A"), on("b.json", "CPU of B"));
+    let text = stdout(&compare(&[&a, &b]).code(0)).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("Different hosts, which is no difference of the GPUs: CPU of A, 8 threads; x86_64"),
+        "{text}"
+    );
+    let json = stdout(&compare(&[&a, &b, "--format", "json"]).code(0));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["b"]["host"], json["differs"].as_array().unwrap().len()),
+        (&"CPU of B, 8 threads; x86_64".into(), 0)
+    );
+    // The same host, and a result that is older than these facts.
+    for other in [&a, H200] {
+        assert!(!stdout(&compare(&[&a, other]).code(0)).contains("Different hosts"));
+    }
+}

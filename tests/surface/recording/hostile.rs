@@ -145,3 +145,21 @@ proptest! {
         let _ = read(&[framed(&[&start]), noise].concat());
     }
 }
+
+/// A part of the run that is none is refused; one that only a later version knows is passed over.
+#[test]
+fn parts_of_the_run_are_checked() {
+    let begin = postcard::to_stdvec(&(0u32, header())).unwrap();
+    let with = |name: &str, json: &str| {
+        let part = postcard::to_stdvec(&(6u32, name, json)).unwrap();
+        read(&framed(&[&begin, &part]))
+    };
+    assert_eq!(with("colour", "no JSON").unwrap().run_info().host, None);
+    let more = with("host", r#"{"architecture": "x", "colour": "red"}"#).unwrap();
+    assert_eq!(more.host.unwrap().architecture, "x");
+    let deep = "[".repeat(100_000);
+    for json in ["", "{}", "[]", "{\"architecture\": 7}", "{\"architecture\": \"x\", \"cores\": -1}", &deep] {
+        let refused = message(with("host", json));
+        assert!(refused.contains("part of the run"), "{json:.40}: {refused}");
+    }
+}

@@ -19,6 +19,7 @@ use strata_model::experiment::{
     AccessWidth, BankWidth, Chase, Clock, Disturb, Experiment, Imported, Launched, LoadPath, Order, Partner,
     PatternRun, Place, Prepare, Timing, WARP, Walk, Warp, Watch,
 };
+use strata_model::facts::{BoardFacts, HostFacts, RemappedRows, Unavailable};
 use strata_model::import::{Level, Question, Series};
 use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, Pattern, Scope, Walk2d};
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
@@ -83,6 +84,49 @@ fn entries() -> Vec<Entry> {
 
 fn run_at_end() -> RunInfo {
     RunInfo { duration_s: 9.0, measured_clock_mhz: Some((1980.0, 1980.5)), ..header().run }
+}
+
+/// A host that says all but one thing.
+fn host() -> HostFacts {
+    HostFacts {
+        cpu: Some("CPU".into()),
+        sockets: Some(2),
+        cores: Some(112),
+        threads: Some(224),
+        memory: Some(2 << 40),
+        os: None,
+        kernel: Some("Linux 6.8.0".into()),
+        architecture: "x86_64".into(),
+    }
+}
+
+/// A board of which every number is another.
+fn board() -> BoardFacts {
+    BoardFacts {
+        architecture: Some("Hopper".into()),
+        cores: Some(16896),
+        pcie_generation: Some(4),
+        pcie_max_generation: Some(5),
+        pcie_width: Some(8),
+        pcie_max_width: Some(16),
+        pcie_received_bytes_per_s: Some(1_000),
+        pcie_sent_bytes_per_s: Some(2_000),
+        fan_percent: None,
+        persistence_mode: Some(true),
+        compute_mode: Some("default".into()),
+        operation_mode: Some("all_on".into()),
+        applications_graphics_clock_mhz: Some(1980),
+        applications_memory_clock_mhz: Some(3201),
+        power_limit_w: Some(700.5),
+        ecc_volatile_corrected: Some(11),
+        ecc_volatile_uncorrected: Some(12),
+        ecc_aggregate_corrected: Some(21),
+        ecc_aggregate_uncorrected: Some(22),
+        retired_pages_single_bit: Some(31),
+        retired_pages_double_bit: Some(32),
+        remapped_rows: Some(RemappedRows { corrected: 41, uncorrected: 42, pending: true, failed: false }),
+        unavailable: vec![Unavailable { key: "fan_percent".into(), reason: "no fan".into() }],
+    }
 }
 
 /// A small recording, and where its blocks begin.

@@ -156,3 +156,25 @@ fn what_else_used_the_device_is_kept() {
     let recording = read(&small().0).unwrap();
     assert_eq!((recording.seen, serde_json::to_value(run_at_end()).unwrap().get("disturbances")), (None, None));
 }
+
+/// Host and board are part of the run again, each without the other, and of nothing else.
+#[test]
+fn host_and_board_are_kept() {
+    for (host, board) in [(Some(host()), None), (None, Some(board())), (Some(host()), Some(board()))] {
+        let run = RunInfo { host: host.clone(), board: board.clone(), ..run_at_end() };
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        writer.header(&header()).unwrap();
+        writer.asked(&suite()).unwrap();
+        writer.measured(&entries()).unwrap();
+        host.iter().for_each(|host| writer.host(host).unwrap());
+        board.iter().for_each(|board| writer.board(board).unwrap());
+        writer.end(&run).unwrap();
+        let recording = read(&writer.into_inner()).unwrap();
+        assert_eq!((&recording.host, &recording.board, recording.run_info()), (&host, &board, run.clone()));
+        let json = serde_json::to_value(&run).unwrap();
+        assert_eq!(serde_json::from_value::<RunInfo>(json).unwrap(), run);
+    }
+    // A run without them says nothing of them.
+    let json = serde_json::to_value(read(&small().0).unwrap().run_info()).unwrap();
+    assert_eq!((json.get("host"), json.get("board")), (None, None));
+}

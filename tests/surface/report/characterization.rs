@@ -40,7 +40,7 @@ fn part(question: &str, meaning: &[&str], figures: Vec<Figure>) -> Part {
 }
 
 /// Answers of all kinds: several lines, a wide table, points that are missing, places with names, nothing at all.
-fn small(device: &str, simulated: bool) -> Characterization {
+pub(super) fn small(device: &str, simulated: bool) -> Characterization {
     let local = Figure {
         name: "jumps".into(),
         title: "A jump within a pair".into(),

@@ -4,6 +4,7 @@ mod characterization;
 mod drawing;
 mod machines;
 mod snapshots;
+mod surroundings;
 mod topology;
 
 use std::collections::BTreeMap;

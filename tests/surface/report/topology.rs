@@ -13,7 +13,7 @@ use strata_model::units::{Bytes, Cycles, Nanoseconds};
 use super::*;
 
 /// A small result of everything: known, unknown and failed, from the driver, with a curve and with one without points.
-fn small(device: &str, simulated: bool) -> Topology {
+pub(super) fn small(device: &str, simulated: bool) -> Topology {
     let cycles = Finding::measured(Cycles(32.0), "whole-lap chase").interval(31.5, 32.5, 0.95).from_experiments([1]);
     let size = Finding::measured(Bytes(2048), "nested footprints").range(1984.0, 2048.0).note("one of two | three");
     let points = Curve(vec![Step::new(2112, 0.1515), Step::new(2176, 0.2941), Step::new(2560, 1.0)]);
@@ -39,7 +39,7 @@ fn small(device: &str, simulated: bool) -> Topology {
 }
 
 /// What the latency of [`small`] rests on.
-fn evidence() -> Evidence {
+pub(super) fn evidence() -> Evidence {
     let chase = Chase::each_load(LoadPath::GlobalCa, Bytes(64), Bytes(32)).into();
     let samples = Samples { latencies: vec![32, 300], ..Samples::default() };
     Evidence::from_iter([(1, chase, std::rc::Rc::new(Ok(samples)))])

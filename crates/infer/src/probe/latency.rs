@@ -230,6 +230,7 @@ pub(super) fn medians_by_place(samples: &[u32], places: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strata_model::units::Gigahertz;
 
     fn element(cycles: Finding<Cycles>) -> Element {
         Element::from([Entry::new(LATENCY_CYCLES, cycles)])

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ElementName;
-use crate::disturbance::{self, Disturbance};
-use crate::facts::Telemetry;
+use crate::apart;
+use crate::disturbance::Disturbance;
+use crate::facts::{BoardFacts, HostFacts, Telemetry};
 
 /// How the run was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +38,15 @@ pub struct RunInfo {
     /// Things the reader should know before trusting the numbers.
     pub warnings: Vec<String>,
     /// Times at which something else used the GPU; absent if nobody watched, as in recordings of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "disturbance::apart")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "apart")]
     #[schemars(with = "Option<Vec<Disturbance>>")]
     pub disturbances: Option<Vec<Disturbance>>,
+    /// The host; absent if the user left it out, of a simulated GPU, and in recordings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "apart")]
+    #[schemars(with = "Option<HostFacts>")]
+    pub host: Option<HostFacts>,
+    /// The board when the run ended; absent without NVML, of a simulated GPU, and in recordings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "apart")]
+    #[schemars(with = "Option<BoardFacts>")]
+    pub board: Option<BoardFacts>,
 }

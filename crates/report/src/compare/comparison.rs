@@ -39,6 +39,9 @@ pub struct Side {
     /// Version of the driver, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// CPU, memory, operating system and kernel of the host, where they are known. They decide nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// How it was made: program, effort, seed, time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,

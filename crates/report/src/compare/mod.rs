@@ -214,6 +214,11 @@ fn remarks(a: &Side, b: &Side) -> Vec<String> {
         {
             remarks.push(format!("Different drivers: {x} and {y}"));
         }
+        if let (Some(x), Some(y)) = (&a.host, &b.host)
+            && x != y
+        {
+            remarks.push(format!("Different hosts, which is no difference of the GPUs: {x}; and {y}"));
+        }
     }
     remarks
 }

@@ -191,6 +191,7 @@ impl Summary {
             uuid: None,
             simulated: false,
             driver: None,
+            host: None,
             made: (!made.is_empty()).then(|| format!("MT4G, {}", made.join(", "))),
         };
         let mut statement = Statement::new(side, "not in MT4G's summary");

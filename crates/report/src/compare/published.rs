@@ -68,6 +68,7 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Statement, NoReference>
         uuid: None,
         simulated: false,
         driver: None,
+        host: None,
         made: None,
     };
     let mut statement = Statement::new(side, "not published");

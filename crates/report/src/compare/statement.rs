@@ -8,6 +8,7 @@ use super::content::{self, Content, Range};
 use super::curve;
 use super::place::{Place, Subject};
 use crate::reference::Fact;
+use crate::report::host;
 use strata_model::attribute::{Attribute, Configuration, Path, Policy, SIZE, Value};
 use strata_model::characterization::{Axis, Characterization, Line, PartName};
 use strata_model::facts::DeviceFacts;
@@ -189,6 +190,7 @@ fn measured(device: &DeviceFacts, run: &RunInfo, name: &str, kind: Kind) -> Side
         uuid: device.uuid.clone(),
         simulated: run.simulated,
         driver: device.driver_version.clone(),
+        host: run.host.as_ref().map(host),
         made: Some(match import::tool(&run.backend) {
             Some(tool) => format!("timings by {tool}, {}, imported by strata {}", run.started, run.tool_version),
             None => format!("strata {}, {} effort, seed {}, {}", run.tool_version, run.effort, run.seed, run.started),

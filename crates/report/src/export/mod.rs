@@ -376,7 +376,7 @@ fn leaves(rows: &mut Rows, key: &str, value: &Value) -> io::Result<()> {
 
 /// The key, with `_B` where the fact is a number of bytes and its name does not say so.
 fn with_unit(key: &str) -> String {
-    const BYTES: [&str; 8] = [
+    const BYTES: [&str; 9] = [
         "device.shared_per_block",
         "device.shared_per_block_optin",
         "device.shared_per_multiprocessor",
@@ -385,6 +385,7 @@ fn with_unit(key: &str) -> String {
         "device.total_memory",
         "device.free_memory",
         "device.l2_size",
+        "run.host.memory",
     ];
     if BYTES.contains(&key) { format!("{key}_B") } else { key.to_owned() }
 }

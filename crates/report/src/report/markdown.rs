@@ -9,6 +9,7 @@ use super::album::{Album, Markdown, Pictures};
 use super::diagram;
 use super::plot::Numbers;
 use super::plots::{self, Drawn};
+use super::surroundings;
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, SIMULATED, printable};
 use strata_model::attribute::Attribute;
 use strata_model::facts::DeviceFacts;
@@ -26,6 +27,7 @@ pub fn markdown(topology: &Topology, pictures: Pictures<'_>) -> Markdown {
         album.place(&mut out, diagram::NAME, &picture);
     }
     section(&mut out, "Device, from the driver", words::device(device).into_iter());
+    section(&mut out, surroundings::TITLE, surroundings::lines(run).into_iter());
     for (name, element) in &topology.elements {
         chapter(&mut out, &mut album, *name, element);
     }

@@ -22,6 +22,7 @@ mod page;
 mod plot;
 mod plots;
 mod small;
+mod surroundings;
 mod svg;
 mod terminal;
 mod text;
@@ -35,6 +36,7 @@ pub use machine::machine;
 pub use markdown::markdown;
 pub use mt4g::{Mt4g, mt4g};
 pub use small::{devices, sample_line, timings, utc_now};
+pub(crate) use surroundings::host;
 pub use terminal::Terminal;
 pub use text::text;
 

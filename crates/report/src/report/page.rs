@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::evidence::Shown;
 use super::plot::{Numbers, Store};
+use super::surroundings;
 use super::svg::{self, Picture};
 use super::words::{self, Detail, SIMULATED, printable};
 use strata_model::attribute::Attribute;
@@ -98,6 +99,8 @@ pub(super) fn render(
         head => texts(&head),
         warnings => texts(&run.warnings),
         facts => texts(&words::device(device)),
+        surroundings_title => surroundings::TITLE,
+        surroundings => texts(&surroundings::lines(run)),
         ..content
     })
 }

@@ -113,7 +113,7 @@ fn rounds(samples: &Samples) -> String {
 }
 
 /// Where the time of a run went.
-pub fn timings(opened: Duration, bench: &Timings, stages: &[Stage], total: Duration) -> String {
+pub fn timings(opened: Duration, bench: &Timings, stages: &[Stage], board: Duration, total: Duration) -> String {
     let ms = |d: Duration| format!("{:>9.1} ms", d.as_secs_f64() * 1e3);
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -130,6 +130,7 @@ pub fn timings(opened: Duration, bench: &Timings, stages: &[Stage], total: Durat
             stage.inferring.as_secs_f64() * 1e3
         );
     }
+    let _ = writeln!(out, "{}  facts of host and board", ms(board));
     let _ = writeln!(out, "of which on the device, by kernel:");
     for (kernel, (launches, spent)) in &bench.kernels {
         let _ = writeln!(out, "{}  {kernel} ({launches} launches)", ms(*spent));

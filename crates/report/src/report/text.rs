@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::small::trimmed;
+use super::surroundings;
 use super::terminal::Terminal;
 use super::words::{self, COLUMNS, Detail, FROM_DRIVER};
 use strata_model::attribute::{Attribute, Kind};
@@ -28,6 +29,7 @@ pub fn text(topology: &Topology, terminal: &Terminal) -> String {
         out.push_str(&terminal.wrapped(&launch, "", ""));
     }
     terminal.section(&mut out, "Device, from the driver", &words::device(&topology.device));
+    terminal.section(&mut out, surroundings::TITLE, &surroundings::lines(&topology.run));
     terminal.section(&mut out, "Intervals and sources", &details(topology, !columns.contains(&NANOSECONDS)));
     terminal.reasons(&mut out, "Unknown", &by_reason(unknown(topology)));
     terminal.section(&mut out, "Warnings", &topology.run.warnings);

@@ -6,6 +6,7 @@ use super::figure::{Grid, description, heading, numbers, plot};
 use super::{detail, title, unanswered};
 use crate::report::album::{Album, Markdown, Pictures};
 use crate::report::markdown::{beginning, folded, list, plain, section};
+use crate::report::surroundings;
 use crate::report::svg;
 use crate::report::words::{self, NO_PICTURE};
 use strata_model::characterization::{Characterization, Part, PartName};
@@ -18,6 +19,7 @@ pub fn markdown(answer: &Characterization, pictures: Pictures<'_>) -> Markdown {
         chapter(&mut out, &mut album, *name, part);
     }
     section(&mut out, "Device, from the driver", words::device(&answer.device).into_iter());
+    section(&mut out, surroundings::TITLE, surroundings::lines(&answer.run).into_iter());
     album.finished(out)
 }
 

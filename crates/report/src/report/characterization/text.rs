@@ -7,6 +7,7 @@ use textwrap::WordSplitter::NoHyphenation;
 
 use super::figure::{Grid, compact, heading, place};
 use super::{detail, findings, unanswered};
+use crate::report::surroundings;
 use crate::report::terminal::Terminal;
 use crate::report::text::{beginning, by_reason};
 use crate::report::words::{self, printable};
@@ -27,6 +28,7 @@ pub fn text(answer: &Characterization, terminal: &Terminal) -> String {
         chapter(&mut out, *name, part, terminal);
     }
     terminal.section(&mut out, "Device, from the driver", &words::device(&answer.device));
+    terminal.section(&mut out, surroundings::TITLE, &surroundings::lines(&answer.run));
     let known = findings(answer).filter(|(.., finding)| finding.is_known());
     let known: Vec<String> = known
         .map(|(part, content, name, finding)| format!("{} {name}: {}", part.key(), detail(content, name, finding)))
