@@ -195,8 +195,8 @@ pub struct Characterize {
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_barriers,
         default_values_t = Suite::default().barriers, hide_default_value = true, allow_negative_numbers = true)]
     pub barriers: Vec<u32>,
-    /// Variables of 64 bits in a thread, each from 2 to 2048 [default: the powers of two from 2 to 2048, to 256 with --effort
-    /// quick]
+    /// Variables of 64 bits in a thread, each from 2 to 2048 [default: the powers of two from 2 to 512; to 256 with
+    /// --effort quick, to 2048 with --effort thorough]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_variables, allow_negative_numbers = true)]
     pub variables: Vec<u32>,
     /// Statements that add these variables up: a multiple of 256 from 256 to 65536

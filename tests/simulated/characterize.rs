@@ -71,6 +71,45 @@ fn jumps_step_at_what_the_machine_fetches() {
     }
 }
 
+/// Half of the loads go to memory and half to the level of the jump, so that the paper's formula holds of what has no other cost.
+#[test]
+fn formula_2_holds_of_simulated_machines() {
+    for machine in machines() {
+        let part = one(&machine, PartName::Locality);
+        for path in ["shared", "constant", "global_cg"] {
+            let off = &part.findings[&format!("{path}_off_formula")];
+            let percent = off.number().unwrap_or_else(|| panic!("{} {path}: {off:?}", machine.spec.device.name));
+            // Near and far memory differ on the A100 and the H200.
+            assert!(percent.abs() <= 10.0, "{} {path}: {off:?}", machine.spec.device.name);
+        }
+        assert!(figure(&part, "formula").lines.iter().any(|line| line.label == "ld.global.cg, formula 2"));
+    }
+}
+
+/// Lanes of a warp cost each other time, warps do not, until what they read is more than the L1 keeps.
+#[test]
+fn more_threads_wait_longer_up_to_a_warp_and_again_beyond_the_l1() {
+    for machine in machines() {
+        let suite = Suite { parts: vec![PartName::Coalescing], ..Suite::default() };
+        let found = sim::device(&machine).characterize(&suite, Options::effort(Effort::Quick));
+        let part = &found.expect("a simulated machine is characterized").characterization.parts[&PartName::Coalescing];
+        let name = &machine.spec.device.name;
+        let plateau = &part.findings["plateau_threads"];
+        assert_eq!(plateau.number(), Some(32.0), "{name}: {plateau:?}");
+        let first = &machine.spec.path.global_ca.levels[0];
+        let cache = &machine.spec.cache[first];
+        // At the widest distance of the suite; each thread reads 4 KiB.
+        let read = |threads: f64| (threads - 1.0) * 1024.0 + 4096.0;
+        let size = cache.size.0 as f64;
+        if cache.scope != Scope::Sm || read(32.0) > size {
+            continue;
+        }
+        let rise = &part.findings["rise_threads"];
+        let threads = rise.number().unwrap_or_else(|| panic!("{name}: {rise:?}"));
+        assert!(read(threads) > size && read(threads / 2.0) <= size, "{name}: {threads} threads, an L1 of {size} B");
+    }
+}
+
 #[test]
 fn the_window_is_the_machines() {
     for machine in machines() {

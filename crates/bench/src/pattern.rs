@@ -56,7 +56,13 @@ impl Bench<'_> {
     fn plain(&mut self, run: &PatternRun, pattern: Pattern, function: Function) -> Result<Outcome> {
         let transfer = Instant::now();
         let Filled { base, texture, counts } = self.fill_buffer(run, pattern)?;
-        let plan = plan(pattern, run.path, base, texture);
+        let ring =
+            (run.path == LoadPath::Shared).then(|| pattern.shared_ring(self.gpu.facts().most_shared_per_block()));
+        if ring == Some(Bytes(0)) && matches!(pattern, Pattern::Pairs { .. }) {
+            let why = "a block has too little shared memory for a pair of loads and their times";
+            return Ok(Err(Failure::unsupported(why)));
+        }
+        let plan = plan(pattern, ring, base, texture);
         self.timings.transfer += transfer.elapsed();
         let outcome = self.launch_pattern(run, pattern, function, &plan);
         if let Some(texture) = texture {
@@ -142,7 +148,7 @@ impl Bench<'_> {
         let function = self.gpu.function(fresh, &entry)?;
         // Found at all: the module has constants of its own.
         self.gpu.symbol(fresh, CONSTANT_SYMBOL)?;
-        let plan = plan(some, run.path, DevicePtr(0), None);
+        let plan = plan(some, None, DevicePtr(0), None);
         self.launch_pattern(run, some, function, &plan)
     }
 

@@ -220,7 +220,23 @@ pub fn block_bound(threads: u32) -> u32 {
     BOUNDS.into_iter().find(|&bound| threads <= bound).unwrap_or(MOST_THREADS)
 }
 
+/// Shared memory that pairs of loads walk round in: Fuchs et al., section 3.4.1.
+const SHARED_RING: Bytes = Bytes::kib(48);
+
 impl Pattern {
+    /// The ring of shared memory that [`Pattern::Pairs`] walks, in a block that may have `most`: 48 KiB, or what is left beside the
+    /// times of the loads, in whole jumps from pair to pair. Nothing, if not even one fits. Other patterns have none.
+    pub fn shared_ring(self, most: Bytes) -> Bytes {
+        let Pattern::Pairs { large, .. } = self else { return Bytes(0) };
+        let left = SHARED_RING.0.min(most.0.saturating_sub(self.shared_times().0));
+        Bytes(left.checked_div(large.0).unwrap_or(0) * large.0)
+    }
+
+    /// Shared memory for the times of [`Pattern::Pairs`].
+    pub fn shared_times(self) -> Bytes {
+        ELEMENT * u64::from(self.operations())
+    }
+
     /// Threads of a block.
     pub const fn threads(self) -> u32 {
         match self {

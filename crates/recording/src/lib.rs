@@ -39,7 +39,7 @@
 //! | 7 `AskedCounts` | the rest of the [`Suite`]: list of numbers of barriers, list of numbers of variables, number of statements (u32 each) |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
-//! the report of one. `AskedCounts` follows it; where it is missing, the numbers are the default ones. `Code` and `Measured` follow in any order. `Seen` says that the run
+//! the report of one. `AskedCounts` follows it, where they are not the default ones. `Code` and `Measured` follow in any order. `Seen` says that the run
 //! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. A
 //! run writes its `Part`s at its end. A file without one is of a run that left it out or could not have it, or it was cut. Of
 //! several with one name the last counts. `End` is the last block; where it is missing the run

@@ -45,8 +45,8 @@ pub struct AskedLists {
     jumps: Vec<u64>,
 }
 
-/// The counts of a [`Suite`]; older recordings have none, and were asked for the default.
-#[derive(Serialize, DeserializeDerive)]
+/// The counts of a [`Suite`], where they are not the default ones. Older recordings have none.
+#[derive(Clone, Serialize, DeserializeDerive)]
 pub struct AskedCounts {
     barriers: Vec<u32>,
     variables: Vec<u32>,
@@ -54,9 +54,11 @@ pub struct AskedCounts {
 }
 
 /// A question as its two blocks.
-pub fn asked(suite: &Suite) -> (AskedLists, AskedCounts) {
+pub fn asked(suite: &Suite) -> (AskedLists, Option<AskedCounts>) {
     let Suite { parts, threads, distances, jumps, barriers, variables, statements } = suite.clone();
-    (AskedLists { parts, threads, distances, jumps }, AskedCounts { barriers, variables, statements })
+    let (counts, default) = (AskedCounts { barriers, variables, statements }, Suite::default());
+    let usual = counts.added_to(default.clone()) == default;
+    (AskedLists { parts, threads, distances, jumps }, (!usual).then_some(counts))
 }
 
 impl AskedLists {
@@ -69,8 +71,8 @@ impl AskedLists {
 
 impl AskedCounts {
     /// The question with these counts.
-    pub fn added_to(self, suite: Suite) -> Suite {
-        let AskedCounts { barriers, variables, statements } = self;
+    pub fn added_to(&self, suite: Suite) -> Suite {
+        let AskedCounts { barriers, variables, statements } = self.clone();
         Suite { barriers, variables, statements, ..suite }
     }
 }

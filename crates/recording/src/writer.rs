@@ -78,7 +78,9 @@ impl<W: Write> Writer<W> {
         self.expect(Stage::Header, "a question that does not follow the header")?;
         let (lists, counts) = wire::asked(suite);
         self.block(&Block::Asked(lists), MAX_FACTS, || "the question".into())?;
-        self.block(&Block::AskedCounts(counts), MAX_FACTS, || "the question's counts".into())?;
+        if let Some(counts) = counts {
+            self.block(&Block::AskedCounts(counts), MAX_FACTS, || "the question's counts".into())?;
+        }
         self.stage = Stage::Measurements;
         Ok(())
     }

@@ -25,7 +25,9 @@ fn blocks_come_in_order() {
         let text = message(read(&framed(&blocks.iter().map(Vec::as_slice).collect::<Vec<_>>())));
         assert!(text.contains(what), "{text}");
     }
-    let asked = postcard::to_stdvec(&(4u32, suite())).unwrap();
+    let lists = |suite: Suite| (suite.parts, suite.threads, suite.distances, suite.jumps);
+    let asked = postcard::to_stdvec(&(4u32, lists(suite()))).unwrap();
+    let counts = postcard::to_stdvec(&(7u32, (vec![2u32], vec![3u32], 256u32))).unwrap();
     let code = postcard::to_stdvec(&(1u32, Code::new("k", "ptx", None))).unwrap();
     assert_eq!(read(&framed(&[&plain(0), &asked, &code])).unwrap().asked, Some(suite()));
     for blocks in [[&plain(0), &asked, &asked], [&plain(0), &code, &asked]] {
@@ -33,6 +35,13 @@ fn blocks_come_in_order() {
         assert!(text.contains("a question that does not follow the header"), "{text}");
     }
     assert!(message(read(&framed(&[&asked]))).contains("before the header"));
+    let counted = Suite { barriers: vec![2], variables: vec![3], statements: 256, ..suite() };
+    assert_eq!(read(&framed(&[&plain(0), &asked, &counts])).unwrap().asked, Some(counted));
+    for blocks in [&[&plain(0), &counts][..], &[&plain(0), &asked, &code, &counts]] {
+        let blocks: Vec<&[u8]> = blocks.iter().map(|block| block.as_slice()).collect();
+        let text = message(read(&framed(&blocks)));
+        assert!(text.contains("counts that do not follow a question"), "{text}");
+    }
 
     let mut writer = Writer::new(Vec::new()).unwrap();
     assert!(matches!(writer.measured(&entries()), Err(Error::OutOfOrder { .. })));
@@ -104,7 +113,7 @@ fn lists_in_a_block_are_not_believed() {
     facts.splice(..1, [0x80, 0]);
     assert!(message(read(&framed(&[&facts]))).contains("bytes of facts are more than"), "the variant in two bytes");
     let much = Suite { threads: vec![1; MAX_FACTS], ..suite() };
-    let asked = postcard::to_stdvec(&(4u32, &much)).unwrap();
+    let asked = postcard::to_stdvec(&(4u32, (&much.parts, &much.threads, &much.distances, &much.jumps))).unwrap();
     assert!(message(read(&framed(&[&start, &asked]))).contains("bytes of facts are more than"));
     let endless = [4, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10];
     assert!(message(read(&framed(&[&start, &endless]))).contains("not what one holds"));

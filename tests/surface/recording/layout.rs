@@ -49,6 +49,15 @@ fn what_imported_timings_have_stays_as_it_is() {
     );
 }
 
+/// What a recording of a characterization says of its question.
+#[derive(serde::Serialize)]
+struct Lists {
+    parts: Vec<PartName>,
+    threads: Vec<u32>,
+    distances: Vec<u64>,
+    jumps: Vec<u64>,
+}
+
 /// What version 3 added.
 #[test]
 fn what_patterns_have_stays_as_it_is() {
@@ -56,7 +65,8 @@ fn what_patterns_have_stays_as_it_is() {
     describe(&mut layout, &patterns());
     // Those that were there when the version was given; later ones stand behind them.
     let parts: [PartName; 10] = PartName::ALL[..10].try_into().unwrap();
-    describe(&mut layout, &(parts, suite()));
+    let Suite { parts: asked, threads, distances, jumps, .. } = suite();
+    describe(&mut layout, &(parts, Lists { parts: asked, threads, distances, jumps }));
     let code = Some(CodeFacts { bytes: 1, local_loads: 2, local_stores: 3 });
     describe(&mut layout, &ProgramFacts { registers: 1, local_bytes: 2, compile_us: 3, code });
     assert_eq!(

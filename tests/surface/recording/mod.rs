@@ -50,9 +50,7 @@ fn suite() -> Suite {
         threads: vec![1, 1024],
         distances: vec![4, 4096],
         jumps: vec![2048],
-        barriers: vec![2, 512],
-        variables: vec![3, 300],
-        statements: 256,
+        ..Suite::default()
     }
 }
 

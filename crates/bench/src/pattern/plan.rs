@@ -6,14 +6,9 @@ use rand_chacha::ChaCha8Rng;
 use super::INPUT_AT;
 use crate::prepared::Outcome;
 use strata_gpu::{DevicePtr, Launch, Texture};
-use strata_model::experiment::LoadPath;
 use strata_model::pattern::{LoadedFrom, Pattern, STATEMENTS_A_PASS, Scope};
 use strata_model::samples::{Failure, Lap, Samples};
 use strata_model::units::Bytes;
-
-/// Zeros that shared memory holds for pairs of loads: a ring, the largest power of two that leaves room for the times in what
-/// every device gives a block.
-const SHARED_RING: Bytes = Bytes::kib(32);
 
 /// What a launch is told and what must come out of it.
 pub(super) struct LaunchPlan {
@@ -26,13 +21,12 @@ pub(super) struct LaunchPlan {
     pub check: Option<u64>,
 }
 
-/// What to launch for a pattern whose memory begins at `base`.
-pub(super) fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: Option<Texture>) -> LaunchPlan {
+/// What to launch for a pattern whose memory begins at `base`; pairs of loads of shared memory go round in a `ring`.
+pub(super) fn plan(pattern: Pattern, ring: Option<Bytes>, base: DevicePtr, texture: Option<Texture>) -> LaunchPlan {
     let (threads, blocks) = (pattern.threads(), pattern.blocks());
     let input = texture.map_or(base.0 + INPUT_AT, |texture| texture.0);
     let shared = match pattern {
-        Pattern::Pairs { .. } if path == LoadPath::Shared => SHARED_RING + Bytes(4 * u64::from(pattern.operations())),
-        Pattern::Pairs { .. } => Bytes(4 * u64::from(pattern.operations())),
+        Pattern::Pairs { .. } => ring.unwrap_or(Bytes(0)) + pattern.shared_times(),
         // Each thread reads four words from its own on.
         Pattern::Intensity { from: LoadedFrom::Shared, .. } => Bytes(4 * (u64::from(threads) + 8)),
         _ => Bytes(0),
@@ -42,7 +36,7 @@ pub(super) fn plan(pattern: Pattern, path: LoadPath, base: DevicePtr, texture: O
         Pattern::Pairs { pairs, small, large } => {
             let way = large.0 * u64::from(pairs);
             // In a ring it ends where it has gone round.
-            let ring = if path == LoadPath::Shared { SHARED_RING.0 } else { 0 };
+            let ring = ring.map_or(0, |ring| ring.0);
             ([small.0, large.0, ring], Some(way.checked_rem(ring).unwrap_or(way)))
         }
         Pattern::Barriers { writes, between, .. } => {

@@ -4,17 +4,17 @@
 //! and from what the caches kept in the later ones. The window is looked at apart: one warp reads the same words again and
 //! again, so that nothing but the number of pieces that a request falls into changes with the distance.
 
-use super::Answer;
 use super::points::{
     PlannedLine, ROUNDS, axis, counted, difference, figure, finding, first_round, later_rounds, longer, measure,
     percent_more, said,
 };
+use super::{Answer, plateau};
 use crate::analysis::hundredths::{down, nearest, up};
 use crate::analysis::robust;
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
 use strata_model::experiment::{LoadPath, PatternRun, Prepare, WARP};
-use strata_model::pattern::Pattern;
+use strata_model::pattern::{ELEMENT, Pattern};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles};
 
@@ -127,6 +127,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let mut answer = Answer::default();
     if suite.threads.iter().any(|&threads| threads > 1) {
         slowdown(&mut answer, &cold, &warm);
+        plateau::infer(&mut answer, &suite.threads, &warm, ELEMENT.0 * u64::from(READS));
     }
     let mut lines = moved(&padded);
     for (path, line) in ["ca", "cg"].into_iter().zip(&padded) {

@@ -10,6 +10,7 @@ mod histogram;
 mod intensity;
 mod locality;
 mod noise;
+mod plateau;
 mod points;
 mod read_only;
 mod spilling;

@@ -5,6 +5,8 @@
 //! prefetch, and its levels are the latencies of the caches. The paper times all loads together; here each is timed by itself,
 //! so that the second's stand alone.
 
+mod formula;
+
 use super::Answer;
 use super::points::{PlannedLine, axis, figure, measure, said};
 use crate::analysis::hundredths::nearest;
@@ -64,6 +66,12 @@ fn mean_of_all(measurement: &Measurement<PatternRun>) -> Vec<f64> {
     vec![robust::mean(&all)]
 }
 
+/// The mean of the first loads of the pairs, which miss everything.
+fn mean_of_first(measurement: &Measurement<PatternRun>) -> Vec<f64> {
+    let first: Vec<f64> = measurement.latencies().iter().skip(2).step_by(2).map(|&l| f64::from(l)).collect();
+    vec![robust::mean(&first)]
+}
+
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let jumps: Vec<u32> = suite.jumps.iter().map(|&j| j as u32).collect();
@@ -76,15 +84,20 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         LoadPath::Shared => Ok(None),
         _ => fetch_of(notebook, path).map(Some),
     }))?;
+    let long = measure(notebook, &plans, mean_of_first)?;
     let mut answer = Answer::default();
     let mut cheap = Vec::new();
-    for (((name, path), line), fetched) in PATHS.into_iter().zip(&second).zip(fetched) {
+    let mut formula = Vec::new();
+    for (number, (((name, path), line), fetched)) in PATHS.into_iter().zip(&second).zip(fetched).enumerate() {
         let steps = match &line.reason {
             Some(reason) if line.points.is_empty() => Err(Unknown::because(reason.clone())),
             _ => steps(notebook, path, &jumps, line).settled()?,
         };
         match steps {
             Ok(steps) => {
+                if let (Some(long), Some(mean)) = (long.get(number), all.get(number)) {
+                    formula.extend(formula::infer(&mut answer, name, &steps, [line, long, mean]));
+                }
                 if let Some(first) = steps.steps.first() {
                     cheap.push(format!("{} by {}", first.size(), path.instruction()));
                 }
@@ -106,6 +119,10 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     let y = || axis("cycles per load, including the clock reads", "cycles", false);
     answer.figure(figure("second", "The second load of each pair", x(), y(), second));
     answer.figure(figure("mean", "All loads of the pairs, averaged", x(), y(), all));
+    if !formula.is_empty() {
+        let title = "What formula 2 of the paper predicts of this average, from the steps and the latencies";
+        answer.figure(figure("formula", title, x(), y(), formula));
+    }
     Ok(answer)
 }
 
@@ -211,8 +228,7 @@ impl Steps {
             }
         };
         if path == LoadPath::Shared {
-            finding = finding
-                .note("the walk goes 64 times around 32 KiB of shared memory, because shared memory has no 2 MiB");
+            finding = finding.note("the walk goes round in a ring, because shared memory has no 2 MiB");
         }
         if path == LoadPath::Constant {
             finding = finding.note("from one fresh module of 64 KiB to the next");
