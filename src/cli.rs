@@ -41,6 +41,8 @@ pub enum Command {
     Import(Import),
     /// Compare two results, a result with the published values of its GPU, or results with a policy
     Compare(Compare),
+    /// Draw the figures of a paper for the GPUs of results; needs no GPU
+    Figures(Figures),
     /// Say how much L1 a kernel gets, by its threads and shared memory
     L1(L1),
     /// List the GPUs that the driver sees
@@ -317,6 +319,17 @@ pub struct Machines {
     /// Print its machine file instead
     #[arg(long, requires = "name")]
     pub toml: bool,
+}
+
+/// `strata figures`
+#[derive(Args, Debug)]
+pub struct Figures {
+    /// The folder that gets the page and its pictures; it is made if it is missing
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Results of `strata characterize`, as JSON or as recordings; of several GPUs, each is a line
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 /// `strata export`

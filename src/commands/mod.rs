@@ -29,6 +29,7 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Figures(arguments) => plain::figures(&arguments),
         Command::L1(arguments) => l1::run(&arguments),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),

@@ -14,6 +14,7 @@ mod hwloc;
 mod import;
 mod launch;
 mod mt4g;
+mod paper_figures;
 mod parsers;
 mod published;
 mod recording;

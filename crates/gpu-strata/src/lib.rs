@@ -70,6 +70,7 @@ mod answer;
 mod comparison;
 mod device;
 mod error;
+mod figures;
 mod host;
 mod launch;
 mod lock;
@@ -82,6 +83,7 @@ pub use answer::{Answer, Characterized, Discovery, Exchange, Markdown, PictureFi
 pub use comparison::{Choice, CompareOptions, Comparison, MaxAge, Requirement, Side, compare, references};
 pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};
+pub use figures::{FIGURES_PAGE, figures};
 pub use launch::{L1OfLaunch, Launch, l1};
 pub use machine::Machine;
 pub use policy::{Acceptance, Policy};

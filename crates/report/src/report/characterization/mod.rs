@@ -3,10 +3,12 @@
 mod figure;
 mod html;
 mod markdown;
+mod papers;
 mod text;
 
 pub use html::html;
 pub use markdown::markdown;
+pub use papers::{PAGE, papers};
 pub use text::text;
 
 use strata_model::characterization::{Characterization, Part, PartName};
