@@ -197,8 +197,8 @@ pub struct Characterize {
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_barriers,
         default_values_t = Suite::default().barriers, hide_default_value = true, allow_negative_numbers = true)]
     pub barriers: Vec<u32>,
-    /// Variables of 64 bits in a thread, each from 2 to 2048 [default: the powers of two from 2 to 512; to 256 with
-    /// --effort quick, to 2048 with --effort thorough]
+    /// Variables of 64 bits in a thread, each from 2 to 2048 [default: the powers of two from 2 to 2048; to 256 with
+    /// --effort quick]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_variables, allow_negative_numbers = true)]
     pub variables: Vec<u32>,
     /// Statements that add these variables up: a multiple of 256 from 256 to 65536
@@ -355,42 +355,33 @@ fn parse_element(text: &str) -> Result<ElementName, String> {
 }
 
 fn parse_threads(text: &str) -> Result<u32, String> {
-    let threads = number(text, "whole numbers from 1 to 1024")?;
-    possible(threads, Suite { threads: vec![threads], ..Suite::default() })
+    alone(text, "whole numbers from 1 to 1024", |n| Suite { threads: vec![n], ..Suite::default() })
 }
 
 fn parse_distance(text: &str) -> Result<u64, String> {
-    let distance = number(text, "multiples of 4 B from 4 to 4096")?;
-    possible(distance, Suite { distances: vec![distance], ..Suite::default() })
+    alone(text, "multiples of 4 B from 4 to 4096", |n| Suite { distances: vec![n], ..Suite::default() })
 }
 
 fn parse_jump(text: &str) -> Result<u64, String> {
-    let jump = number(text, "whole numbers from 1 to 2048 B")?;
-    possible(jump, Suite { jumps: vec![jump], ..Suite::default() })
+    alone(text, "whole numbers from 1 to 2048 B", |n| Suite { jumps: vec![n], ..Suite::default() })
 }
 
 fn parse_barriers(text: &str) -> Result<u32, String> {
-    let barriers = number(text, "powers of two from 1 to 1024")?;
-    possible(barriers, Suite { barriers: vec![barriers], ..Suite::default() })
+    alone(text, "powers of two from 1 to 1024", |n| Suite { barriers: vec![n], ..Suite::default() })
 }
 
 fn parse_variables(text: &str) -> Result<u32, String> {
-    let variables = number(text, "whole numbers from 2 to 2048")?;
-    possible(variables, Suite { variables: vec![variables], ..Suite::default() })
+    alone(text, "whole numbers from 2 to 2048", |n| Suite { variables: vec![n], ..Suite::default() })
 }
 
 fn parse_statements(text: &str) -> Result<u32, String> {
-    let statements = number(text, "multiples of 256 from 256 to 65536")?;
-    possible(statements, Suite { statements, ..Suite::default() })
+    alone(text, "multiples of 256 from 256 to 65536", |n| Suite { statements: n, ..Suite::default() })
 }
 
-fn number<T: FromStr>(text: &str, allowed: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("`{text}` is not allowed: use {allowed}"))
-}
-
-/// The value, if a suite with this value alone is allowed.
-fn possible<T>(value: T, alone: Suite) -> Result<T, String> {
-    alone.defect().map_or(Ok(value), Err)
+/// A number of a suite. It is allowed if a suite with this number alone is.
+fn alone<T: FromStr + Copy>(text: &str, allowed: &str, suite: impl FnOnce(T) -> Suite) -> Result<T, String> {
+    let number = text.parse().map_err(|_| format!("`{text}` is not allowed: use {allowed}"))?;
+    suite(number).defect().map_or(Ok(number), Err)
 }
 
 fn parse_wait(seconds: &str) -> Result<Duration, String> {

@@ -191,11 +191,9 @@ impl<'g> Bench<'g> {
         self.sms.len()
     }
 
-    /// Compiles what a batch needs, together. A pattern's kernel is compiled when it is launched, alone: how long that takes is
-    /// measured.
+    /// Compiles what a batch needs, together.
     fn compile<'e>(&mut self, batch: impl Iterator<Item = &'e Experiment>) {
-        let needed: BTreeSet<Program> =
-            batch.filter_map(Program::of).filter(|program| !matches!(program, Program::Pattern(_))).collect();
+        let needed: BTreeSet<Program> = batch.filter_map(Program::of).collect();
         if !self.interrupted.load(Ordering::Relaxed) && self.lost.is_none() {
             self.programs.compile(self.gpu, needed.into_iter().flat_map(Program::family));
         }

@@ -54,14 +54,18 @@ impl Bench<'_> {
 
     /// A pattern whose memory is a buffer.
     fn plain(&mut self, run: &PatternRun, pattern: Pattern, function: Function) -> Result<Outcome> {
+        let ring = match (pattern, run.path) {
+            (Pattern::Pairs { .. }, LoadPath::Shared) => {
+                let Some(ring) = pattern.shared_ring(self.gpu.facts().most_shared_per_block()) else {
+                    let why = "a block has too little shared memory for a pair of loads and their times";
+                    return Ok(Err(Failure::unsupported(why)));
+                };
+                Some(ring)
+            }
+            _ => None,
+        };
         let transfer = Instant::now();
         let Filled { base, texture, counts } = self.fill_buffer(run, pattern)?;
-        let ring =
-            (run.path == LoadPath::Shared).then(|| pattern.shared_ring(self.gpu.facts().most_shared_per_block()));
-        if ring == Some(Bytes(0)) && matches!(pattern, Pattern::Pairs { .. }) {
-            let why = "a block has too little shared memory for a pair of loads and their times";
-            return Ok(Err(Failure::unsupported(why)));
-        }
         let plan = plan(pattern, ring, base, texture);
         self.timings.transfer += transfer.elapsed();
         let outcome = self.launch_pattern(run, pattern, function, &plan);
@@ -257,7 +261,7 @@ impl Bench<'_> {
         Ok(ProgramFacts {
             registers: resources.registers,
             local_bytes: resources.local.0 as u32,
-            compile_us: self.programs.compile_us(Program::Pattern(program)),
+            compile_us: self.gpu.load_time(module).map_or(0, |took| took.as_micros() as u64),
             code,
         })
     }

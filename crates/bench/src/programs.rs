@@ -31,17 +31,13 @@ pub(super) struct Programs {
     loaded: HashMap<Program, std::result::Result<Loaded, Error>>,
     pub compiled: Vec<Compiled>,
     pub compile_time: Duration,
-    /// How long each took at its first use, with those of its family that were compiled with it.
-    compile_times: HashMap<Program, Duration>,
 }
 
 impl Programs {
     /// The kernel, compiled if this is the first use. A rejected text is rejected again without another attempt.
     pub fn get(&mut self, gpu: &mut dyn Gpu, program: Program) -> Result<Loaded> {
         if !self.loaded.contains_key(&program) {
-            let started = Instant::now();
             self.compile(gpu, program.family());
-            self.compile_times.insert(program, started.elapsed());
         }
         let missing = || Err(Error::Unsupported { reason: "the kernel was not compiled".into() });
         self.loaded.get(&program).cloned().unwrap_or_else(missing)
@@ -67,12 +63,6 @@ impl Programs {
             self.loaded.insert(program, loaded);
         }
         self.compile_time += started.elapsed();
-    }
-
-    /// Microseconds that compiling and loading a kernel took at its first use, for one without a family that is its own time; 0 if
-    /// it was compiled before.
-    pub fn compile_us(&self, program: Program) -> u64 {
-        self.compile_times.get(&program).map_or(0, |took| took.as_micros() as u64)
     }
 
     /// What launches need of a kernel that has been compiled.

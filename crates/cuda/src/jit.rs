@@ -1,11 +1,13 @@
 //! From PTX text to a module, by the driver's own compiler. Linking keeps the machine code, which loading discards.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::calls::{Calls, Context, LinkState, ModuleHandle};
 use super::error;
@@ -18,12 +20,15 @@ const OPTIONS: [u32; 4] = [3, 4, 5, 6];
 /// Room for each of the compiler's two logs.
 const LOG_BYTES: usize = 16 << 10;
 
-/// A module on the device, with the machine code that was loaded, where the driver gave it, and how many parameters each
-/// entry point has whose parameters are all of 64 bits.
+/// A module on the device.
 pub(super) struct Loaded {
     pub module: ModuleHandle,
+    /// The machine code that was loaded, where the driver gave it.
     pub machine_code: Option<Rc<[u8]>>,
+    /// How many parameters each entry point has, of those whose parameters are all of 64 bits.
     pub parameters: Rc<BTreeMap<String, usize>>,
+    /// How long it took to compile and load.
+    pub took: Duration,
 }
 
 /// Threads that compile at the same time: with eight of them an H200's driver takes a fifth of the time, and more gain little.
@@ -31,6 +36,8 @@ const MOST_THREADS: usize = 8;
 
 /// Machine code, or `None` where this driver does not link.
 type Linked = Result<Option<Vec<u8>>>;
+/// The same, with the time that it took.
+type Timed = (Linked, Duration);
 
 /// What is compiled for.
 #[derive(Clone, Copy)]
@@ -69,19 +76,23 @@ impl Target {
 /// Compiles and loads each of these texts. The context must be current, and stay until this returns.
 pub(super) fn load_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Result<Loaded>> {
     let linked = link_all(calls, target, texts);
-    texts.iter().zip(linked).map(|(text, linked)| load(calls, text, linked?)).collect()
+    texts.iter().zip(linked).map(|(text, linked)| load(calls, text, linked)).collect()
 }
 
 /// The machine code of each of these texts, compiled by this thread and others. The context must be current.
-fn link_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Linked> {
-    let results: Vec<Mutex<Option<Linked>>> = texts.iter().map(|_| Mutex::default()).collect();
-    let waiting = Mutex::new(texts.iter().zip(&results));
+fn link_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Timed> {
+    let results: Vec<Mutex<Option<Timed>>> = texts.iter().map(|_| Mutex::default()).collect();
+    let mut queue: Vec<(&&str, &Mutex<Option<Timed>>)> = texts.iter().zip(&results).collect();
+    // The longest text takes longest, and no thread should begin with it when the others have ended.
+    queue.sort_by_key(|(text, _)| Reverse(text.len()));
+    let waiting = Mutex::new(queue.into_iter());
     let next = || waiting.lock().ok()?.next();
     let work = || {
         while let Some((text, result)) = next() {
+            let started = Instant::now();
             let linked = target.check(text).and_then(|()| link(calls, text));
             if let Ok(mut result) = result.lock() {
-                *result = Some(linked);
+                *result = Some((linked, started.elapsed()));
             }
         }
     };
@@ -94,16 +105,26 @@ fn link_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Linked> {
         }
         work();
     });
-    let lacking = || Err(Error::Unsupported { reason: "a thread that compiled a kernel did not end".into() });
+    let lacking = || {
+        let reason = "a thread that compiled a kernel did not end".into();
+        (Err(Error::Unsupported { reason }), Duration::ZERO)
+    };
     results.into_iter().map(|result| result.into_inner().ok().flatten().unwrap_or_else(lacking)).collect()
 }
 
 /// Loads a text's machine code, or the text where there is none. A context must be current.
-fn load(calls: &Calls, ptx: &str, linked: Option<Vec<u8>>) -> Result<Loaded> {
-    let parameters = Rc::new(parameters(ptx));
-    if let Some(code) = linked {
-        return Ok(Loaded { module: image(calls, &code)?, machine_code: Some(code.into()), parameters });
-    }
+fn load(calls: &Calls, ptx: &str, (linked, took): Timed) -> Result<Loaded> {
+    let started = Instant::now();
+    let machine_code = linked?.map(Rc::from);
+    let module = match &machine_code {
+        Some(code) => image(calls, code)?,
+        None => compile(calls, ptx)?,
+    };
+    Ok(Loaded { module, machine_code, parameters: Rc::new(parameters(ptx)), took: took + started.elapsed() })
+}
+
+/// Has the driver compile and load a text at once, which keeps the machine code to itself.
+fn compile(calls: &Calls, ptx: &str) -> Result<ModuleHandle> {
     let text = terminated(ptx)?;
     let mut module = ptr::null_mut();
     let mut logs = Logs::new();
@@ -112,7 +133,7 @@ fn load(calls: &Calls, ptx: &str, linked: Option<Vec<u8>>) -> Result<Loaded> {
     let loaded =
         unsafe { calls.module_load_data_ex(&mut module, text.as_ptr().cast(), OPTIONS.len() as u32, options, values) };
     loaded.map_err(|failed| logs.rejected(failed))?;
-    Ok(Loaded { module, machine_code: None, parameters })
+    Ok(module)
 }
 
 fn terminated(ptx: &str) -> Result<CString> {
@@ -126,8 +147,10 @@ pub(super) fn load_again(calls: &Calls, loaded: &Loaded) -> Result<Loaded> {
         let reason = "this driver keeps the machine code of a module to itself, so it cannot be loaded again".into();
         return Err(Error::Unsupported { reason });
     };
+    let started = Instant::now();
     let module = image(calls, code)?;
-    Ok(Loaded { module, machine_code: Some(Rc::clone(code)), parameters: Rc::clone(&loaded.parameters) })
+    let (code, parameters) = (Rc::clone(code), Rc::clone(&loaded.parameters));
+    Ok(Loaded { module, machine_code: Some(code), parameters, took: started.elapsed() })
 }
 
 /// Loads machine code that the linker made.

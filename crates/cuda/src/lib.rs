@@ -29,6 +29,7 @@ mod select;
 mod texture;
 
 use std::ptr;
+use std::time::Duration;
 
 use calls::{Context, Device};
 use library::Driver;
@@ -231,6 +232,10 @@ impl Gpu for Cuda {
 
     fn machine_code(&self, module: Module) -> Option<&[u8]> {
         self.modules.machine_code(module)
+    }
+
+    fn load_time(&self, module: Module) -> Option<Duration> {
+        self.modules.load_time(module)
     }
 
     fn function(&mut self, module: Module, name: &str) -> Result<Function> {

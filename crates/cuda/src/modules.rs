@@ -3,6 +3,7 @@
 
 use std::ffi::{CString, c_int};
 use std::ptr;
+use std::time::Duration;
 
 use super::attributes;
 use super::calls::{Calls, FunctionHandle};
@@ -76,6 +77,11 @@ impl Modules {
     /// The machine code of a module, where the driver gave it.
     pub fn machine_code(&self, module: Module) -> Option<&[u8]> {
         self.get(module).ok()?.machine_code.as_deref()
+    }
+
+    /// How long a module took to compile and load.
+    pub fn load_time(&self, module: Module) -> Option<Duration> {
+        Some(self.get(module).ok()?.took)
     }
 
     /// Finds an entry point.

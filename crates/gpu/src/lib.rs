@@ -11,6 +11,8 @@ pub use strata_model::facts::{
     BoardFacts, DeviceFacts, Listed, Mig, OtherProcesses, RemappedRows, Telemetry, Unavailable,
 };
 
+use std::time::Duration;
+
 use strata_model::units::Bytes;
 
 /// An address in the device's memory (or of host memory as the device sees it).
@@ -179,6 +181,12 @@ pub trait Gpu {
 
     /// The machine code that [`Gpu::load`] made, where there is any.
     fn machine_code(&self, module: Module) -> Option<&[u8]>;
+
+    /// How long it took to compile and load a module; others may have been compiled at the same time. None where no compiler has
+    /// been at work.
+    fn load_time(&self, _module: Module) -> Option<Duration> {
+        None
+    }
 
     /// Finds an entry point.
     fn function(&mut self, module: Module, name: &str) -> Result<Function>;

@@ -122,7 +122,7 @@ pub struct Suite {
     /// Barriers in all, while each thread writes [`WRITES`] words.
     #[serde(default = "barriers")]
     pub barriers: Vec<u32>,
-    /// Variables of 64 bits; when empty, the powers of two up to 256, 512 or 2048, by effort.
+    /// Variables of 64 bits; when empty, the powers of two up to 2048, or up to 256 with quick effort.
     #[serde(default)]
     pub variables: Vec<u32>,
     /// Statements that add these variables up.

@@ -225,11 +225,12 @@ const SHARED_RING: Bytes = Bytes::kib(48);
 
 impl Pattern {
     /// The ring of shared memory that [`Pattern::Pairs`] walks, in a block that may have `most`: 48 KiB, or what is left beside the
-    /// times of the loads, in whole jumps from pair to pair. Nothing, if not even one fits. Other patterns have none.
-    pub fn shared_ring(self, most: Bytes) -> Bytes {
-        let Pattern::Pairs { large, .. } = self else { return Bytes(0) };
+    /// times of the loads, in whole jumps from pair to pair. None, if not even one fits, and for other patterns.
+    pub fn shared_ring(self, most: Bytes) -> Option<Bytes> {
+        let Pattern::Pairs { large, .. } = self else { return None };
         let left = SHARED_RING.0.min(most.0.saturating_sub(self.shared_times().0));
-        Bytes(left.checked_div(large.0).unwrap_or(0) * large.0)
+        let pairs = left.checked_div(large.0).filter(|&pairs| pairs > 0)?;
+        Some(Bytes(pairs * large.0))
     }
 
     /// Shared memory for the times of [`Pattern::Pairs`].

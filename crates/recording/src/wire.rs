@@ -46,7 +46,7 @@ pub struct AskedLists {
 }
 
 /// The counts of a [`Suite`], where they are not the default ones. Older recordings have none.
-#[derive(Clone, Serialize, DeserializeDerive)]
+#[derive(PartialEq, Serialize, DeserializeDerive)]
 pub struct AskedCounts {
     barriers: Vec<u32>,
     variables: Vec<u32>,
@@ -56,8 +56,8 @@ pub struct AskedCounts {
 /// A question as its two blocks.
 pub fn asked(suite: &Suite) -> (AskedLists, Option<AskedCounts>) {
     let Suite { parts, threads, distances, jumps, barriers, variables, statements } = suite.clone();
-    let (counts, default) = (AskedCounts { barriers, variables, statements }, Suite::default());
-    let usual = counts.added_to(default.clone()) == default;
+    let counts = AskedCounts { barriers, variables, statements };
+    let usual = counts == AskedCounts::default();
     (AskedLists { parts, threads, distances, jumps }, (!usual).then_some(counts))
 }
 
@@ -71,9 +71,16 @@ impl AskedLists {
 
 impl AskedCounts {
     /// The question with these counts.
-    pub fn added_to(&self, suite: Suite) -> Suite {
-        let AskedCounts { barriers, variables, statements } = self.clone();
+    pub fn added_to(self, suite: Suite) -> Suite {
+        let AskedCounts { barriers, variables, statements } = self;
         Suite { barriers, variables, statements, ..suite }
+    }
+}
+
+impl Default for AskedCounts {
+    fn default() -> Self {
+        let Suite { barriers, variables, statements, .. } = Suite::default();
+        AskedCounts { barriers, variables, statements }
     }
 }
 

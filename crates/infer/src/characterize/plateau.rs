@@ -31,7 +31,8 @@ impl<'p> Course<'p> {
         })
     }
 
-    /// The first place behind `plateau` at which the time has grown again, by what the plateau of some distance added or more.
+    /// The first place behind that of `threads` at which the time has grown again: by more than [`FLAT`] of `added`, which is
+    /// what the threads up to the plateau added.
     fn rise(&self, threads: u32, added: f64) -> Option<usize> {
         let level = self.points.iter().position(|&(count, _)| count == threads)?;
         let point = self.points[level].1;

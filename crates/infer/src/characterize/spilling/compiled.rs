@@ -91,10 +91,13 @@ impl Programs<'_> {
         if let Some((us, x, bound)) = slowest {
             answer.finding(
                 "compile_time",
-                Finding::measured(us as f64 / 1e3, "by the driver, the longest of all programs")
-                    .unit("ms")
-                    .note(format!("{x} variables, blocks of up to {bound} threads"))
-                    .any(),
+                Finding::measured(
+                    us as f64 / 1e3,
+                    "by the driver, which compiles several programs at once; the longest of all",
+                )
+                .unit("ms")
+                .note(format!("{x} variables, blocks of up to {bound} threads"))
+                .any(),
             );
         }
         for (name, title, y, lines) in [

@@ -62,9 +62,9 @@ impl<'n> Programs<'n> {
     }
 }
 
-/// 2, 4, 8 and so on: the paper's. A program of 2048 variables takes the compiler four times as long as one of 512.
+/// 2, 4, 8 and so on: the paper's. A program of 2048 variables takes the compiler five times as long as one of 512.
 fn doublings(notebook: &Notebook) -> Vec<u32> {
-    let most = notebook.effort().choose(256, 512, MOST_VARIABLES);
+    let most = notebook.effort().choose(256, MOST_VARIABLES, MOST_VARIABLES);
     (1..).map(|power| 1u32 << power).take_while(|&x| x <= most).collect()
 }
 

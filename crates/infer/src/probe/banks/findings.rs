@@ -2,6 +2,7 @@
 
 use super::super::latency::LEVEL;
 use super::{Curve, Geometry, WORD, curve_of, geometry, scale, second_choice, strided};
+use crate::analysis::hundredths::{down, nearest, up};
 use crate::analysis::{bootstrap, robust};
 use crate::probe::{Gap, Notebook, Settle, ask_all};
 use strata_model::attribute::{BankCurve, BankPoint, Padding, PaddingRow, Sizes};
@@ -18,10 +19,6 @@ const LINEAR: f64 = 0.02;
 const RESAMPLES: usize = 1000;
 /// A number of ways is stated if it is a whole number within this.
 const WHOLE: f64 = 0.25;
-
-fn round(x: f64) -> f64 {
-    (x * 100.0).round() / 100.0
-}
 
 /// The number of banks.
 ///
@@ -172,9 +169,10 @@ fn fit(notebook: &Notebook) -> Result<Fit, Gap> {
 pub fn conflict_cycles(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     let fit = fit(notebook)?;
     let method = "slope of the latency over the number of ways that the bank layout predicts, over strides in words";
-    let finding = Finding::measured(Cycles(round(fit.slope)), method);
-    let (low, high) = (round(fit.interval.0), round(fit.interval.1));
-    let by_ways: Vec<String> = fit.by_ways.iter().map(|(ways, cycles)| format!("{ways}: {}", round(*cycles))).collect();
+    let finding = Finding::measured(Cycles(nearest(fit.slope)), method);
+    let (low, high) = (down(fit.interval.0), up(fit.interval.1));
+    let by_ways: Vec<String> =
+        fit.by_ways.iter().map(|(ways, cycles)| format!("{ways}: {}", nearest(*cycles))).collect();
     let line = if fit.linear { "a straight line" } else { "not a straight line; the interval is that of its steps" };
     let finding = if fit.linear { finding.interval(low, high, LEVEL) } else { finding.range(low, high) };
     Ok(finding.note(format!(
@@ -217,9 +215,9 @@ pub fn curve(notebook: &Notebook) -> Result<Finding<BankCurve>, Gap> {
             rows.push(BankPoint {
                 width: curve.width.bytes(),
                 stride: point.stride.into(),
-                cycles: round(point.cycles),
-                low: Some(round(point.interval.0)),
-                high: Some(round(point.interval.1)),
+                cycles: nearest(point.cycles),
+                low: Some(down(point.interval.0)),
+                high: Some(up(point.interval.1)),
                 ways: whole,
                 mode: mode.map(Bytes),
             });
