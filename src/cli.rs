@@ -177,7 +177,7 @@ pub struct Discover {
 #[derive(Args, Debug)]
 pub struct Characterize {
     /// Parts to measure, separated by commas: locality, synchronization, coalescing, spilling, banks, constant, read_only,
-    /// texture_2d, histogram, intensity
+    /// texture_2d, histogram, intensity, texture_3d, operands
     #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = str::parse::<PartName>)]
     pub only: Vec<PartName>,
     /// Threads per block, each from 1 to 1024 [default: the powers of two from 1 to 1024]

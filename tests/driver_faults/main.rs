@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use strata_cuda::{Cuda, LIBRARY_VARIABLE, devices};
-use strata_gpu::{DevicePtr, Error, Function, Gpu, Launch, Mig, Module, Texture};
+use strata_gpu::{Array, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, Texture};
 use strata_model::units::Bytes;
 
 /// Set in a child, to the test that it is.
@@ -481,7 +481,7 @@ fn a_driver_without_optional_calls() {
             (failure(gpu.resources(function)), "cuFuncGetAttribute"),
             (failure(gpu.launch(function, &ONE_BLOCK.cooperative(), &[1, 2])), "cuLaunchCooperativeKernel"),
             (failure(gpu.launch(function, &ONE_BLOCK.cluster(1), &[1, 2])), "cuLaunchKernelEx"),
-            (failure(gpu.array(2, 2, &[1; 4])), "cuArrayCreate"),
+            (failure(gpu.array(&Array::flat(2, 2, &[1; 4]))), "cuArray3DCreate"),
         ] {
             assert!(matches!(error, Error::Unsupported { .. }));
             says(&error, &["this driver does not have", call]);

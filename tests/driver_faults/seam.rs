@@ -1,7 +1,8 @@
 //! Modules that come and go, blocks that are launched together, textures and their arrays: that each works, what is refused and
 //! why, and that the stand-in, which ends the process of whoever leaves something behind or takes it back twice, is content.
 
-use strata_gpu::{Error, Gpu, Launch, Module, Resources};
+use strata_gpu::{Array, Error, Gpu, Launch, Module, Resources};
+use strata_model::pattern::Sampling;
 use strata_model::units::Bytes;
 
 use super::{ONE_BLOCK, PTX, failure, faulty, loaded, open, says};
@@ -216,21 +217,31 @@ fn textures_of_bytes_and_of_arrays() {
         says(&failure(gpu.texture(memory, Bytes::mib(1024), Bytes(1))), &["at most 268435456 texels", "1073741824"]);
         gpu.free(memory).unwrap();
 
-        let texture = gpu.array(16, 4, &[7; 64]).unwrap();
+        let texture = gpu.array(&Array::flat(16, 4, &[7; 64])).unwrap();
         assert_eq!(gpu.memory().unwrap().0, before - Bytes(256));
         gpu.destroy_texture(texture).unwrap();
         assert_eq!(gpu.memory().unwrap().0, before);
         says(&failure(gpu.destroy_texture(texture)), &["not of this device"]);
         for (width, height, count) in [(16, 4, 63), (0, 4, 0), (4, 0, 0)] {
-            let error = failure(gpu.array(width, height, &vec![0; count]));
+            let error = failure(gpu.array(&Array::flat(width, height, &vec![0; count])));
             assert!(matches!(error, Error::Unsupported { .. }));
             says(&error, &[&format!("{count} texels are no array of {width} x {height}")]);
         }
-        let error = failure(gpu.array(1 << 18, 1, &vec![0; 1 << 18]));
+        let error = failure(gpu.array(&Array::flat(1 << 18, 1, &vec![0; 1 << 18])));
         assert!(matches!(error, Error::Unsupported { .. }));
         says(&error, &["no CUDA array of 262144 x 1 texels"]);
+        let cube = |side, texels| Array { depth: Some(side), ..Array::flat(side, side, texels) };
+        let texture = gpu.array(&cube(4, &[7; 64])).unwrap();
+        assert_eq!(gpu.memory().unwrap().0, before - Bytes(256));
+        gpu.destroy_texture(texture).unwrap();
+        says(&failure(gpu.array(&cube(4, &[7; 63]))), &["63 texels are no array of 4 x 4 x 4"]);
+        for sampling in [Sampling::Nearest, Sampling::Normalized, Sampling::Linear] {
+            let sampled = Array { sampling: Some(sampling), ..Array::flat(2, 2, &[0; 4]) };
+            let texture = gpu.array(&sampled).unwrap();
+            gpu.destroy_texture(texture).unwrap();
+        }
         // This one is left to the end of the device.
-        gpu.array(2, 2, &[1, 2, 3, 4]).unwrap();
+        gpu.array(&Array::flat(2, 2, &[1, 2, 3, 4])).unwrap();
     });
 }
 
@@ -239,7 +250,10 @@ fn an_array_that_cannot_be_filled_is_not_kept() {
     faulty("seam::an_array_that_cannot_be_filled_is_not_kept", "copy-fails", || {
         let mut gpu = open();
         let (before, _) = gpu.memory().unwrap();
-        says(&failure(gpu.array(16, 4, &[7; 64])), &["cuMemcpy2D failed", "CUDA_ERROR_OUT_OF_MEMORY (2)"]);
+        says(
+            &failure(gpu.array(&Array::flat(16, 4, &[7; 64]))),
+            &["cuMemcpy3D failed", "CUDA_ERROR_OUT_OF_MEMORY (2)"],
+        );
         assert_eq!(gpu.memory().unwrap().0, before);
     });
 }
@@ -249,7 +263,10 @@ fn an_array_without_a_texture_is_not_kept() {
     faulty("seam::an_array_without_a_texture_is_not_kept", "texture-fails", || {
         let mut gpu = open();
         let (before, _) = gpu.memory().unwrap();
-        says(&failure(gpu.array(16, 4, &[7; 64])), &["cuTexObjectCreate failed", "CUDA_ERROR_OUT_OF_MEMORY (2)"]);
+        says(
+            &failure(gpu.array(&Array::flat(16, 4, &[7; 64]))),
+            &["cuTexObjectCreate failed", "CUDA_ERROR_OUT_OF_MEMORY (2)"],
+        );
         assert_eq!(gpu.memory().unwrap().0, before);
     });
 }

@@ -183,8 +183,10 @@ fn a_barrier_costs_what_the_machine_says() {
 #[test]
 fn what_a_simulated_machine_has_not_is_said() {
     let machine = Machine::named("k20c").expect("it comes with strata");
-    let found = characterized(&machine, &[PartName::Spilling, PartName::Intensity], &[1, 32]);
-    for (name, why) in [(PartName::Spilling, "compiler"), (PartName::Intensity, "arithmetic")] {
+    let found = characterized(&machine, &[PartName::Spilling, PartName::Intensity, PartName::Operands], &[1, 32]);
+    let none =
+        [(PartName::Spilling, "compiler"), (PartName::Intensity, "arithmetic"), (PartName::Operands, "arithmetic")];
+    for (name, why) in none {
         let reason = found.parts[&name].unanswered.as_ref().and_then(|f| f.reason.clone()).expect("it has no answer");
         assert!(reason.contains("simulated") && reason.contains(why), "{reason}");
         assert!(!found.parts[&name].unanswered.as_ref().unwrap().failed, "{reason}");
@@ -213,6 +215,38 @@ fn an_array_serves_columns_as_it_serves_rows() {
         at(linear, 1.0),
         at(linear, 0.0)
     );
+}
+
+#[test]
+fn a_cube_in_an_array_has_cheaper_layers_than_in_linear_memory() {
+    let machine = Machine::named("k20c").expect("it comes with strata");
+    let part = one(&machine, PartName::Texture3d);
+    let [rows, layers] = ["array_rows_from_memory", "array_layers_from_memory"].map(|name| &part.findings[name]);
+    assert!(rows.number().is_some() && layers.number() < rows.number(), "{rows:?} and {layers:?}");
+}
+
+#[test]
+fn a_filter_costs_what_the_machine_says() {
+    for filtering in [0, 9] {
+        let text = Machine::named("840m").expect("it comes with strata").text;
+        let text = text.replacen("[pipeline]\n", &format!("[pipeline]\nfiltering = {filtering}\n"), 1);
+        let machine = Machine::parse("840m", &text).expect("it is sound");
+        let part = one(&machine, PartName::Texture2d);
+        for (name, expected) in [("linear_filtering", filtering as f64), ("normalized_coordinates", 0.0)] {
+            let found = &part.findings[name];
+            let within =
+                found.low.is_some_and(|low| low <= expected) && found.high.is_some_and(|high| expected <= high);
+            assert!(within && found.number().is_some_and(|n| (n - expected).abs() < 0.5), "{name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_field_of_structures_takes_longer_the_larger_they_are() {
+    let machine = Machine::named("gtx560ti").expect("it comes with strata");
+    let part = one(&machine, PartName::Coalescing);
+    let sizes = [8, 16, 32, 64].map(|size| part.findings[&format!("field_of_{size}_b_structure")].number());
+    assert!(sizes.is_sorted() && sizes[3] > Some(0.0), "{sizes:?}");
 }
 
 #[test]

@@ -3,19 +3,20 @@
 //! All kernels of patterns have the same parameters and the same output (`ptx/idiom/pattern.ptx` of the kernels), so what differs
 //! is what lies in memory before the launch, three parameters, and what the host knows must come out.
 
+mod grid;
 mod plan;
-mod squares;
 
 use std::time::Instant;
 
 use super::Bench;
 use super::prepared::Outcome;
+use grid::{Grid, Naming};
 use plan::{LaunchPlan, bytes_to_count, plan, samples};
-use strata_gpu::{DevicePtr, Function, Launch, Module, Result, Texture};
+use strata_gpu::{Array, DevicePtr, Function, Launch, Module, Result, Texture};
 use strata_kernels::sizes::{CONSTANT_BYTES, CONSTANT_SYMBOL};
 use strata_kernels::{PatternProgram, Program, dialect_for};
-use strata_model::experiment::{LoadPath, PatternRun, Prepare};
-use strata_model::pattern::{Layout, Pattern};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare, WARP};
+use strata_model::pattern::{Layout, OPERANDS, Pattern, Sampling};
 use strata_model::samples::{Failure, ProgramFacts, Samples};
 use strata_model::units::Bytes;
 
@@ -32,6 +33,14 @@ struct Filled {
     counts: Option<Box<[u32; 256]>>,
 }
 
+/// What a chase by a texture goes over.
+enum Over {
+    /// A CUDA array, of so many layers where it has three dimensions.
+    Array { depth: Option<u32>, sampling: Option<Sampling>, naming: Naming },
+    /// Linear memory.
+    Linear,
+}
+
 impl Bench<'_> {
     /// Runs a pattern.
     pub(super) fn run_pattern(&mut self, run: &PatternRun) -> Result<Outcome> {
@@ -44,8 +53,25 @@ impl Bench<'_> {
         let outcome = match (pattern, run.path) {
             (Pattern::Pairs { .. }, LoadPath::Constant) => self.constant_pairs(run, pattern, loaded.module, program),
             (Pattern::Square { walk, layout, side, loads }, _) => {
-                let square = squares::Square::new(walk, side, loads, run.seed);
-                self.square(run, pattern, loaded.function, layout, &square)
+                let grid = Grid::square(walk, side, loads, run.seed);
+                let over = match layout {
+                    Layout::Array => Over::Array { depth: None, sampling: None, naming: Naming::Square },
+                    Layout::Linear => Over::Linear,
+                };
+                self.chase(run, pattern, loaded.function, over, &grid)
+            }
+            (Pattern::Cube { walk, layout, side, loads }, _) => {
+                let grid = Grid::cube(walk, side, loads, run.seed);
+                let over = match layout {
+                    Layout::Array => Over::Array { depth: Some(side), sampling: None, naming: Naming::Cube },
+                    Layout::Linear => Over::Linear,
+                };
+                self.chase(run, pattern, loaded.function, over, &grid)
+            }
+            (Pattern::Sampled { walk, sampling, side, loads }, _) => {
+                let grid = Grid::square(walk, side, loads, run.seed);
+                let over = Over::Array { depth: None, sampling: Some(sampling), naming: Naming::Float };
+                self.chase(run, pattern, loaded.function, over, &grid)
             }
             _ => self.plain(run, pattern, loaded.function),
         };
@@ -97,6 +123,11 @@ impl Bench<'_> {
                 bytes.iter().for_each(|&byte| all[usize::from(byte)] += 1);
                 counts = Some(all);
                 self.gpu.write(input, &bytes)?;
+            }
+            Pattern::Sourced { .. } => {
+                let ones: Vec<u8> =
+                    std::iter::repeat_n(1f32.to_le_bytes(), WARP * OPERANDS as usize).flatten().collect();
+                self.gpu.write(input, &ones)?;
             }
             _ => self.gpu.clear(input, Bytes(bytes.0 - INPUT_AT))?,
         }
@@ -156,34 +187,43 @@ impl Bench<'_> {
         self.launch_pattern(run, some, function, &plan)
     }
 
-    /// A chase over a square.
-    fn square(
+    /// A chase over a grid, by a texture.
+    fn chase(
         &mut self,
         run: &PatternRun,
         pattern: Pattern,
         function: Function,
-        layout: Layout,
-        square: &squares::Square,
+        over: Over,
+        grid: &Grid,
     ) -> Result<Outcome> {
         let transfer = Instant::now();
-        let texels = square.texels(layout);
-        let texture = match layout {
-            Layout::Array => self.gpu.array(square.side, square.side, &texels)?,
-            Layout::Linear => {
+        let side = grid.side;
+        let (texture, naming) = match over {
+            Over::Array { depth, sampling, naming } => {
+                let texels = grid.texels(naming);
+                let array = Array { width: side, height: side, depth, texels: &texels, sampling };
+                (self.gpu.array(&array)?, naming)
+            }
+            Over::Linear => {
                 let bytes = pattern.footprint();
                 let base = self.pattern_memory.at_least(self.gpu, Bytes(INPUT_AT + bytes.0))?.offset(INPUT_AT);
-                let raw: Vec<u8> = texels.iter().flat_map(|texel| texel.to_le_bytes()).collect();
+                let raw: Vec<u8> = grid.texels(Naming::Number).iter().flat_map(|texel| texel.to_le_bytes()).collect();
                 self.gpu.write(base, &raw)?;
-                self.gpu.texture(base, bytes, Bytes(4))?
+                (self.gpu.texture(base, bytes, Bytes(4))?, Naming::Number)
             }
         };
         self.timings.transfer += transfer.elapsed();
+        let [start, end] = grid.ends(naming);
+        let scale = match pattern {
+            Pattern::Sampled { sampling: Sampling::Normalized, .. } => 1.0 / side as f32,
+            _ => 1.0,
+        };
         let plan = LaunchPlan {
             launch: Launch::new(1, 1),
             count: pattern.operations(),
             buffer: texture.0,
-            parameters: [u64::from(square.start(layout)), 0, 0],
-            check: Some(u64::from(square.end(layout))),
+            parameters: [u64::from(start), u64::from(side.ilog2()), u64::from(scale.to_bits())],
+            check: Some(u64::from(end)),
         };
         let outcome = self.launch_pattern(run, pattern, function, &plan);
         // As above.

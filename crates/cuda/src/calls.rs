@@ -6,7 +6,7 @@ use std::ptr;
 
 use libloading::Library;
 
-use super::array::{ArrayDescription, Copy2d};
+use super::array::{ArrayDescription, Copy3d};
 use super::error;
 use super::texture::{ResourceDescription, TextureDescription};
 use strata_gpu::{Error, Result};
@@ -207,9 +207,9 @@ calls! {
         (configuration: *const LaunchConfiguration, function: FunctionHandle, parameters: *mut *mut c_void,
          extra: *mut *mut c_void);
 
-    optional array_create = "cuArrayCreate_v2" (array: *mut ArrayHandle, description: *const ArrayDescription);
+    optional array_create = "cuArray3DCreate_v2" (array: *mut ArrayHandle, description: *const ArrayDescription);
     optional array_destroy = "cuArrayDestroy" (array: ArrayHandle);
-    optional memcpy_2d = "cuMemcpy2D_v2" (copy: *const Copy2d);
+    optional memcpy_3d = "cuMemcpy3D_v2" (copy: *const Copy3d);
     needed tex_object_create = "cuTexObjectCreate"
         (texture: *mut u64, resource: *const ResourceDescription, description: *const TextureDescription,
          view: *const c_void);

@@ -36,7 +36,7 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    BoardFacts, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result,
+    Array, BoardFacts, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result,
     Telemetry, Texture,
 };
 use strata_model::units::Bytes;
@@ -264,9 +264,9 @@ impl Gpu for Cuda {
         self.textures.create(&self.driver, memory, bytes, texel)
     }
 
-    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture> {
+    fn array(&mut self, array: &Array<'_>) -> Result<Texture> {
         self.current()?;
-        self.textures.create_array(&self.driver, width, height, texels)
+        self.textures.create_array(&self.driver, array)
     }
 
     fn destroy_texture(&mut self, texture: Texture) -> Result<()> {

@@ -6,7 +6,8 @@ use std::ptr;
 
 use super::array;
 use super::calls::{ArrayHandle, Calls};
-use strata_gpu::{DevicePtr, Error, Result, Texture};
+use strata_gpu::{Array, DevicePtr, Error, Result, Texture};
+use strata_model::pattern::Sampling;
 use strata_model::units::Bytes;
 
 /// A `CUDA_RESOURCE_DESC`.
@@ -58,8 +59,16 @@ const RESOURCE_LINEAR: u32 = 2;
 const FORMAT_U8: u32 = 1;
 /// `CU_AD_FORMAT_UNSIGNED_INT32`.
 pub(super) const FORMAT_U32: u32 = 3;
-/// `CU_TRSF_READ_AS_INTEGER`. Without `CU_TRSF_NORMALIZED_COORDINATES` coordinates are numbers of texels.
+/// `CU_AD_FORMAT_FLOAT`.
+pub(super) const FORMAT_F32: u32 = 0x20;
+/// `CU_TRSF_READ_AS_INTEGER`.
 const TEXTURE_READ_AS_INTEGER: u32 = 1;
+/// `CU_TRSF_NORMALIZED_COORDINATES`. Without it coordinates are numbers of texels.
+const TEXTURE_NORMALIZED_COORDINATES: u32 = 2;
+/// `CU_TR_FILTER_MODE_POINT`.
+const FILTER_POINT: u32 = 0;
+/// `CU_TR_FILTER_MODE_LINEAR`.
+const FILTER_LINEAR: u32 = 1;
 /// `CU_TR_ADDRESS_MODE_CLAMP`.
 const ADDRESS_CLAMP: u32 = 1;
 
@@ -84,19 +93,21 @@ impl Textures {
         self.object(calls, ResourceDescription { kind: RESOURCE_LINEAR, resource, flags: 0 }, &description, None)
     }
 
-    /// A texture of two dimensions over a new CUDA array with these texels of 4 bytes, in rows of `width`. The nearest texel is
-    /// read, as an integer; beyond the edge that is the one at the edge. A context must be current.
-    pub fn create_array(&mut self, calls: &Calls, width: u32, height: u32, texels: &[u32]) -> Result<Texture> {
-        if width == 0 || height == 0 || texels.len() as u64 != u64::from(width) * u64::from(height) {
-            let reason = format!("{} texels are no array of {width} x {height}", texels.len());
-            return Err(Error::Unsupported { reason });
-        }
-        let array = array::create(calls, width as usize, texels)?;
+    /// A texture over a new CUDA array. Beyond the edge it gives what is at the edge. A context must be current.
+    pub fn create_array(&mut self, calls: &Calls, wanted: &Array<'_>) -> Result<Texture> {
+        let array = array::create(calls, wanted)?;
         let mut resource = Resource { reserved: [0; 16] };
         resource.array = array;
+        let (filter_mode, flags) = match wanted.sampling {
+            None => (FILTER_POINT, TEXTURE_READ_AS_INTEGER),
+            Some(Sampling::Nearest) => (FILTER_POINT, 0),
+            Some(Sampling::Normalized) => (FILTER_POINT, TEXTURE_NORMALIZED_COORDINATES),
+            Some(Sampling::Linear) => (FILTER_LINEAR, 0),
+        };
         let description = TextureDescription {
             address_mode: [ADDRESS_CLAMP; 3],
-            flags: TEXTURE_READ_AS_INTEGER,
+            filter_mode,
+            flags,
             ..TextureDescription::default()
         };
         let resource = ResourceDescription { kind: RESOURCE_ARRAY, resource, flags: 0 };

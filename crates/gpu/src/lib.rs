@@ -13,6 +13,7 @@ pub use strata_model::facts::{
 
 use std::time::Duration;
 
+use strata_model::pattern::Sampling;
 use strata_model::units::Bytes;
 
 /// An address in the device's memory (or of host memory as the device sees it).
@@ -33,6 +34,49 @@ pub struct Module(pub usize);
 /// An entry point of a loaded module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Function(pub usize);
+
+/// What a CUDA array holds, and how a texture reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'t> {
+    /// Texels of a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Layers of an array of three dimensions; none for an array of two.
+    pub depth: Option<u32>,
+    /// The texels' bits, row by row and layer by layer.
+    pub texels: &'t [u32],
+    /// Texels are numbers of floating point, and so are the coordinates that this is done with; none for unsigned numbers that are
+    /// read by whole coordinates.
+    pub sampling: Option<Sampling>,
+}
+
+impl<'t> Array<'t> {
+    /// An array of two dimensions of unsigned texels.
+    pub fn flat(width: u32, height: u32, texels: &'t [u32]) -> Self {
+        Array { width, height, depth: None, texels, sampling: None }
+    }
+
+    /// What makes it impossible, if anything does: no texels, or another number than its sides make.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] with the reason.
+    pub fn check(&self) -> Result<()> {
+        let sides = [self.width, self.height, self.depth.unwrap_or(1)].map(u64::from);
+        let texels = sides.into_iter().try_fold(1, u64::checked_mul);
+        if texels == Some(self.texels.len() as u64) && !self.texels.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Unsupported { reason: format!("{} texels are no array of {}", self.texels.len(), self.sides()) })
+    }
+
+    /// "16 x 8" or "16 x 8 x 4".
+    pub fn sides(&self) -> String {
+        let flat = format!("{} x {}", self.width, self.height);
+        self.depth.map_or(flat.clone(), |depth| format!("{flat} x {depth}"))
+    }
+}
 
 /// A texture object, over linear memory or over a CUDA array of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -197,9 +241,9 @@ pub trait Gpu {
     /// Makes a linear texture of unsigned texels of 1 or 4 bytes over device memory.
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture>;
 
-    /// Makes a CUDA array of `width` times `height` unsigned texels of 4 bytes, given row by row, and a texture of two
-    /// dimensions over it, which owns it. What it gives for coordinates beyond its edges is not the same everywhere.
-    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture>;
+    /// Makes a CUDA array and a texture over it, which owns it. What it gives for coordinates beyond its edges is not the same
+    /// everywhere.
+    fn array(&mut self, array: &Array<'_>) -> Result<Texture>;
 
     /// Destroys a texture object, with its array if it owns one.
     fn destroy_texture(&mut self, texture: Texture) -> Result<()>;

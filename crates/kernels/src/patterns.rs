@@ -4,7 +4,7 @@
 //! all. Reading order: this file, then `ptx/reads.ptx`.
 
 use strata_model::experiment::{LoadPath, PatternRun};
-use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, Pattern, Scope, block_bound};
+use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, OperandsIn, Pattern, Scope, block_bound};
 
 /// The text that a pattern needs: what it does not share with others of its kind is in the text, everything else a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +34,14 @@ pub enum PatternProgram {
     Histogram(Counters),
     /// Loads with so many operations each.
     Intensity(LoadedFrom, u32),
+    /// Writes of elements.
+    Writes,
+    /// A chase over a square by coordinates of floating point. What the texture does with them is not in the text.
+    Sampled,
+    /// A chase over a cube.
+    Cube,
+    /// Arithmetic with operands from there.
+    Sourced(OperandsIn),
 }
 
 impl PatternProgram {
@@ -52,6 +60,12 @@ impl PatternProgram {
             Pattern::Square { layout, .. } => PatternProgram::Square(layout),
             Pattern::Histogram { counters, .. } => PatternProgram::Histogram(counters),
             Pattern::Intensity { from, operations, .. } => PatternProgram::Intensity(from, operations),
+            Pattern::Writes { .. } => PatternProgram::Writes,
+            Pattern::Sampled { .. } => PatternProgram::Sampled,
+            Pattern::Cube { layout: Layout::Array, .. } => PatternProgram::Cube,
+            // In linear memory an element has one coordinate, whatever it is part of.
+            Pattern::Cube { layout: Layout::Linear, .. } => PatternProgram::Square(Layout::Linear),
+            Pattern::Sourced { operands, .. } => PatternProgram::Sourced(operands),
         }
     }
 
@@ -76,6 +90,8 @@ impl PatternProgram {
         for from in [LoadedFrom::Shared, LoadedFrom::Global] {
             all.extend([1, 64].map(|operations| PatternProgram::Intensity(from, operations)));
         }
+        all.extend([PatternProgram::Writes, PatternProgram::Sampled, PatternProgram::Cube]);
+        all.extend([OperandsIn::Registers, OperandsIn::Shared, OperandsIn::L1].map(PatternProgram::Sourced));
         all
     }
 
@@ -111,6 +127,12 @@ impl PatternProgram {
             PatternProgram::Histogram(Counters::Shared) => "histogram_shared".into(),
             PatternProgram::Intensity(LoadedFrom::Shared, operations) => format!("intensity_shared_{operations}"),
             PatternProgram::Intensity(LoadedFrom::Global, operations) => format!("intensity_global_{operations}"),
+            PatternProgram::Writes => "writes".into(),
+            PatternProgram::Sampled => "sampled".into(),
+            PatternProgram::Cube => "cube".into(),
+            PatternProgram::Sourced(OperandsIn::Registers) => "sourced_registers".into(),
+            PatternProgram::Sourced(OperandsIn::Shared) => "sourced_shared".into(),
+            PatternProgram::Sourced(OperandsIn::L1) => "sourced_l1".into(),
         }
     }
 
@@ -118,7 +140,7 @@ impl PatternProgram {
     pub(crate) fn path(self) -> LoadPath {
         match self {
             PatternProgram::Pairs(path) | PatternProgram::Reads(path, _) => path,
-            PatternProgram::Square(_) => LoadPath::Texture,
+            PatternProgram::Square(_) | PatternProgram::Sampled | PatternProgram::Cube => LoadPath::Texture,
             PatternProgram::Constants(_) => LoadPath::Constant,
             _ => LoadPath::GlobalCa,
         }

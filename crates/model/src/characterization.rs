@@ -41,11 +41,16 @@ pub enum PartName {
     Histogram,
     /// Arithmetic to a load.
     Intensity,
+    /// A CUDA array of three dimensions against linear memory.
+    #[serde(rename = "texture_3d")]
+    Texture3d,
+    /// Operands in registers, in shared memory and in the L1.
+    Operands,
 }
 
 impl PartName {
     /// All of them, in the order of a report.
-    pub const ALL: [PartName; 10] = [
+    pub const ALL: [PartName; 12] = [
         PartName::Locality,
         PartName::Synchronization,
         PartName::Coalescing,
@@ -56,6 +61,8 @@ impl PartName {
         PartName::Texture2d,
         PartName::Histogram,
         PartName::Intensity,
+        PartName::Texture3d,
+        PartName::Operands,
     ];
 
     /// The JSON key, also the name on the command line.
@@ -71,6 +78,8 @@ impl PartName {
             PartName::Texture2d => "texture_2d",
             PartName::Histogram => "histogram",
             PartName::Intensity => "intensity",
+            PartName::Texture3d => "texture_3d",
+            PartName::Operands => "operands",
         }
     }
 
@@ -87,6 +96,8 @@ impl PartName {
             PartName::Texture2d => "Textures of two dimensions",
             PartName::Histogram => "Histogram",
             PartName::Intensity => "Arithmetic intensity",
+            PartName::Texture3d => "Textures of three dimensions",
+            PartName::Operands => "Operands in registers, shared memory and the L1",
         }
     }
 }

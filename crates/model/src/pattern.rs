@@ -9,6 +9,7 @@ pub use limits::MOST_VARIABLES;
 
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::WARP;
 use crate::units::Bytes;
 
 /// Who waits for whom at a barrier.
@@ -47,6 +48,49 @@ pub enum Walk2d {
     Tiles,
     /// At random.
     Random,
+}
+
+/// The order in which a chase visits the elements of a cube.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Walk3d {
+    /// Along the first coordinate, row after row.
+    Rows,
+    /// Along the second coordinate.
+    Columns,
+    /// Along the third coordinate, from layer to layer.
+    Layers,
+    /// Cubes of [`TILE_3D`] elements a side, one after the other; rows in each.
+    Tiles,
+    /// At random.
+    Random,
+}
+
+/// Side of a tile of a cube, in elements: 64 of them, as in a tile of a square.
+pub const TILE_3D: u32 = 4;
+
+/// How a texture finds the value at coordinates that are numbers of floating point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// The texel that they fall into.
+    Nearest,
+    /// The same, by coordinates from 0 to 1.
+    Normalized,
+    /// The mean of the texels around, by their distance.
+    Linear,
+}
+
+/// Where the operands of arithmetic are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperandsIn {
+    /// In registers.
+    Registers,
+    /// In shared memory, each lane's word in a bank of its own.
+    Shared,
+    /// In the L1, which has loaded them before.
+    L1,
 }
 
 /// Side of a tile, in elements: its rows are sectors of 32 B, and it is a square.
@@ -194,6 +238,50 @@ pub enum Pattern {
         /// Blocks.
         blocks: u32,
     },
+    /// Each thread of a block writes elements of four bytes, without waiting for one before the next (CS 179, lecture 4:
+    /// uncoalesced writes). At the end it waits until all of them can be seen.
+    Writes {
+        /// Threads of the block.
+        threads: u32,
+        /// Elements that each writes.
+        writes: u32,
+        /// From one thread's first element to the next thread's.
+        distance: Bytes,
+        /// From one element of a thread to the next; 0 writes one element again and again.
+        step: Bytes,
+    },
+    /// A chase of one thread over a square CUDA array of floating-point texels of four bytes, at their centres.
+    Sampled {
+        /// Order of the visit.
+        walk: Walk2d,
+        /// What the texture does with the coordinates.
+        sampling: Sampling,
+        /// Side of the square, in texels: a power of two.
+        side: u32,
+        /// Loads.
+        loads: u32,
+    },
+    /// A chase of one thread over a cube of elements of four bytes.
+    Cube {
+        /// Order of the visit.
+        walk: Walk3d,
+        /// Where the elements lie.
+        layout: Layout,
+        /// Side of the cube, in elements: a power of two.
+        side: u32,
+        /// Loads.
+        loads: u32,
+    },
+    /// Every thread multiplies and adds with [`OPERANDS`] operands in turn, which are in registers or loaded for each operation
+    /// (CS 179, lecture 4: registers against shared memory).
+    Sourced {
+        /// Where the operands are.
+        operands: OperandsIn,
+        /// Operations of each thread.
+        operations: u32,
+        /// Threads of the block.
+        threads: u32,
+    },
 }
 
 /// Most threads of a block on any GPU.
@@ -207,6 +295,9 @@ pub const STATEMENTS_A_PASS: u32 = 256;
 pub const LOADS_A_PASS: u32 = 4;
 /// Operations in the body of a loop of arithmetic alone.
 pub const OPERATIONS_A_PASS: u32 = 64;
+/// Operands of each lane in [`Pattern::Sourced`], each used once in a pass of the loop: they fit in registers, in shared memory and in
+/// any L1.
+pub const OPERANDS: u32 = 16;
 /// Loads in the body of a loop of constant loads.
 pub const CONSTANTS_A_PASS: u32 = 8;
 /// Block sizes for which [`Pattern::Sums`] is compiled: 65536 registers are 255 (the most that a thread may have), 128 or 64 for
@@ -241,10 +332,12 @@ impl Pattern {
     /// Threads of a block.
     pub const fn threads(self) -> u32 {
         match self {
-            Pattern::Pairs { .. } | Pattern::Square { .. } => 1,
+            Pattern::Pairs { .. } | Pattern::Square { .. } | Pattern::Sampled { .. } | Pattern::Cube { .. } => 1,
             Pattern::Constants { .. } | Pattern::Operands { .. } => 32,
             Pattern::Barriers { threads, .. }
             | Pattern::Reads { threads, .. }
+            | Pattern::Writes { threads, .. }
+            | Pattern::Sourced { threads, .. }
             | Pattern::Sums { threads, .. }
             | Pattern::Histogram { threads, .. }
             | Pattern::Intensity { threads, .. } => threads,
@@ -265,13 +358,15 @@ impl Pattern {
     pub const fn operations(self) -> u32 {
         match self {
             Pattern::Pairs { pairs, .. } => pairs.saturating_mul(2),
-            Pattern::Barriers { writes, .. } => writes,
+            Pattern::Barriers { writes, .. } | Pattern::Writes { writes, .. } => writes,
             Pattern::Reads { reads, .. } => reads,
             Pattern::Sums { statements, .. } => statements,
-            Pattern::Constants { loads, .. } | Pattern::Square { loads, .. } | Pattern::Intensity { loads, .. } => {
-                loads
-            }
-            Pattern::Operands { operations, .. } => operations,
+            Pattern::Constants { loads, .. }
+            | Pattern::Square { loads, .. }
+            | Pattern::Sampled { loads, .. }
+            | Pattern::Cube { loads, .. }
+            | Pattern::Intensity { loads, .. } => loads,
+            Pattern::Operands { operations, .. } | Pattern::Sourced { operations, .. } => operations,
             Pattern::Histogram { bytes, threads, .. } => bytes / if threads == 0 { 1 } else { threads },
         }
     }
@@ -279,20 +374,29 @@ impl Pattern {
     /// Memory from the first element to the end of the last.
     pub fn footprint(self) -> Bytes {
         let last = |count: u32| u64::from(count.saturating_sub(1));
+        let between = |threads: u32, distance: Bytes, count: u32, step: Bytes| {
+            let (threads, steps) = (distance.0.saturating_mul(last(threads)), step.0.saturating_mul(last(count)));
+            threads.saturating_add(steps)
+        };
         match self {
             Pattern::Pairs { pairs, large, .. } => Bytes(large.0.saturating_mul(u64::from(pairs))),
             Pattern::Barriers { writes, .. } => ELEMENT * u64::from(writes),
             Pattern::Reads { threads, reads, distance, step, width, start } => {
-                let between =
-                    distance.0.saturating_mul(last(threads)).saturating_add(step.0.saturating_mul(last(reads)));
-                Bytes(between.saturating_add(start.0).saturating_add(width.0))
+                Bytes(between(threads, distance, reads, step).saturating_add(start.0).saturating_add(width.0))
+            }
+            Pattern::Writes { threads, writes, distance, step } => {
+                Bytes(between(threads, distance, writes, step).saturating_add(ELEMENT.0))
             }
             Pattern::Sums { variables, .. } => Bytes(8) * u64::from(variables),
             Pattern::Constants { distinct, stride, .. } => {
                 Bytes(stride.0.saturating_mul(last(distinct)).saturating_add(4))
             }
             Pattern::Operands { .. } => Bytes(0),
-            Pattern::Square { side, .. } => Bytes((u64::from(side) * u64::from(side)).saturating_mul(ELEMENT.0)),
+            Pattern::Square { side, .. } | Pattern::Sampled { side, .. } => {
+                Bytes((u64::from(side) * u64::from(side)).saturating_mul(ELEMENT.0))
+            }
+            Pattern::Cube { side, .. } => Bytes(u64::from(side).saturating_pow(3).saturating_mul(ELEMENT.0)),
+            Pattern::Sourced { .. } => ELEMENT * u64::from(OPERANDS) * WARP as u64,
             Pattern::Histogram { bytes, blocks, .. } => Bytes(u64::from(bytes) * u64::from(blocks)),
             Pattern::Intensity { from: LoadedFrom::Shared, .. } => Bytes(0),
             Pattern::Intensity { loads, threads, blocks, .. } => {

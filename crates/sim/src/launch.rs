@@ -15,6 +15,7 @@ fn lane_costs(spec: &Spec) -> LaneCosts {
         coalescing: spec.pipeline.coalescing.get(),
         transaction: spec.pipeline.transaction.get(),
         constant_word: spec.pipeline.constant_word.get(),
+        filtering: spec.pipeline.filtering.get(),
         atomic: spec.pipeline.atomic.get(),
         shared_atomic: spec.shared.atomic.unwrap_or(spec.shared.conflict).get(),
     }

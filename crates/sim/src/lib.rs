@@ -24,8 +24,8 @@ use model::memory::Memory;
 use model::texture::{self, Texels};
 use modules::{Callable, Loaded};
 use strata_gpu::{
-    DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, OtherProcesses, Resources, Result, Telemetry,
-    Texture,
+    Array, DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, OtherProcesses, Resources, Result,
+    Telemetry, Texture,
 };
 use strata_model::units::Bytes;
 
@@ -307,22 +307,21 @@ impl Gpu for Sim {
         Ok(self.bind(Texels::Linear { base: memory.0, bytes: bytes.0, texel }))
     }
 
-    fn array(&mut self, width: u32, height: u32, texels: &[u32]) -> Result<Texture> {
+    fn array(&mut self, array: &Array<'_>) -> Result<Texture> {
         self.usable()?;
-        let (columns, rows) = (u64::from(width), u64::from(height));
-        if width == 0 || height == 0 || texels.len() as u64 != columns * rows {
-            let reason = format!("{} texels are no array of {width} x {height}", texels.len());
-            return Err(Error::Unsupported { reason });
-        }
-        let base = self.reserve(texture::array_bytes(columns, rows))?;
-        for (number, texel) in (0..).zip(texels) {
-            let at = base + texture::place(number % columns, number / columns, columns);
+        array.check()?;
+        let (width, height, depth) = (u64::from(array.width), u64::from(array.height), array.depth.map(u64::from));
+        let base = self.reserve(texture::array_bytes(width, height, depth))?;
+        let texels = Texels::Array { base, width, height, depth, sampling: array.sampling };
+        for (number, texel) in (0..).zip(array.texels) {
+            let coordinates = [number % width, number / width % height, number / width / height];
+            let at = texels.at(coordinates).map_or(base, |(at, _)| at);
             if self.state.memory.write(at, &texel.to_le_bytes()).is_err() {
                 self.free(DevicePtr(base))?;
                 return Err(Self::full());
             }
         }
-        Ok(self.bind(Texels::Array { base, width: columns, height: rows }))
+        Ok(self.bind(texels))
     }
 
     fn destroy_texture(&mut self, texture: Texture) -> Result<()> {

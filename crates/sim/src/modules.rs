@@ -89,7 +89,7 @@ impl Sim {
         entry.code.iter().find_map(|inst| {
             let (way, what) = match inst.op {
                 Op::Load(Space::GlobalNc) => (Way::GlobalNc, "ld.global.nc"),
-                Op::Texture(_) => (Way::Texture, "tex"),
+                Op::Texture(_) | Op::Sample => (Way::Texture, "tex"),
                 Op::Fma => {
                     let reason = "a simulated machine has no limit on arithmetic throughput: what arithmetic costs beside \
                                   loads cannot be measured on it";

@@ -9,44 +9,53 @@ use crate::{Code, INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY};
 
 /// Largest side of an array of two dimensions: `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH` of an H200.
 const LARGEST: usize = 131_072;
+/// Largest side of an array of three dimensions: `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH` of an H200.
+const LARGEST_3D: usize = 16_384;
+/// `CU_AD_FORMAT_UNSIGNED_INT32` and `CU_AD_FORMAT_FLOAT`.
+const FORMATS: [u32; 2] = [3, 0x20];
 
-/// `CUDA_ARRAY_DESCRIPTOR`.
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
 #[repr(C)]
 pub struct Descriptor {
     width: usize,
     height: usize,
+    depth: usize,
     format: u32,
     channels: u32,
+    flags: u32,
 }
 
-/// Half of a `CUDA_MEMCPY2D`: x in bytes, y, kind of memory, host, device, array, pitch.
+/// Half of a `CUDA_MEMCPY3D`: x in bytes, y, z and level of detail, kind of memory, host, device, array, reserved, pitch and
+/// height.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct End(usize, usize, u32, *const c_void, u64, *mut c_void, usize);
+pub struct End([usize; 4], u32, *const c_void, u64, *mut c_void, *const c_void, [usize; 2]);
 
-/// `CUDA_MEMCPY2D`.
+/// `CUDA_MEMCPY3D`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Copy2d {
+pub struct Copy3d {
     from: End,
     to: End,
     width_bytes: usize,
     height: usize,
+    depth: usize,
 }
 
-/// `cuArrayCreate`
+/// `cuArray3DCreate`
 #[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
-#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuArrayCreate_v2"))]
-pub unsafe extern "C" fn cuArrayCreate_v2(array: *mut *mut c_void, descriptor: *const Descriptor) -> Code {
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuArray3DCreate_v2"))]
+pub unsafe extern "C" fn cuArray3DCreate_v2(array: *mut *mut c_void, descriptor: *const Descriptor) -> Code {
     in_context(|model| {
         // SAFETY: by the contract of `cuda.h`.
-        let Descriptor { width, height, format, channels } = unsafe { descriptor.read() };
-        let sides = (1..=LARGEST).contains(&width) && (1..=LARGEST).contains(&height);
-        if !sides || (format, channels) != (3, 1) {
+        let Descriptor { width, height, depth, format, channels, flags } = unsafe { descriptor.read() };
+        let largest = if depth == 0 { LARGEST } else { LARGEST_3D };
+        let sides = [width, height, depth.max(1)].iter().all(|side| (1..=largest).contains(side));
+        if !sides || !FORMATS.contains(&format) || (channels, flags) != (1, 0) {
             return Err(INVALID_VALUE);
         }
         let handle = model.handle();
-        model.arrays.insert(handle, Array { width, texels: vec![0; width * height] });
+        model.arrays.insert(handle, Array { width, height, format, texels: vec![0; width * height * depth.max(1)] });
         // SAFETY: by the contract of `cuda.h`.
         unsafe { array.write(ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -70,25 +79,29 @@ pub extern "C" fn cuArrayDestroy(array: *mut c_void) -> Code {
     })
 }
 
-/// `cuMemcpy2D`, from the host to the whole of an array.
+/// `cuMemcpy3D`, from the host to the whole of an array.
 #[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
-#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuMemcpy2D_v2"))]
-pub unsafe extern "C" fn cuMemcpy2D_v2(copy: *const Copy2d) -> Code {
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuMemcpy3D_v2"))]
+pub unsafe extern "C" fn cuMemcpy3D_v2(copy: *const Copy3d) -> Code {
     in_context(|model| {
         // SAFETY: by the contract of `cuda.h`.
-        let Copy2d { from, to, width_bytes, height } = unsafe { copy.read() };
-        let array = model.arrays.get_mut(&to.5.addr()).ok_or(INVALID_HANDLE)?;
-        let whole = width_bytes == 4 * array.width && height * array.width == array.texels.len();
-        let ends = (from.0, from.1, from.2) == (0, 0, 1) && (to.0, to.1, to.2) == (0, 0, 3);
-        if !whole || !ends || from.6 < width_bytes {
+        let Copy3d { from, to, width_bytes, height, depth } = unsafe { copy.read() };
+        let array = model.arrays.get_mut(&to.4.addr()).ok_or(INVALID_HANDLE)?;
+        let whole = width_bytes == 4 * array.width
+            && height == array.height
+            && depth * height * array.width == array.texels.len();
+        let ends = (from.0, from.1) == ([0; 4], 1) && (to.0, to.1) == ([0; 4], 3);
+        let [pitch, rows] = from.6;
+        if !whole || !ends || pitch < width_bytes || rows < height {
             return Err(INVALID_VALUE);
         }
         if fault() == Fault::CopyFails {
             return Err(OUT_OF_MEMORY);
         }
-        for (y, row) in array.texels.chunks_exact_mut(array.width).enumerate() {
-            // SAFETY: by the contract of `cuda.h` there are `height` rows at this distance.
-            let source = unsafe { from.3.cast::<u8>().add(y * from.6) };
+        for (number, row) in array.texels.chunks_exact_mut(array.width).enumerate() {
+            let (z, y) = (number / height, number % height);
+            // SAFETY: by the contract of `cuda.h` there are `depth` layers of `rows` rows at this distance.
+            let source = unsafe { from.2.cast::<u8>().add((z * rows + y) * pitch) };
             // SAFETY: as above, each of as many bytes as a row of the array.
             unsafe { ptr::copy_nonoverlapping(source, row.as_mut_ptr().cast(), width_bytes) };
         }

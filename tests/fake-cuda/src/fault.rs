@@ -43,7 +43,7 @@ pub enum Fault {
     ClusterRefused,
     /// `slow-attributes`: each request for an attribute of a function takes as long as a launch, so that they can be counted.
     SlowAttributes,
-    /// `copy-fails`: `cuMemcpy2D` fails.
+    /// `copy-fails`: `cuMemcpy3D` fails.
     CopyFails,
     /// `texture-fails`: `cuTexObjectCreate` fails.
     TextureFails,

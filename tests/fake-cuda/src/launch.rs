@@ -46,6 +46,10 @@ pub type TextureDescription = [u32; 26];
 
 /// Word of the flags in a texture's description.
 const TEXTURE_FLAGS: usize = 4;
+/// Word of the filter mode, which is 1 for the mean of texels.
+const FILTER_MODE: usize = 3;
+/// `CU_AD_FORMAT_FLOAT`.
+const FORMAT_F32: u32 = 0x20;
 
 /// `cuTexObjectCreate`
 #[unsafe(no_mangle)]
@@ -69,7 +73,13 @@ pub unsafe extern "C" fn cuTexObjectCreate(
                 expected[..3].fill(1);
                 // SAFETY: as above.
                 let array = unsafe { resource.union.array }.addr();
-                (Some(array), size_of::<*mut c_void>(), model.arrays.contains_key(&array))
+                let known = model.arrays.get(&array);
+                if known.is_some_and(|array| array.format == FORMAT_F32) {
+                    // Not as integers; coordinates may be normalized, and the mean of texels may be wanted.
+                    expected[TEXTURE_FLAGS] = description[TEXTURE_FLAGS] & 2;
+                    expected[FILTER_MODE] = description[FILTER_MODE] & 1;
+                }
+                (Some(array), size_of::<*mut c_void>(), known.is_some())
             }
             2 => {
                 let texel = match linear.format {

@@ -36,6 +36,9 @@ pub struct Function {
 /// A CUDA array of 32-bit texels, row by row.
 pub struct Array {
     pub width: usize,
+    pub height: usize,
+    /// What it was made for: `CUarray_format`.
+    pub format: u32,
     pub texels: Vec<u32>,
 }
 

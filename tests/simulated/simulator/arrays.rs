@@ -1,6 +1,7 @@
 //! Textures: texels of one and of four bytes, in a row and in a CUDA array.
 
-use strata_gpu::{DevicePtr, Error, Gpu, Launch, Texture};
+use strata_gpu::{Array, DevicePtr, Error, Gpu, Launch, Texture};
+use strata_model::pattern::Sampling;
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 
@@ -56,7 +57,7 @@ const SQUARE: &str = "mov.u32 %i, 0;\neach:\nand.b32 %x, %i, 7;\nsub.u32 %x, %x,
 fn an_array_is_read_by_two_coordinates_and_is_zero_beyond_its_ends() {
     let mut gpu = gpu();
     let texels: Vec<u32> = (0..5 * 6).map(|i| 1000 + i).collect();
-    let array = gpu.array(5, 6, &texels).unwrap();
+    let array = gpu.array(&Array::flat(5, 6, &texels)).unwrap();
     let seen = fetch(&mut gpu, array, SQUARE, 0, 64).unwrap();
     for (i, &value) in (0u64..).zip(&seen) {
         let (x, y) = (i % 8, i / 8);
@@ -65,17 +66,61 @@ fn an_array_is_read_by_two_coordinates_and_is_zero_beyond_its_ends() {
     }
 }
 
+/// Reads 4 x 4 x 4 texels of an array.
+const CUBE: &str = "mov.u32 %i, 0;\neach:\nand.b32 %x, %i, 3;\nshr.u32 %y, %i, 2;\nand.b32 %y, %y, 3;\nshr.u32 %v, %i, 4;\n\
+                    tex.3d.v4.u32.s32 {%v, %u0, %u1, %u2}, [%tex, {%x, %y, %v, %v}];\nmul.wide.u32 %a, %i, 8;\n\
+                    add.u64 %a, %a, %m;\nst.global.u32 [%a], %v;\nadd.u32 %i, %i, 1;\nsetp.lt.u32 %p, %i, 64;\n@%p bra each;\nret;";
+
+#[test]
+fn an_array_of_three_dimensions_is_read_by_three_coordinates() {
+    let mut gpu = gpu();
+    let texels: Vec<u32> = (1000..1000 + 3 * 4 * 2).collect();
+    let array = gpu.array(&Array { depth: Some(2), ..Array::flat(3, 4, &texels) }).unwrap();
+    let seen = fetch(&mut gpu, array, CUBE, 0, 64).unwrap();
+    for (i, &value) in (0u64..).zip(&seen) {
+        let (x, y, z) = (i % 4, i / 4 % 4, i / 16);
+        let inside = x < 3 && z < 2;
+        assert_eq!(value, if inside { 1000 + (z * 4 + y) * 3 + x } else { 0 }, "{x}, {y}, {z}");
+    }
+    let flat = gpu.array(&Array::flat(3, 4, &texels[..12])).unwrap();
+    assert!(fetch(&mut gpu, flat, CUBE, 0, 64).is_err(), "it has two dimensions");
+}
+
+/// Reads the array at a place, n / 8 texels from its left and upper edge, times as long as `scale` takes it.
+const PLACE: &str = "cvt.u32.u64 %x, %n;\ncvt.rn.f32.u32 %f, %x;\nmul.rn.f32 %f, %f, %scale;\nmov.u32 %i, %clock;\n\
+                     tex.2d.v4.f32.f32 {%g, %g0, %g1, %g2}, [%tex, {%f, %f}];\ncvt.rzi.u32.f32 %v, %g;\nmov.u32 %y, %clock;\n\
+                     sub.u32 %y, %y, %i;\nst.global.u32 [%m], %v;\nst.global.u32 [%m+8], %y;\nret;";
+
+#[test]
+fn an_array_of_numbers_is_sampled() {
+    let numbers: Vec<u32> = (0..64u16).map(|number| f32::from(number).to_bits()).collect();
+    let read = |sampling, scale: f32, place: u64| {
+        let mut gpu = Sim::new(machine(&format!("{TEXTURE}[pipeline]\nfiltering = 7\n")), 1);
+        let array = gpu.array(&Array { sampling: Some(sampling), ..Array::flat(8, 8, &numbers) }).unwrap();
+        let registers = ".reg .f32 %f, %g, %g0, %g1, %g2, %scale;\n";
+        let body = format!("{registers}mov.f32 %scale, 0f{:08X};\n{PLACE}", scale.to_bits());
+        fetch(&mut gpu, array, &body, place, 2)
+    };
+    // Texel 3 of row 3, at its centre and near its edges.
+    assert_eq!(read(Sampling::Nearest, 0.125, 28).unwrap()[0], 27);
+    assert_eq!(read(Sampling::Nearest, 0.125, 24).unwrap()[0], 27);
+    assert_eq!(read(Sampling::Normalized, 0.125 / 8.0, 31).unwrap()[0], 27);
+    let (nearest, linear) = (read(Sampling::Nearest, 0.125, 28).unwrap(), read(Sampling::Linear, 0.125, 28).unwrap());
+    assert_eq!((linear[0], linear[1] - nearest[1]), (27, 7));
+    assert!(read(Sampling::Linear, 0.125, 30).is_err(), "a mean of several texels");
+}
+
 #[test]
 fn an_array_takes_whole_groups_of_memory_until_it_is_destroyed() {
     let mut gpu = gpu();
     let (before, _) = gpu.memory().unwrap();
-    let array = gpu.array(17, 9, &vec![7; 17 * 9]).unwrap();
+    let array = gpu.array(&Array::flat(17, 9, &vec![7; 17 * 9])).unwrap();
     // Rows of 68 B in groups of 64 B x 8 rows.
     assert_eq!(before - gpu.memory().unwrap().0, Bytes(4 * 512));
     gpu.destroy_texture(array).unwrap();
     assert_eq!(gpu.memory().unwrap().0, before);
     for (width, height, count) in [(4, 4, 15), (0, 4, 0), (4, 0, 0)] {
-        assert!(matches!(gpu.array(width, height, &vec![0; count]), Err(Error::Unsupported { .. })));
+        assert!(matches!(gpu.array(&Array::flat(width, height, &vec![0; count])), Err(Error::Unsupported { .. })));
     }
     let error = fetch(&mut gpu, array, SQUARE, 0, 64).unwrap_err();
     assert!(error.is_lost() && error.to_string().contains("no texture"), "{error}");
@@ -84,9 +129,9 @@ fn an_array_takes_whole_groups_of_memory_until_it_is_destroyed() {
 #[test]
 fn a_texture_of_other_dimensions_is_a_fault() {
     let mut gpu = gpu();
-    let array = gpu.array(8, 8, &[1; 64]).unwrap();
+    let array = gpu.array(&Array::flat(8, 8, &[1; 64])).unwrap();
     let error = fetch(&mut gpu, array, ROW, 0, 9).unwrap_err().to_string();
-    assert!(error.contains("no texture of so many dimensions"), "{error}");
+    assert!(error.contains("no texture that is read in this way"), "{error}");
     let one = "tex.2d.v4.u32.s32 {%v, %u0, %u1, %u2}, [%tex, {%x}];\nret;";
     assert!(fetch(&mut self::gpu(), array, one, 0, 1).unwrap_err().to_string().contains("takes 2 coordinates, not 1"));
 }
@@ -103,7 +148,7 @@ fn a_line_of_a_cache_holds_a_neighbourhood_of_an_array() {
     // Rows of 8 by 4 are one line, a row of 32 is four lines, and a column of 32 is eight.
     let cycles = |shift: u64| {
         let mut gpu = gpu();
-        let array = gpu.array(64, 64, &[1; 64 * 64]).unwrap();
+        let array = gpu.array(&Array::flat(64, 64, &[1; 64 * 64])).unwrap();
         fetch(&mut gpu, array, TIMED, shift, 1).unwrap()[0]
     };
     let (miss, tile) = (500 - 30, cycles(3));

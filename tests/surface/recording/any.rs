@@ -11,7 +11,28 @@ fn patterns() -> impl Strategy<Value = Pattern> {
     let scopes = prop::sample::select(vec![Scope::Warp, Scope::Block, Scope::Grid, Scope::Nobody]);
     let layouts = prop::sample::select(vec![Layout::Array, Layout::Linear]);
     let walks = prop::sample::select(vec![Walk2d::Rows, Walk2d::Columns, Walk2d::Tiles, Walk2d::Random]);
+    let cubes =
+        prop::sample::select(vec![Walk3d::Rows, Walk3d::Columns, Walk3d::Layers, Walk3d::Tiles, Walk3d::Random]);
+    let samplings = prop::sample::select(vec![Sampling::Nearest, Sampling::Normalized, Sampling::Linear]);
+    let sources = prop::sample::select(vec![OperandsIn::Registers, OperandsIn::Shared, OperandsIn::L1]);
     prop_oneof![
+        (numbers(), cubes, layouts.clone()).prop_map(|((side, loads, ..), walk, layout)| Pattern::Cube {
+            walk,
+            layout,
+            side,
+            loads
+        }),
+        (numbers(), walks.clone(), samplings).prop_map(|((side, loads, ..), walk, sampling)| Pattern::Sampled {
+            walk,
+            sampling,
+            side,
+            loads
+        }),
+        (any::<(u32, u32)>(), sources).prop_map(|((operations, threads), operands)| Pattern::Sourced {
+            operands,
+            operations,
+            threads
+        }),
         (any::<u32>(), bytes(), bytes()).prop_map(|(pairs, small, large)| Pattern::Pairs { pairs, small, large }),
         (numbers(), scopes).prop_map(|((threads, blocks, writes, between, _), scope)| Pattern::Barriers {
             threads,
@@ -30,6 +51,12 @@ fn patterns() -> impl Strategy<Value = Pattern> {
                 start
             }
         ),
+        (any::<(u32, u32)>(), [bytes(), bytes()]).prop_map(|((threads, writes), [distance, step])| Pattern::Writes {
+            threads,
+            writes,
+            distance,
+            step
+        }),
         numbers().prop_map(|(threads, variables, statements, padding, _)| Pattern::Sums {
             threads,
             variables,

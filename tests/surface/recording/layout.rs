@@ -215,11 +215,14 @@ fn plain_blocks(file: &[u8], first: usize, second: usize) -> Vec<u8> {
     [block(first, second), block(second, file.len())].concat()
 }
 
-fn patterns() -> [Pattern; 18] {
+fn patterns() -> [Pattern; 30] {
     let (small, large, distance, step, width) = (Bytes(1), Bytes(64), Bytes(8), Bytes(16), Bytes(4));
     let start = Bytes(32);
     let barriers = |scope| Pattern::Barriers { threads: 1, blocks: 2, writes: 3, between: 4, scope };
     let square = |walk, layout| Pattern::Square { walk, layout, side: 1, loads: 2 };
+    let sampled = |sampling| Pattern::Sampled { walk: Walk2d::Rows, sampling, side: 1, loads: 2 };
+    let cube = |walk, layout| Pattern::Cube { walk, layout, side: 1, loads: 2 };
+    let sourced = |operands| Pattern::Sourced { operands, operations: 1, threads: 2 };
     let histogram = |counters| Pattern::Histogram { counters, skew: 1, bytes: 2, threads: 3, blocks: 4 };
     let intensity = |from| Pattern::Intensity { operations: 1, from, loads: 2, threads: 3, blocks: 4 };
     let operands = |operand| Pattern::Operands { operand, operations: 1 };
@@ -242,5 +245,17 @@ fn patterns() -> [Pattern; 18] {
         histogram(Counters::Shared),
         intensity(LoadedFrom::Shared),
         intensity(LoadedFrom::Global),
+        Pattern::Writes { threads: 1, writes: 2, distance, step },
+        sampled(Sampling::Nearest),
+        sampled(Sampling::Normalized),
+        sampled(Sampling::Linear),
+        cube(Walk3d::Rows, Layout::Array),
+        cube(Walk3d::Columns, Layout::Linear),
+        cube(Walk3d::Layers, Layout::Array),
+        cube(Walk3d::Tiles, Layout::Array),
+        cube(Walk3d::Random, Layout::Array),
+        sourced(OperandsIn::Registers),
+        sourced(OperandsIn::Shared),
+        sourced(OperandsIn::L1),
     ]
 }

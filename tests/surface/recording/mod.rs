@@ -21,7 +21,9 @@ use strata_model::experiment::{
 };
 use strata_model::facts::{BoardFacts, HostFacts, RemappedRows, Unavailable};
 use strata_model::import::{Level, Question, Series};
-use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, Pattern, Scope, Walk2d};
+use strata_model::pattern::{
+    Counters, Layout, LoadedFrom, Operand, OperandsIn, Pattern, Sampling, Scope, Walk2d, Walk3d,
+};
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{ElementName, RunInfo};

@@ -46,6 +46,10 @@ pub(super) fn plan(pattern: Pattern, ring: Option<Bytes>, base: DevicePtr, textu
         Pattern::Reads { reads, distance, step, .. } => {
             ([distance.0, step.0, 0], Some(each * (step.0 * u64::from(reads))))
         }
+        Pattern::Writes { writes, distance, step, .. } => {
+            // How far each thread went, and its last element, which holds 1.
+            ([distance.0, step.0, 0], Some(each * (step.0 * u64::from(writes) + 1)))
+        }
         Pattern::Sums { variables, statements, .. } => {
             let sum = strata_kernels::expected_sum(variables, statements / STATEMENTS_A_PASS);
             ([0, 0, 0], Some(sum.wrapping_mul(each)))
@@ -66,7 +70,12 @@ pub(super) fn plan(pattern: Pattern, ring: Option<Bytes>, base: DevicePtr, textu
             let way = 4 * each * u64::from(blocks) * u64::from(loads);
             ([0, 0, 0], Some(each * way))
         }
-        Pattern::Intensity { from: LoadedFrom::Shared, .. } | Pattern::Square { .. } => ([0, 0, 0], Some(0)),
+        // Each operation adds 1.
+        Pattern::Sourced { operations, .. } => ([0, 0, 0], Some(each * u64::from(operations))),
+        Pattern::Intensity { from: LoadedFrom::Shared, .. }
+        | Pattern::Square { .. }
+        | Pattern::Sampled { .. }
+        | Pattern::Cube { .. } => ([0, 0, 0], Some(0)),
     };
     let count = match pattern {
         Pattern::Sums { statements, .. } => statements / STATEMENTS_A_PASS,

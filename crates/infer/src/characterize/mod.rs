@@ -10,13 +10,16 @@ mod histogram;
 mod intensity;
 mod locality;
 mod noise;
+mod operands;
 mod plateau;
 mod points;
 mod read_only;
 mod spilling;
 mod synchronization;
 mod texture_2d;
+mod texture_3d;
 mod times;
+mod walks;
 
 use std::collections::BTreeMap;
 
@@ -116,6 +119,13 @@ impl Answer {
         self.meaning.push(sentence);
     }
 
+    /// Adds what another question found.
+    fn join(&mut self, other: Answer) {
+        self.meaning.extend(other.meaning);
+        self.findings.extend(other.findings);
+        self.figures.extend(other.figures);
+    }
+
     /// The value of a finding, if it is a number.
     fn number(&self, name: &str) -> Option<f64> {
         self.findings.get(name).and_then(Finding::number)
@@ -138,6 +148,8 @@ fn part(name: PartName, notebook: &Notebook, suite: &Suite) -> Part {
         PartName::Texture2d => (texture_2d::QUESTION, texture_2d::infer),
         PartName::Histogram => (histogram::QUESTION, histogram::infer),
         PartName::Intensity => (intensity::QUESTION, intensity::infer),
+        PartName::Texture3d => (texture_3d::QUESTION, texture_3d::infer),
+        PartName::Operands => (operands::QUESTION, operands::infer),
     };
     let (answer, unanswered) = match infer(notebook, suite) {
         Ok(answer) => (answer, None),

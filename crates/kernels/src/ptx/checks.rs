@@ -1,9 +1,12 @@
 //! What may touch memory in the machine code of a pattern.
 
 use strata_model::experiment::LoadPath;
-use strata_model::pattern::{Counters, Layout, LoadedFrom, Scope};
+use strata_model::pattern::{Counters, Layout, LoadedFrom, OperandsIn, Scope};
 
 use crate::PatternProgram;
+
+/// Four loads that are never executed (`@!PT LDS RZ`) stand before a fence in what driver 580 makes.
+const UNEXECUTED: &str = "LDS";
 
 /// What may touch memory between the clock reads: the beginning of the opcodes, in machine code from sm_75 on. An empty list is
 /// nothing at all.
@@ -14,6 +17,7 @@ pub(super) fn accesses(program: PatternProgram) -> &'static [&'static str] {
         PatternProgram::Pairs(LoadPath::Texture) | PatternProgram::Square(Layout::Linear) => &["TLD."],
         PatternProgram::Pairs(LoadPath::Constant) => &["LDC.U8"],
         PatternProgram::Pairs(_) => &["LDS.U8", "LDS.U.U8"],
+        PatternProgram::Writes => &["STG.E", "MEMBAR", "ERRBAR", "CCTL", UNEXECUTED],
         PatternProgram::Barriers(Scope::Grid) => &[
             "STG.E",
             "ATOMG.E.ADD",
@@ -24,8 +28,7 @@ pub(super) fn accesses(program: PatternProgram) -> &'static [&'static str] {
             "MEMBAR",
             "ERRBAR",
             "CCTL",
-            // Four that are never executed (`@!PT LDS RZ`) stand before a fence in what driver 580 makes.
-            "LDS",
+            UNEXECUTED,
         ],
         PatternProgram::Barriers(_) => &["STG.E"],
         PatternProgram::Reads(LoadPath::GlobalCa, 4) => &["LDG.E.STRONG.SM", "LDG.E.STRONG.CTA"],
@@ -40,7 +43,11 @@ pub(super) fn accesses(program: PatternProgram) -> &'static [&'static str] {
         PatternProgram::Sums { .. } => &["LDL", "STL"],
         PatternProgram::Constants(_) => &["LDC", "ULDC", "LDCU"],
         PatternProgram::Operands(_) => &[],
-        PatternProgram::Square(Layout::Array) => &["TLD."],
+        PatternProgram::Square(Layout::Array) | PatternProgram::Cube => &["TLD."],
+        PatternProgram::Sampled => &["TEX"],
+        PatternProgram::Sourced(OperandsIn::Registers) => &[],
+        PatternProgram::Sourced(OperandsIn::Shared) => &["LDS"],
+        PatternProgram::Sourced(OperandsIn::L1) => &["LDG.E.STRONG.SM", "LDG.E.STRONG.CTA"],
         PatternProgram::Histogram(Counters::Global) => &["LDG.E.STRONG.GPU", "RED.E.ADD", "REDG.E.ADD"],
         PatternProgram::Histogram(Counters::Shared) => {
             &["LDG.E.STRONG.GPU", "ATOMS.", "LDS", "STS", "RED.E.ADD", "REDG.E.ADD"]

@@ -62,6 +62,10 @@ fn template(program: Program) -> Template {
             PatternProgram::Square(_) => template!("square", FERMI),
             PatternProgram::Histogram(_) => template!("histogram", FERMI),
             PatternProgram::Intensity(..) => template!("intensity", FERMI),
+            PatternProgram::Writes => template!("writes", FERMI),
+            PatternProgram::Sampled => template!("sampled", FERMI),
+            PatternProgram::Cube => template!("cube", FERMI),
+            PatternProgram::Sourced(_) => template!("sourced", FERMI),
         },
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use minijinja::context;
 use minijinja::value::Value;
-use strata_model::experiment::LoadPath;
+use strata_model::experiment::{LoadPath, WARP};
 use strata_model::pattern::{
-    CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom, MOST_THREADS, OPERATIONS_A_PASS, Operand, Scope,
+    CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom, MOST_THREADS, OPERANDS, OPERATIONS_A_PASS, Operand,
+    OperandsIn, Scope,
 };
 use strata_model::units::Bytes;
 
@@ -58,7 +59,19 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
 /// The values for one kind of pattern.
 fn pattern_values(pattern: PatternProgram) -> Value {
     match pattern {
-        PatternProgram::Pairs(_) => context! {},
+        PatternProgram::Pairs(_) | PatternProgram::Writes | PatternProgram::Sampled | PatternProgram::Cube => {
+            context! {}
+        }
+        PatternProgram::Sourced(operands) => context! {
+            from => match operands {
+                OperandsIn::Registers => "registers",
+                OperandsIn::Shared => "shared",
+                OperandsIn::L1 => "l1",
+            },
+            operands => OPERANDS,
+            lanes => WARP,
+            bound => MOST_THREADS,
+        },
         PatternProgram::Barriers(scope) => context! {
             scope => match scope {
                 Scope::Warp => "warp",

@@ -46,10 +46,13 @@ impl PatternRun {
             Pattern::Pairs { .. } => &[Shared, Texture, Constant, GlobalCa, GlobalCg],
             Pattern::Reads { .. } => &[GlobalCa, GlobalCg, GlobalNc],
             Pattern::Constants { .. } | Pattern::Operands { .. } => &[Constant],
-            Pattern::Square { .. } => &[Texture],
-            Pattern::Barriers { .. } | Pattern::Sums { .. } | Pattern::Histogram { .. } | Pattern::Intensity { .. } => {
-                &[GlobalCa]
-            }
+            Pattern::Square { .. } | Pattern::Sampled { .. } | Pattern::Cube { .. } => &[Texture],
+            Pattern::Barriers { .. }
+            | Pattern::Sums { .. }
+            | Pattern::Histogram { .. }
+            | Pattern::Intensity { .. }
+            | Pattern::Writes { .. }
+            | Pattern::Sourced { .. } => &[GlobalCa],
         };
         if !paths.contains(&self.path) {
             return Some(format!("this pattern has no loads by {}", self.path));

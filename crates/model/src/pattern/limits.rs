@@ -1,8 +1,8 @@
 //! Limits of patterns: an experiment may come from an untrusted file, so its kernel must end, fit, and stay within its memory.
 
 use super::{
-    CONSTANT_MEMORY, CONSTANTS_A_PASS, ELEMENT, LOADS_A_PASS, MOST_THREADS, OPERATIONS_A_PASS, Pattern,
-    STATEMENTS_A_PASS, Scope, TILE,
+    CONSTANT_MEMORY, CONSTANTS_A_PASS, ELEMENT, LOADS_A_PASS, MOST_THREADS, OPERANDS, OPERATIONS_A_PASS, Pattern,
+    STATEMENTS_A_PASS, Scope, TILE, TILE_3D,
 };
 use crate::units::Bytes;
 
@@ -18,6 +18,10 @@ const MOST_PAIRS: u32 = 1024;
 const MOST_OPERATIONS: u32 = 1 << 20;
 /// Most variables of a thread: their program is text.
 pub const MOST_VARIABLES: u32 = 2048;
+/// Largest side of a square of floating-point texels: the number of each is exact in 24 bits.
+const MOST_SAMPLED: u32 = 1 << 12;
+/// Largest side of a cube: its coordinates share a word, and it is 64 MiB.
+const MOST_CUBE: u32 = 1 << 8;
 /// Most operations to a load, and most instructions of padding: they are text, too.
 const MOST_TEXT: u32 = 4096;
 
@@ -71,6 +75,14 @@ impl Pattern {
                     "threads {distance} apart in steps of {step} from {start} on: all must be multiples of the {width} access"
                 ))
             }
+            Pattern::Writes { distance, step, .. }
+                if [distance, step].iter().any(|d| !d.0.is_multiple_of(ELEMENT.0)) =>
+            {
+                Some(format!("threads {distance} apart in steps of {step}: both must be multiples of {ELEMENT}"))
+            }
+            Pattern::Writes { distance, .. } if distance < ELEMENT => {
+                Some(format!("threads {distance} apart: each writes elements of its own"))
+            }
             Pattern::Sums { variables, .. } if !(2..=MOST_VARIABLES).contains(&variables) => {
                 Some(format!("{variables} variables: there may be 2 to {MOST_VARIABLES}"))
             }
@@ -101,6 +113,25 @@ impl Pattern {
                 Some(format!(
                     "{loads} loads in a square of {side} elements: its side is a power of two, and each is visited once"
                 ))
+            }
+            Pattern::Sampled { side, loads, .. }
+                if !side.is_power_of_two() || !(TILE..=MOST_SAMPLED).contains(&side) || loads > side * side =>
+            {
+                Some(format!(
+                    "{loads} loads in a square of {side} texels: its side is a power of two up to {MOST_SAMPLED}, and each is \
+                     visited once"
+                ))
+            }
+            Pattern::Cube { side, loads, .. }
+                if !side.is_power_of_two() || !(TILE_3D..=MOST_CUBE).contains(&side) || loads > side.pow(3) =>
+            {
+                Some(format!(
+                    "{loads} loads in a cube of {side} elements: its side is a power of two up to {MOST_CUBE}, and each is \
+                     visited once"
+                ))
+            }
+            Pattern::Sourced { operations: many, .. } if !many.is_multiple_of(OPERANDS) => {
+                Some(format!("{many} operations: the loop has {OPERANDS} a pass"))
             }
             Pattern::Histogram { skew, bytes, threads, .. } if skew > 100 || !bytes.is_multiple_of(4 * threads) => {
                 Some(format!(

@@ -6,7 +6,9 @@ use super::launch::{Fault, Grid, State};
 use super::warp::{LANES, Warp, lanes};
 use crate::model::hierarchy::{Requester, Way};
 use crate::model::memory::{put_word, word};
+use crate::model::texture::Texels;
 use crate::ptx::{Inst, NONE, Op, Space};
+use strata_model::pattern::Sampling;
 
 /// Granularity in which accesses of a warp are united, in bytes: the smallest sector of any GPU.
 const COALESCED: u64 = 32;
@@ -184,7 +186,7 @@ pub(super) fn shared(
 /// The way of an access to memory behind caches.
 fn way_of(op: Op) -> Way {
     match op {
-        Op::Texture(_) => Way::Texture,
+        Op::Texture(_) | Op::Sample => Way::Texture,
         Op::Load(Space::GlobalNc) => Way::GlobalNc,
         Op::Load(Space::Constant) => Way::Constant,
         Op::Load(Space::ConstantUniform) => Way::ConstantUniform,
@@ -219,10 +221,22 @@ fn on_device(
         Way::Texture => {
             let handle = warp.get(inst.from[0], lane);
             let texture = state.textures.get(&handle);
-            let Some(texels) = texture.filter(|texels| inst.op == Op::Texture(texels.dimensions())) else {
-                return Err(illegal(grid, inst, format!("{handle:#x} is no texture of so many dimensions")));
+            let read = |texels: &&Texels| match inst.op {
+                Op::Texture(dimensions) => texels.sampling().is_none() && texels.dimensions() == dimensions,
+                _ => texels.sampling().is_some(),
             };
-            match texels.at(warp.get(inst.from[1], lane), warp.get(inst.from[2], lane)) {
+            let Some(texels) = texture.filter(read) else {
+                return Err(illegal(grid, inst, format!("{handle:#x} is no texture that is read in this way")));
+            };
+            let [_, coordinates @ ..] = inst.from.map(|slot| warp.get(slot, lane));
+            let texel = match inst.op {
+                Op::Texture(_) => texels.at(coordinates),
+                _ => texels.sample([alu::float(coordinates[0]), alu::float(coordinates[1])]).map_err(|between| {
+                    let [x, y] = between;
+                    illegal(grid, inst, format!("the simulator filters at the centres of texels only, not at {x}, {y}"))
+                })?,
+            };
+            match texel {
                 Some(texel) => texel,
                 None => return Ok((0, bytes)),
             }
@@ -304,7 +318,7 @@ fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State
 }
 
 fn is_load(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Load(_) | Op::Texture(_))
+    matches!(inst.op, Op::Load(_) | Op::Texture(_) | Op::Sample)
 }
 
 /// An access of one lane to memory behind caches: as [`memory`] does it for several. Cycles until its value can be used;
@@ -328,14 +342,25 @@ pub(super) fn memory_of_one(
     let at = on_device(warp, inst, lane, address, thread, state, grid)?;
     if when.now > when.horizon {
         let private = |state: &mut State| state.hierarchy.load_private(way, owner.by, at.0, when.now);
-        let cycles = if is_load(inst) { private(state) } else { None };
+        let filtered = filtering(warp, inst, lane, state, grid);
+        let cycles = if is_load(inst) { private(state).map(|cycles| filtered + cycles) } else { None };
         if cycles.is_some() {
             memory_lane(warp, inst, lane, at, state)?;
         }
         return Ok(cycles);
     }
     memory_lane(warp, inst, lane, at, state)?;
-    Ok(Some(request(inst, way, owner.by, at.0, state, grid, when.now)))
+    let filtered = filtering(warp, inst, lane, state, grid);
+    Ok(Some(filtered + request(inst, way, owner.by, at.0, state, grid, when.now)))
+}
+
+/// Cycles that a texture's mean of texels takes beside the load.
+fn filtering(warp: &Warp, inst: &Inst, lane: u32, state: &State, grid: &Grid) -> u64 {
+    let filters = || {
+        let texels = state.textures.get(&warp.get(inst.from[0], lane));
+        texels.and_then(|texels| texels.sampling()) == Some(Sampling::Linear)
+    };
+    if inst.op == Op::Sample && filters() { grid.lanes.filtering } else { 0 }
 }
 
 /// An access to memory behind caches; `None` if it must wait for its turn.
@@ -371,13 +396,15 @@ pub(super) fn memory(
         if answered(address) { cycles } else { after + cycles }
     };
     if access.count == 1 {
-        return Ok(Some(Cost { cycles: one(state, access.addresses[0], 0), held: 0 }));
+        let filtered = filtering(warp, inst, mask.trailing_zeros(), state, grid);
+        return Ok(Some(Cost { cycles: filtered + one(state, access.addresses[0], 0), held: 0 }));
     }
     let (mut cycles, mut held) = (0, 0);
     for (address, after) in access.requests(way, state, grid) {
         cycles = cycles.max(one(state, address, after));
         held = after;
     }
+    cycles += filtering(warp, inst, mask.trailing_zeros(), state, grid);
     if matches!(inst.op, Op::Atomic(..)) {
         let alike = (access.most_alike() - 1) * grid.lanes.atomic;
         cycles += alike;

@@ -109,9 +109,19 @@ fn compute_inline(op: Op, kind: Type, a: u64, b: u64, c: u64) -> u64 {
             }
         }
         Op::Convert(to, saturated) => return convert(kind, to, saturated, a),
+        Op::FloatAdd => u64::from((float(a) + float(b)).to_bits()),
+        Op::FloatMul => u64::from((float(a) * float(b)).to_bits()),
+        Op::ToFloat => u64::from((a as f32).to_bits()),
+        // Saturated, as on the hardware.
+        Op::FromFloat => u64::from(float(a) as u32),
         _ => 0,
     };
     kind.wrap(value)
+}
+
+/// A register as a number of floating point.
+pub(super) fn float(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
 }
 
 fn less(kind: Type, a: u64, b: u64) -> bool {

@@ -86,13 +86,16 @@ impl Block {
                     let cost = access::shared(warp, inst, mask, shared, state, grid)?;
                     (done, held) = (now + cost.cycles, cost.held);
                 }
-                Op::Load(_) | Op::Store(_) | Op::Atomic(_, false) | Op::Texture(_) => {
+                Op::Load(_) | Op::Store(_) | Op::Atomic(_, false) | Op::Texture(_) | Op::Sample => {
                     match access::memory(warp, inst, mask, owner, state, grid, When { now, horizon })? {
                         Some(Cost { cycles, held: holds }) => (done, held) = (now + cycles, holds),
                         None => return Ok(Step::Wait(now)),
                     }
                 }
-                op => warp.compute(inst.to, mask, inst.from, |values| alu::compute_all(op, inst.kind, values)),
+                op => {
+                    let [a, b, c, _] = inst.from;
+                    warp.compute(inst.to, mask, [a, b, c], |values| alu::compute_all(op, inst.kind, values));
+                }
             }
         }
         for slot in inst.results() {

@@ -53,6 +53,8 @@ pub(crate) struct LaneCosts {
     pub transaction: u64,
     /// For each further word of constant memory.
     pub constant_word: u64,
+    /// For the mean of texels that a texture load gives, beside the load.
+    pub filtering: u64,
     /// For each further lane whose atomic is on a word of global memory that another lane's is on.
     pub atomic: u64,
     /// The same of shared memory.

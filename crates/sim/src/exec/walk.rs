@@ -100,7 +100,7 @@ impl Lane<'_> {
     fn issue(&mut self, inst: &Inst, at: u32, state: &mut State, grid: &Grid, horizon: u64) -> Result<Done, Fault> {
         let (warp, lane) = (&mut *self.warp, self.lane);
         let [arithmetic, issue, _] = grid.pipeline;
-        let [a, b, c] = inst.from;
+        let [a, b, c, _] = inst.from;
         let mut now = warp.time.max(warp.ready(inst.guard)).max(warp.ready(inst.to));
         now = now.max(warp.ready(a)).max(warp.ready(b)).max(warp.ready(c));
         if inst.further > 0 {
@@ -127,7 +127,7 @@ impl Lane<'_> {
                     let value = parameter(grid, inst, warp.get(a, lane).wrapping_add(inst.offset as u64))?;
                     warp.set(inst.to, lane, value);
                 }
-                Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) => {
+                Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) | Op::Sample => {
                     match self.access(inst, state, grid, When { now, horizon })? {
                         Some(cycles) => done = now + cycles,
                         None => return Ok(Done::Wait(now)),

@@ -132,6 +132,9 @@ pub struct Pipeline {
     /// Cycles for each further lane whose atomic is on the same word of global memory; 1 if absent, as on Kepler (NVIDIA's white
     /// paper on the GK110, recalled: one operation per clock on a common address).
     pub atomic: Whole<0, 1000>,
+    /// Cycles by which a texture load takes longer where it gives the mean of texels; 0 if absent, as the units of a texture filter
+    /// at full rate (assumed of the latency, too).
+    pub filtering: Whole<0, 1000>,
     /// Sources.
     pub sources: Sources,
 }
@@ -147,6 +150,7 @@ impl Default for Pipeline {
             transaction: Whole::new(1).expect("in range"),
             constant_word: Whole::new(4).expect("in range"),
             atomic: Whole::new(1).expect("in range"),
+            filtering: Whole::new(0).expect("in range"),
             sources: Sources::new(),
         }
     }

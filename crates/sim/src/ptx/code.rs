@@ -194,8 +194,18 @@ pub enum Op {
     Store(Space),
     /// Atomic on a + offset with b (and c), in shared memory if so.
     Atomic(Atomic, bool),
-    /// Texel b (and c) of texture a, which has so many dimensions.
+    /// Texel b (and c, and d) of texture a, which has so many dimensions.
     Texture(u8),
+    /// Texture a of two dimensions at b and c, which are numbers of floating point, as is the result.
+    Sample,
+    /// a + b, in floating point.
+    FloatAdd,
+    /// a * b, in floating point.
+    FloatMul,
+    /// A whole number a in floating point.
+    ToFloat,
+    /// A number of floating point a as a whole one, towards zero.
+    FromFloat,
     /// a * b + c, in floating point. No machine here has a unit for it.
     Fma,
     /// Waits for the block.
@@ -233,7 +243,7 @@ pub struct Inst {
     /// How many there are: 0, 1 or 3.
     pub further: u8,
     /// Slots of the sources, or [`NONE`].
-    pub from: [u16; 3],
+    pub from: [u16; 4],
     /// Added to an address.
     pub offset: i64,
     /// Line of the text.

@@ -171,7 +171,7 @@ impl Lowering {
             to: NONE,
             more: [NONE; 3],
             further: 0,
-            from: [NONE; 3],
+            from: [NONE; 4],
             offset: 0,
             line,
         });
@@ -201,7 +201,7 @@ impl Lowering {
             None => (NONE, false),
         };
         let mut inst =
-            Inst { op, kind, guard, negated, to: NONE, more: [NONE; 3], further: 0, from: [NONE; 3], offset: 0, line };
+            Inst { op, kind, guard, negated, to: NONE, more: [NONE; 3], further: 0, from: [NONE; 4], offset: 0, line };
         let operands = &text.operands;
         let count = |wanted: usize| {
             if operands.len() == wanted {
@@ -281,7 +281,8 @@ impl Lowering {
                         "a texture load takes a list of results and a texture with a coordinate",
                     ));
                 };
-                if coordinates.len() != dimensions {
+                // Of three dimensions there are four coordinates, the last of which is not used (PTX ISA, tex).
+                if coordinates.len() != if dimensions == 3 { 4 } else { dimensions } {
                     let what = format!("`{}` takes {dimensions} coordinates, not {}", text.opcode, coordinates.len());
                     return Err(Fault::at(line, what));
                 }
@@ -294,7 +295,7 @@ impl Lowering {
                 }
                 inst.to = self.register(first, line)?;
                 inst.from[0] = self.register(&Operand::Name(texture.clone()), line)?;
-                for (place, coordinate) in inst.from[1..].iter_mut().zip(coordinates) {
+                for (place, coordinate) in inst.from[1..].iter_mut().zip(&coordinates[..dimensions]) {
                     *place = self.source(coordinate, kind, line)?;
                 }
             }

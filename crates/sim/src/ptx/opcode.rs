@@ -90,9 +90,22 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
         ("bar", ["sync"]) | ("barrier", ["sync"]) => return bare(Op::Barrier),
         ("bar", ["warp", "sync"]) => return bare(Op::WarpBarrier),
         ("membar" | "fence", _) => return bare(Op::Fence),
-        ("tex", [shape @ ("1d" | "2d"), "v4", "u32" | "s32", "s32"]) => {
-            let dimensions = if *shape == "1d" { 1 } else { 2 };
+        ("tex", ["2d", "v4", "f32", "f32"]) => {
+            return Some(Decoded { op: Op::Sample, kind: BYTE4, form: Form::Texture(2) });
+        }
+        ("tex", [shape @ ("1d" | "2d" | "3d"), "v4", "u32" | "s32", "s32"]) => {
+            let dimensions = match *shape {
+                "1d" => 1,
+                "2d" => 2,
+                _ => 3,
+            };
             return Some(Decoded { op: Op::Texture(dimensions), kind: BYTE4, form: Form::Texture(dimensions.into()) });
+        }
+        ("add", ["rn", "f32"]) => return Some(Decoded { op: Op::FloatAdd, kind: BYTE4, form: Form::Plain(2) }),
+        ("mul", ["rn", "f32"]) => return Some(Decoded { op: Op::FloatMul, kind: BYTE4, form: Form::Plain(2) }),
+        ("cvt", ["rn", "f32", "u32"]) => return Some(Decoded { op: Op::ToFloat, kind: BYTE4, form: Form::Plain(1) }),
+        ("cvt", ["rzi", "u32", "f32"]) => {
+            return Some(Decoded { op: Op::FromFloat, kind: BYTE4, form: Form::Plain(1) });
         }
         ("fma", ["rn", "f32"]) => return Some(Decoded { op: Op::Fma, kind: BYTE4, form: Form::Plain(3) }),
         _ => {}

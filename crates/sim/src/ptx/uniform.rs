@@ -217,7 +217,7 @@ fn source_differs(op: Op) -> bool {
     match op {
         Op::Special(Special::Thread(_) | Special::Lane | Special::Clock | Special::Clock64 | Special::Timer) => true,
         Op::Load(Space::Constant | Space::ConstantUniform | Space::Parameter) => false,
-        Op::Load(_) | Op::Atomic(..) | Op::Texture(_) | Op::Shuffle(_) => true,
+        Op::Load(_) | Op::Atomic(..) | Op::Texture(_) | Op::Sample | Op::Shuffle(_) => true,
         _ => false,
     }
 }

@@ -55,11 +55,6 @@ impl<'n> Programs<'n> {
         // The least shared memory, so that the L1 is as large as it can be; and always a request, as the other one is made, too.
         PatternRun { carveout_percent: Some(0), ..PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS) }
     }
-
-    /// The most variables.
-    fn most(&self) -> u32 {
-        self.variables.last().copied().unwrap_or(MOST_VARIABLES)
-    }
 }
 
 /// 2, 4, 8 and so on: the paper's. A program of 2048 variables takes the compiler five times as long as one of 512.
@@ -83,11 +78,11 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
     programs.compiled(&mut answer)?;
     let spilled = programs.beginning(&mut answer)?;
     cost(&lines, &mut answer);
-    if spilled.is_some() {
-        if let Err(unknown) = control(&programs, &lines, &mut answer).settled()? {
+    if let (Some(_), Some(most)) = (spilled, most(&lines)) {
+        if let Err(unknown) = control(&programs, most, &lines, &mut answer).settled()? {
             answer.finding("control", unknown.finding());
         }
-        cached(&programs, &mut answer)?;
+        cached(&programs, most, &mut answer)?;
     }
     answer.figures.insert(
         0,
@@ -100,6 +95,11 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         ),
     );
     Ok(answer)
+}
+
+/// The most variables that were measured: an older recording may have fewer than are asked for now.
+fn most(lines: &[Line]) -> Option<u32> {
+    lines.iter().filter_map(|line| line.points.last()).map(|point| point.x as u32).max()
 }
 
 /// What the most variables cost against the fewest.
@@ -124,8 +124,7 @@ fn cost(lines: &[Line], answer: &mut Answer) {
 }
 
 /// A program that does not spill and is as long as the one that spills most.
-fn control(programs: &Programs<'_>, lines: &[Line], answer: &mut Answer) -> Result<(), Gap> {
-    let most = programs.most();
+fn control(programs: &Programs<'_>, most: u32, lines: &[Line], answer: &mut Answer) -> Result<(), Gap> {
     let Some(code) = programs.program(1, most)?.code else {
         answer.finding(
             "control",
@@ -198,8 +197,7 @@ fn control(programs: &Programs<'_>, lines: &[Line], answer: &mut Answer) -> Resu
 }
 
 /// Where spilled bytes are cached: whether it matters what the L1 has left beside shared memory.
-fn cached(programs: &Programs<'_>, answer: &mut Answer) -> Result<(), Gap> {
-    let most = programs.most();
+fn cached(programs: &Programs<'_>, most: u32, answer: &mut Answer) -> Result<(), Gap> {
     let threads: Vec<u32> = programs.threads.iter().copied().filter(|&t| t >= FEW_THREADS / 8).collect();
     let with = |percent: u8| {
         move |threads: u32| PatternRun { carveout_percent: Some(percent), ..programs.run(threads, most, 0) }
