@@ -9,7 +9,7 @@ mkdir -p "$out/reports"
 
 "$strata" devices || exit 3
 export CUDA_CACHE_DISABLE=1
-for part in locality synchronization coalescing spilling banks constant read_only texture_2d histogram intensity; do
+for part in locality synchronization coalescing spilling banks constant read_only texture_2d histogram intensity texture_3d operands; do
 	"$strata" characterize --only $part --timings --format json --output "$out/reports/$part.json" 2>"$out/reports/$part.log" ||
 		echo "$part: exit $?"
 	echo "$part: $(tail -n 1 "$out/reports/$part.log")"

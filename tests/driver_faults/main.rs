@@ -6,6 +6,7 @@
 
 mod board;
 mod busy;
+mod kepler;
 mod seam;
 
 use std::fs;

@@ -15,6 +15,9 @@ struct Wheel {
     program: &'static str,
 }
 
+/// The newest release that still assembles for sm_35 and sm_37. The last driver for such GPUs, branch 470, is of CUDA 11.4.
+const PTXAS_11: Wheel =
+    Wheel { package: "nvidia-cuda-nvcc-cu11", version: "11.8.89", program: "nvidia/cuda_nvcc/bin/ptxas" };
 /// The newest release that still assembles for sm_50 to sm_72.
 const PTXAS_12: Wheel =
     Wheel { package: "nvidia-cuda-nvcc-cu12", version: "12.9.86", program: "nvidia/cuda_nvcc/bin/ptxas" };
@@ -35,7 +38,7 @@ pub struct Ptxas {
 /// Every release of the assembler that kernels are checked with.
 pub fn assemblers(target_dir: &Path) -> Result<Vec<Ptxas>> {
     let fetched = |wheel: &Wheel| Ok(Ptxas { version: wheel.version, program: wheel.fetch(target_dir)? });
-    [PTXAS_12, PTXAS_13].iter().map(fetched).collect()
+    [PTXAS_11, PTXAS_12, PTXAS_13].iter().map(fetched).collect()
 }
 
 /// The disassembler.

@@ -61,6 +61,25 @@ pub(super) const FUNCTION_LARGE_CLUSTERS: c_int = 14;
 /// `CU_SHAREDMEM_CARVEOUT_DEFAULT`: the driver chooses.
 pub(super) const CARVEOUT_DEFAULT: c_int = -1;
 
+/// First compute capability whose shared memory is divided by [`FUNCTION_CARVEOUT`]. Before it the driver has three choices, which
+/// [`cache_configuration`] names, and Maxwell and Pascal have nothing to choose.
+pub(super) const CARVEOUTS: (u32, u32) = (5, 0);
+
+/// The member of `CUfunc_cache` that gives shared memory at least so many per cent of the most it can have: 16, 32 or 48 of 48 KiB
+/// on Kepler. `None` is the context's own choice.
+pub(super) fn cache_configuration(carveout_percent: Option<u8>) -> c_int {
+    match carveout_percent {
+        // `CU_FUNC_CACHE_PREFER_NONE`
+        None => 0,
+        // `CU_FUNC_CACHE_PREFER_L1`
+        Some(0..=33) => 2,
+        // `CU_FUNC_CACHE_PREFER_EQUAL`
+        Some(34..=66) => 3,
+        // `CU_FUNC_CACHE_PREFER_SHARED`
+        Some(_) => 1,
+    }
+}
+
 /// The member of `CUsharedconfig` for banks of this width (`None` is the context's own choice), if there is one.
 pub(super) fn shared_banks(width: Option<Bytes>) -> Option<c_int> {
     match width {

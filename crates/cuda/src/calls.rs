@@ -193,6 +193,8 @@ calls! {
         (address: *mut u64, bytes: *mut usize, module: ModuleHandle, name: *const c_char);
     optional func_set_attribute = "cuFuncSetAttribute" (function: FunctionHandle, attribute: c_int, value: c_int);
     optional func_get_attribute = "cuFuncGetAttribute" (value: *mut c_int, attribute: c_int, function: FunctionHandle);
+    // What divides the L1 and shared memory of Fermi and Kepler.
+    optional func_set_cache_config = "cuFuncSetCacheConfig" (function: FunctionHandle, configuration: c_int);
     // Deprecated since CUDA 12.4: only compute capability 3.x has the choice.
     optional func_set_shared_mem_config = "cuFuncSetSharedMemConfig" (function: FunctionHandle, configuration: c_int);
     needed launch_kernel = "cuLaunchKernel"

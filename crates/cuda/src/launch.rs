@@ -35,6 +35,14 @@ pub(super) fn configure(
 ) -> Result<()> {
     // SAFETY: the function is of a module that is loaded.
     let set = |attribute: c_int, value: c_int| unsafe { calls.func_set_attribute(function, attribute, value) };
+    if launch.carveout != given.carveout && facts.compute_capability < attributes::CARVEOUTS {
+        // SAFETY: as above.
+        let chosen = unsafe { calls.func_set_cache_config(function, attributes::cache_configuration(launch.carveout)) };
+        chosen.map_err(|failed| {
+            refusal(failed, || "this device does not let its L1 and shared memory be divided by a launch".into())
+        })?;
+        given.carveout = launch.carveout;
+    }
     if launch.carveout != given.carveout {
         let value = launch.carveout.map_or(attributes::CARVEOUT_DEFAULT, c_int::from);
         let refused = |failed| {

@@ -56,9 +56,9 @@ pub enum Walk2d {
 pub enum Walk3d {
     /// Along the first coordinate, row after row.
     Rows,
-    /// Along the second coordinate.
+    /// Along the second coordinate, in one layer after the other.
     Columns,
-    /// Along the third coordinate, from layer to layer.
+    /// Along the third coordinate, from layer to layer, in one row after the other.
     Layers,
     /// Cubes of [`TILE_3D`] elements a side, one after the other; rows in each.
     Tiles,
@@ -295,6 +295,8 @@ pub const STATEMENTS_A_PASS: u32 = 256;
 pub const LOADS_A_PASS: u32 = 4;
 /// Operations in the body of a loop of arithmetic alone.
 pub const OPERATIONS_A_PASS: u32 = 64;
+/// Writes in the body of a loop of [`Pattern::Writes`].
+pub const WRITES_A_PASS: u32 = 8;
 /// Operands of each lane in [`Pattern::Sourced`], each used once in a pass of the loop: they fit in registers, in shared memory and in
 /// any L1.
 pub const OPERANDS: u32 = 16;

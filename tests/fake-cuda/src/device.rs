@@ -61,6 +61,37 @@ const ATTRIBUTES: [(i32, i32); 28] = [
     (CLUSTER_LAUNCH, 1),
 ];
 
+/// The same with the values of a Tesla K20c. A driver of CUDA 11.4 knows no clusters.
+const KEPLER: [(i32, i32); 27] = [
+    (1, 1024),
+    (5, i32::MAX),
+    (8, 49_152),
+    (9, 65_536),
+    (10, 32),
+    (12, 65_536),
+    (13, 706_000),
+    (16, 13),
+    (17, 0),
+    (18, 0),
+    (32, 1),
+    (36, 2_600_000),
+    (37, 320),
+    (38, 1_310_720),
+    (39, THREADS as i32),
+    (69, 134_217_728),
+    (75, 3),
+    (76, 5),
+    (79, 1),
+    (80, 1),
+    (81, 49_152),
+    (82, 65_536),
+    (COOPERATIVE_LAUNCH, 0),
+    (97, 49_152),
+    (102, 0),
+    (106, 16),
+    (111, 0),
+];
+
 /// `cuInit`
 #[unsafe(no_mangle)]
 pub extern "C" fn cuInit(flags: u32) -> Code {
@@ -78,8 +109,13 @@ pub extern "C" fn cuInit(flags: u32) -> Code {
 /// `cuDriverGetVersion`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut i32) -> Code {
+    let told = match fault() {
+        Fault::OldDriver => 8000,
+        Fault::Kepler => 11_040,
+        _ => 13_000,
+    };
     // SAFETY: by the contract of `cuda.h`.
-    unsafe { version.write(if fault() == Fault::OldDriver { 8000 } else { 13_000 }) };
+    unsafe { version.write(told) };
     SUCCESS
 }
 
@@ -109,9 +145,13 @@ pub unsafe extern "C" fn cuDeviceGet(device: *mut i32, ordinal: i32) -> Code {
 pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, length: i32, device: i32) -> Code {
     initialized(|_| {
         let index = index(device)?;
-        let suffix = if index == 0 && fault() == Fault::Mig { " MIG 1g.18gb" } else { "" };
+        let told = match fault() {
+            Fault::Mig if index == 0 => format!("{} MIG 1g.18gb", NAMES[index]),
+            Fault::Kepler => "Tesla K20c".into(),
+            _ => NAMES[index].into(),
+        };
         // SAFETY: by the contract of `cuda.h`.
-        unsafe { write_text(name, length, &format!("{}{suffix}", NAMES[index])) }
+        unsafe { write_text(name, length, &told) }
     })
 }
 
@@ -160,7 +200,8 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: i32) -> 
 pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, device: i32) -> Code {
     initialized(|_| {
         index(device)?;
-        let (_, told) = ATTRIBUTES.into_iter().find(|&(number, _)| number == attribute).ok_or(INVALID_VALUE)?;
+        let table: &[(i32, i32)] = if fault() == Fault::Kepler { &KEPLER } else { &ATTRIBUTES };
+        let (_, told) = table.iter().copied().find(|&(number, _)| number == attribute).ok_or(INVALID_VALUE)?;
         let told = match (attribute, fault()) {
             (CLUSTER_LAUNCH, Fault::NoClusters) => 0,
             (COOPERATIVE_LAUNCH, Fault::NoCooperation) => 0,

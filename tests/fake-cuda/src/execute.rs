@@ -5,16 +5,19 @@
 
 use std::collections::HashMap;
 
-use strata_gpu::{DevicePtr, Error, Function, Gpu, Launch, Module};
+use strata_gpu::{DevicePtr, Error, Function, Gpu, Launch, Module, Texture};
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::Machine as Simulated;
 use strata_sim::model::clock::Slices;
 
+use crate::fault::{Fault, fault};
 use crate::{Code, NOT_SUPPORTED};
 
 /// The machine that the attributes are of.
 const MACHINE: &str = "h200";
+/// The machine of the fault `kepler`.
+const KEPLER: &str = "k20c";
 
 /// The machine, with the handles that the driver gave for what is on it.
 pub struct Machine {
@@ -25,7 +28,8 @@ pub struct Machine {
 
 impl Default for Machine {
     fn default() -> Self {
-        let machine = Simulated::find(MACHINE).expect("it comes with the simulator");
+        let name = if fault() == Fault::Kepler { KEPLER } else { MACHINE };
+        let machine = Simulated::find(name).expect("it comes with the simulator");
         let gpu = Sim::new(machine, 1).shared(slices());
         Machine { gpu, modules: HashMap::new(), functions: HashMap::new() }
     }
@@ -72,6 +76,16 @@ impl Machine {
         Some(self.gpu.clear(DevicePtr(address), Bytes(bytes)).map_err(code))
     }
 
+    /// A texture over linear memory, with the handle that kernels know.
+    pub fn texture(&mut self, address: u64, bytes: u64, texel: u64) -> Option<Result<u64, Code>> {
+        let made = self.gpu.texture(DevicePtr(address), Bytes(bytes), Bytes(texel));
+        Some(made.map(|texture| texture.0).map_err(code))
+    }
+
+    pub fn destroy_texture(&mut self, texture: u64) {
+        let _ = self.gpu.destroy_texture(Texture(texture));
+    }
+
     pub fn load(&mut self, handle: usize, text: &str) -> Result<(), Code> {
         self.modules.insert(handle, self.gpu.load(text).map_err(code)?);
         Ok(())
@@ -97,9 +111,11 @@ impl Machine {
         &mut self,
         function: usize,
         [blocks, threads, shared]: [u32; 3],
+        (carveout, bank_width): (Option<u8>, Option<u64>),
         parameters: &[u64],
     ) -> Result<(), Code> {
-        let launch = Launch::new(blocks, threads).shared(Bytes(u64::from(shared)));
+        let launch = Launch::new(blocks, threads).shared(Bytes(u64::from(shared))).carveout(carveout);
+        let launch = launch.bank_width(bank_width.map(Bytes));
         self.gpu.launch(self.functions[&function], &launch, parameters).map_err(code)
     }
 }

@@ -13,6 +13,8 @@ pub enum Fault {
     InitFails,
     /// `old-driver`: the interface is that of CUDA 8.0.
     OldDriver,
+    /// `kepler`: a Tesla K20c with the last driver that knows it, branch 470 of CUDA 11.4.
+    Kepler,
     /// `unknown-code`: `cuMemAlloc` gives a result without a name.
     UnknownCode,
     /// `out-of-memory`: `cuMemAlloc` finds none.
@@ -61,6 +63,7 @@ pub fn fault() -> Fault {
         "no-device" => Fault::NoDevice,
         "init-fails" => Fault::InitFails,
         "old-driver" => Fault::OldDriver,
+        "kepler" => Fault::Kepler,
         "unknown-code" => Fault::UnknownCode,
         "out-of-memory" => Fault::OutOfMemory,
         "memory-taken" => Fault::MemoryTaken,

@@ -26,6 +26,12 @@ impl Machine {
         None
     }
 
+    pub fn texture(&mut self, _: u64, _: u64, _: u64) -> Option<Result<u64, Code>> {
+        None
+    }
+
+    pub fn destroy_texture(&mut self, _: u64) {}
+
     pub fn load(&mut self, _: usize, _: &str) -> Result<(), Code> {
         Ok(())
     }
@@ -40,7 +46,7 @@ impl Machine {
         None
     }
 
-    pub fn launch(&mut self, _: usize, _: [u32; 3], _: &[u64]) -> Result<(), Code> {
+    pub fn launch(&mut self, _: usize, _: [u32; 3], _: (Option<u8>, Option<u64>), _: &[u64]) -> Result<(), Code> {
         Ok(())
     }
 }

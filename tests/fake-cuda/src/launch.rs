@@ -106,7 +106,12 @@ pub unsafe extern "C" fn cuTexObjectCreate(
         if fault() == Fault::TextureFails {
             return Err(OUT_OF_MEMORY);
         }
-        let handle = model.handle() as u64;
+        let executed = match array {
+            None => model.machine.texture(linear.address, linear.bytes as u64, if linear.format == 1 { 1 } else { 4 }),
+            // What executes kernels here has no arrays.
+            Some(_) => None,
+        };
+        let handle = executed.unwrap_or_else(|| Ok(model.handle() as u64))?;
         model.textures.insert(handle, array);
         // SAFETY: by the contract of `cuda.h`.
         unsafe { texture.write(handle) };
@@ -122,6 +127,7 @@ pub extern "C" fn cuTexObjectDestroy(texture: u64) -> Code {
             model.must_be_new("texture", texture as usize);
             return Err(INVALID_VALUE);
         }
+        model.machine.destroy_texture(texture);
         Ok(())
     })
 }
@@ -161,7 +167,9 @@ pub unsafe extern "C" fn cuLaunchKernel(
         if given != parameter_bytes {
             return Err(INVALID_VALUE);
         }
-        model.machine.launch(function.addr(), [grid_x * grid_y * grid_z, block_x, shared_bytes], &words)?;
+        let own = model.functions.get(&function.addr()).ok_or(INVALID_HANDLE)?;
+        let asked = (own.carveout, own.bank_width);
+        model.machine.launch(function.addr(), [grid_x * grid_y * grid_z, block_x, shared_bytes], asked, &words)?;
         launched(model)
     })
 }

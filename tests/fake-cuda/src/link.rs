@@ -10,6 +10,10 @@ use crate::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED};
 
 const INVALID_PTX: Code = 218;
 const JIT_COMPILER_NOT_FOUND: Code = 221;
+const UNSUPPORTED_PTX_VERSION: Code = 222;
+
+/// The newest PTX that a driver of CUDA 11.4 reads, and the newest target that a Tesla K20c runs.
+const KEPLER: [u32; 2] = [74, 35];
 
 /// What the compiler says of a text that it rejects.
 const LOG: &str =
@@ -75,6 +79,10 @@ pub unsafe fn compile(text: &[u8], log: Option<Log>) -> Result<(), Code> {
     if fault() == Fault::NoCompiler {
         return Err(JIT_COMPILER_NOT_FOUND);
     }
+    let named = [".version ", ".target sm_"].map(|word| number_behind(text, word));
+    if fault() == Fault::Kepler && named.into_iter().zip(KEPLER).any(|(named, most)| named > Some(most)) {
+        return Err(UNSUPPORTED_PTX_VERSION);
+    }
     if fault() == Fault::CompileError || !is_ptx(text) {
         if let Some(log) = log {
             // SAFETY: by this function's contract.
@@ -83,6 +91,15 @@ pub unsafe fn compile(text: &[u8], log: Option<Log>) -> Result<(), Code> {
         return Err(INVALID_PTX);
     }
     Ok(())
+}
+
+/// The digits behind a word in a text, without a point.
+fn number_behind(text: &[u8], word: &str) -> Option<u32> {
+    let text = String::from_utf8_lossy(text);
+    let (_, rest) = text.split_once(word)?;
+    let number: String =
+        rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').filter(char::is_ascii_digit).collect();
+    number.parse().ok()
 }
 
 /// `cuLinkCreate`

@@ -26,11 +26,16 @@ pub struct Module {
 
 /// A function: its module, the bytes of its parameters, the dynamic shared memory that it has been given, and whether its
 /// clusters may be larger than any device has them.
+#[derive(Default)]
 pub struct Function {
     pub module: usize,
     pub parameter_bytes: usize,
     pub max_shared: u32,
     pub large_clusters: bool,
+    /// Per cent of the most shared memory, as asked for.
+    pub carveout: Option<u8>,
+    /// Width of banks in bytes, as asked for.
+    pub bank_width: Option<u64>,
 }
 
 /// A CUDA array of 32-bit texels, row by row.

@@ -97,7 +97,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
         model.machine.function(handle, module, &name)?;
         model
             .functions
-            .insert(handle, Function { module, parameter_bytes, max_shared: SHARED_DEFAULT, large_clusters: false });
+            .insert(handle, Function { module, parameter_bytes, max_shared: SHARED_DEFAULT, ..Function::default() });
         // SAFETY: by the contract of `cuda.h`.
         unsafe { function.write(ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -147,7 +147,10 @@ pub extern "C" fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, valu
         let function = model.functions.get_mut(&function.addr()).ok_or(INVALID_HANDLE)?;
         match (attribute, u32::try_from(value)) {
             (8, Ok(value)) if value <= SHARED_OPTIN => function.max_shared = value,
-            (9, _) if (-1..=100).contains(&value) && fault() != Fault::NoCarveout => {}
+            // Nothing of this kind can be chosen before Maxwell.
+            (9, _) if (-1..=100).contains(&value) && ![Fault::NoCarveout, Fault::Kepler].contains(&fault()) => {
+                function.carveout = u8::try_from(value).ok();
+            }
             (14, Ok(allowed @ (0 | 1))) => function.large_clusters = allowed == 1,
             _ => return Err(INVALID_VALUE),
         }
@@ -175,13 +178,29 @@ pub unsafe extern "C" fn cuFuncGetAttribute(value: *mut i32, attribute: i32, fun
     })
 }
 
+/// `cuFuncSetCacheConfig`: the default, most shared memory, most L1, or both alike.
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuFuncSetCacheConfig"))]
+pub extern "C" fn cuFuncSetCacheConfig(function: *mut c_void, configuration: i32) -> Code {
+    in_context(|model| {
+        let function = model.functions.get_mut(&function.addr()).ok_or(INVALID_HANDLE)?;
+        let place = usize::try_from(configuration).map_err(|_| INVALID_VALUE)?;
+        function.carveout = *[None, Some(100), Some(0), Some(50)].get(place).ok_or(INVALID_VALUE)?;
+        Ok(())
+    })
+}
+
 /// `cuFuncSetSharedMemConfig`: the default, banks of four or of eight bytes.
 #[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
 #[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuFuncSetSharedMemConfig"))]
 pub extern "C" fn cuFuncSetSharedMemConfig(function: *mut c_void, configuration: i32) -> Code {
     in_context(|model| {
-        model.functions.get(&function.addr()).ok_or(INVALID_HANDLE)?;
-        if (0..=2).contains(&configuration) && fault() != Fault::NoBankChoice { Ok(()) } else { Err(INVALID_VALUE) }
+        let function = model.functions.get_mut(&function.addr()).ok_or(INVALID_HANDLE)?;
+        if !(0..=2).contains(&configuration) || fault() == Fault::NoBankChoice {
+            return Err(INVALID_VALUE);
+        }
+        function.bank_width = [None, Some(4), Some(8)][configuration as usize];
+        Ok(())
     })
 }
 

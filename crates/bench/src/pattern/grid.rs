@@ -44,8 +44,8 @@ impl Grid {
     pub fn cube(walk: Walk3d, side: u32, loads: u32, seed: u64) -> Self {
         let order: Order<3> = match walk {
             Walk3d::Rows => Order::Along([0, 1, 2]),
-            Walk3d::Columns => Order::Along([1, 0, 2]),
-            Walk3d::Layers => Order::Along([2, 0, 1]),
+            Walk3d::Columns => Order::Along([1, 2, 0]),
+            Walk3d::Layers => Order::Along([2, 1, 0]),
             Walk3d::Tiles => Order::Tiles(TILE_3D),
             Walk3d::Random => Order::Random(seed),
         };
@@ -213,8 +213,8 @@ mod tests {
     #[test]
     fn a_walk_goes_where_its_name_says() {
         let places = |grid: Grid, first: usize| grid.places[..first].to_vec();
-        assert_eq!(places(Grid::cube(Walk3d::Layers, 8, 9, 0), 9)[7..], [[0, 0, 7], [1, 0, 0]]);
-        assert_eq!(places(Grid::cube(Walk3d::Columns, 8, 64, 0), 65)[63..], [[7, 7, 0], [0, 0, 1]]);
+        assert_eq!(places(Grid::cube(Walk3d::Layers, 8, 9, 0), 9)[7..], [[0, 0, 7], [0, 1, 0]]);
+        assert_eq!(places(Grid::cube(Walk3d::Columns, 8, 64, 0), 65)[63..], [[0, 7, 7], [1, 0, 0]]);
         let tile = places(Grid::cube(Walk3d::Tiles, 8, 64, 0), 65);
         assert!(tile[..64].iter().flatten().all(|&coordinate| coordinate < TILE_3D));
         assert_eq!(tile[64], [TILE_3D, 0, 0]);

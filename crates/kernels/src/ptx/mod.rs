@@ -93,7 +93,9 @@ const fn target(major: u32, minor: u32, version: &'static str) -> Target {
 
 /// The targets, ascending, each with the first version of the PTX ISA that has it (PTX ISA, release notes), but none before
 /// 6.0, the first with `bar.warp.sync`. The oldest is old on purpose: the driver compiles the text for the GPU at hand.
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 9] = [
+    target(3, 0, "6.0"),
+    target(3, 5, "6.0"),
     target(5, 0, "6.0"),
     target(6, 0, "6.0"),
     target(7, 0, "6.0"),
@@ -232,15 +234,16 @@ mod tests {
     fn the_target_follows_from_what_a_program_needs() {
         assert!(TARGETS.is_sorted_by_key(|target| target.capability));
         for (needs, expected, version) in
-            [(FERMI, (5, 0), "6.0"), (READ_ONLY, (5, 0), "6.0"), ((6, 1), (7, 0), "6.0"), ((9, 0), (9, 0), "7.8")]
+            [(FERMI, (3, 0), "6.0"), (READ_ONLY, (3, 5), "6.0"), ((6, 1), (7, 0), "6.0"), ((9, 0), (9, 0), "7.8")]
         {
             let target = target_for(needs);
             assert_eq!((target.capability, target.version), (expected, version));
         }
-        // Every text of today is for every device that a compiler knows.
+        // Every text of today is for every device from Kepler on, or from its second chip on.
         for text in all(PTX, (9, 0)) {
-            assert_eq!(text.target, PTX.oldest_target());
-            assert!(text.code.contains(".version 6.0\n.target sm_50\n"), "{}", text.code);
+            let (target, name) = if text.code.contains(".nc.") { ((3, 5), "sm_35") } else { ((3, 0), "sm_30") };
+            assert_eq!(text.target, target, "{}", text.code);
+            assert!(text.code.contains(&format!(".version 6.0\n.target {name}\n")), "{}", text.code);
         }
     }
 

@@ -7,7 +7,7 @@ use minijinja::value::Value;
 use strata_model::experiment::{LoadPath, WARP};
 use strata_model::pattern::{
     CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom, MOST_THREADS, OPERANDS, OPERATIONS_A_PASS, Operand,
-    OperandsIn, Scope,
+    OperandsIn, Scope, WRITES_A_PASS,
 };
 use strata_model::units::Bytes;
 
@@ -59,7 +59,8 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
 /// The values for one kind of pattern.
 fn pattern_values(pattern: PatternProgram) -> Value {
     match pattern {
-        PatternProgram::Pairs(_) | PatternProgram::Writes | PatternProgram::Sampled | PatternProgram::Cube => {
+        PatternProgram::Writes => context! { writes_a_pass => WRITES_A_PASS },
+        PatternProgram::Pairs(_) | PatternProgram::Sampled | PatternProgram::Cube => {
             context! {}
         }
         PatternProgram::Sourced(operands) => context! {

@@ -2,7 +2,7 @@
 
 use super::{
     CONSTANT_MEMORY, CONSTANTS_A_PASS, ELEMENT, LOADS_A_PASS, MOST_THREADS, OPERANDS, OPERATIONS_A_PASS, Pattern,
-    STATEMENTS_A_PASS, Scope, TILE, TILE_3D,
+    STATEMENTS_A_PASS, Scope, TILE, TILE_3D, WRITES_A_PASS,
 };
 use crate::units::Bytes;
 
@@ -79,6 +79,9 @@ impl Pattern {
                 if [distance, step].iter().any(|d| !d.0.is_multiple_of(ELEMENT.0)) =>
             {
                 Some(format!("threads {distance} apart in steps of {step}: both must be multiples of {ELEMENT}"))
+            }
+            Pattern::Writes { writes: many, .. } if !many.is_multiple_of(WRITES_A_PASS) => {
+                Some(format!("{many} writes: the loop has {WRITES_A_PASS} a pass"))
             }
             Pattern::Writes { distance, .. } if distance < ELEMENT => {
                 Some(format!("threads {distance} apart: each writes elements of its own"))

@@ -5,30 +5,21 @@
 
 use super::super::Answer;
 use super::super::points::{
-    PlannedLine, ROUNDS, axis, counted, every_round, figure, finding, later_rounds, longer, measure, percent_more,
+    PlannedLine, ROUNDS, axis, counted, every_round, figure, finding, longer, measure, percent_more,
 };
-use super::window;
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
-use strata_model::experiment::{LoadPath, PatternRun, WARP};
+use strata_model::experiment::{LoadPath, PatternRun};
 use strata_model::pattern::Pattern;
 use strata_model::units::Bytes;
 
 /// Writes of each thread, to elements of its own: of 1024 threads 4096 B apart they take 256 MiB, which every GPU has.
 const WRITES: u32 = 64;
-/// Writes of each thread to one element: so many that the wait at the end is a few cycles a write.
-const AGAIN: u32 = 1024;
 
 /// Threads that write elements behind each other: in each pass all of them write side by side, `distance` apart.
 fn apart(threads: u32, distance: u64) -> PatternRun {
     let step = Bytes(distance * u64::from(threads));
     let pattern = Pattern::Writes { threads, writes: WRITES, distance: Bytes(distance), step };
-    PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS)
-}
-
-/// A warp that writes the same elements again and again.
-fn again(distance: u64) -> PatternRun {
-    let pattern = Pattern::Writes { threads: WARP as u32, writes: AGAIN, distance: Bytes(distance), step: Bytes(0) };
     PatternRun::new(pattern, LoadPath::GlobalCa, ROUNDS)
 }
 
@@ -41,9 +32,7 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
         })
     };
     let plans: Vec<PlannedLine> = suite.threads.iter().map(line).collect();
-    let repeated = PlannedLine::new("st.global", distances.iter().copied(), |d: u32| again(u64::from(d)));
-    let (writes, repeated) = (measure(notebook, &plans, every_round), measure(notebook, &[repeated], later_rounds));
-    let (writes, repeated) = (writes?, repeated?);
+    let writes = measure(notebook, &plans, every_round)?;
     let mut answer = Answer::default();
     if let Some(line) = writes.iter().rev().find(|line| line.points.len() > 1)
         && let (Some(least), Some(greatest)) = (line.points.first(), line.points.last())
@@ -58,13 +47,12 @@ pub(super) fn infer(notebook: &Notebook, suite: &Suite) -> Result<Answer, Gap> {
             ));
         }
     }
-    let mut moved = Vec::new();
-    for line in &repeated {
-        window::window(&mut answer, "write", line, &mut moved);
-    }
-    let x = || axis("distance from thread to thread", "B", true);
-    let y = || axis("cycles per write", "cycles", false);
-    answer.figure(figure("writes", format!("{WRITES} writes per thread, to words of its own"), x(), y(), writes));
-    answer.figure(figure("writes_window", "A warp writes the same words repeatedly", x(), y(), repeated));
+    answer.figure(figure(
+        "writes",
+        format!("{WRITES} writes per thread, to words of its own"),
+        axis("distance from thread to thread", "B", true),
+        axis("cycles per write", "cycles", false),
+        writes,
+    ));
     Ok(answer)
 }
