@@ -1,6 +1,7 @@
 //! The command line: its options and the text of `--help`.
 
 mod compare;
+mod run;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,9 +11,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpu_strata::characterization::{PartName, Suite};
 use gpu_strata::topology::ElementName;
 use gpu_strata::units::Bytes;
-use gpu_strata::{Effort, check_device_name};
 
 pub use compare::{Compare, ComparisonFormat};
+pub use run::{Measuring, Run};
+use run::{parse_device, parse_wait};
 
 /// Measures the memory hierarchy of a GPU: sizes, latencies, sharing, TLBs, and what access patterns cost.
 #[derive(Parser, Debug)]
@@ -41,7 +43,7 @@ pub enum Command {
     Import(Import),
     /// Compare two results, a result with the published values of its GPU, or results with a policy
     Compare(Compare),
-    /// Draw the figures of a paper for the GPUs of results; needs no GPU
+    /// Draw the figures of the papers: for the GPUs of results, or for a GPU that is measured now
     Figures(Figures),
     /// Say how much L1 a kernel gets, by its threads and shared memory
     L1(L1),
@@ -128,38 +130,6 @@ pub struct Output {
     /// Write the result to this file instead of standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-}
-
-/// Options of all commands that measure.
-#[derive(Args, Debug)]
-pub struct Run {
-    /// Device: auto (the first GPU), cuda:N, a UUID or a PCI address (`strata devices` lists them), or a simulated machine:
-    /// sim:NAME or sim:FILE.toml (`strata machines` lists them)
-    #[arg(long, default_value = "auto", value_parser = parse_device)]
-    pub device: String,
-    /// How much to measure: quick, standard or thorough. More effort means more allocations and more SMs
-    #[arg(long, default_value = "standard", value_parser = parse_effort)]
-    pub effort: Effort,
-    /// Seed for all random choices
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Record every sample in this file, for `strata replay`
-    #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
-    pub record: Option<PathBuf>,
-    /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
-    pub wait: Duration,
-    /// Leave the host's CPU, memory, operating system and kernel out of the result and the recording
-    #[arg(long)]
-    pub no_host_facts: bool,
-    #[command(flatten)]
-    pub output: Output,
-    /// Print where the time went, to standard error
-    #[arg(long)]
-    pub timings: bool,
-    /// Print no progress and no warnings
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// `strata discover`
@@ -327,9 +297,12 @@ pub struct Figures {
     /// The folder that gets the page and its pictures; it is made if it is missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// Results of `strata characterize`, as JSON or as recordings; of several GPUs, each is a line
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
+    /// Results of `strata discover` and `strata characterize`, as JSON or as recordings, of one GPU or of several. Without any, a
+    /// GPU is discovered and characterized now
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "Measuring")]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub measuring: Measuring,
 }
 
 /// `strata export`
@@ -382,18 +355,4 @@ fn parse_statements(text: &str) -> Result<u32, String> {
 fn alone<T: FromStr + Copy>(text: &str, allowed: &str, suite: impl FnOnce(T) -> Suite) -> Result<T, String> {
     let number = text.parse().map_err(|_| format!("`{text}` is not allowed: use {allowed}"))?;
     suite(number).defect().map_or(Ok(number), Err)
-}
-
-fn parse_wait(seconds: &str) -> Result<Duration, String> {
-    let parsed = seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    parsed.ok_or_else(|| format!("`{seconds}` is no number of seconds"))
-}
-
-fn parse_effort(name: &str) -> Result<Effort, String> {
-    Effort::from_name(name).ok_or_else(|| format!("unknown effort `{name}`: use quick, standard or thorough"))
-}
-
-/// A name that cannot be a device is bad usage. The driver says whether the device exists.
-fn parse_device(name: &str) -> Result<String, String> {
-    check_device_name(name).map(|()| name.to_owned()).map_err(|error| error.to_string())
 }

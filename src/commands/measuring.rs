@@ -20,28 +20,53 @@ pub fn run(
     // A path that cannot be written is an error before the measurement.
     let destination = output::Destination::open(&arguments.output)?;
     let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
-
-    let mut device = Device::open_within(&arguments.device, arguments.wait, &interrupted)?;
-    let bar = progress_bar(arguments.quiet);
-    let mut options =
-        Options::effort(arguments.effort).seed(arguments.seed).on_progress(|progress| show(&bar, &progress));
-    options.record = record.map(output::Reserved::take);
-    options.host_facts = !arguments.no_host_facts;
-    options.interrupted = interrupted;
-    options.started = started;
-    let answer = ask(&mut device, options);
-    bar.finish_and_clear();
-    let answer = answer?;
-    if let Some(timings) = answer.timings().filter(|_| arguments.timings) {
-        eprint!("{timings}");
-    }
-    if !arguments.quiet {
-        output::warn(&answer.run().warnings);
-    }
+    let answer = Meter::open(&arguments.measuring)?.ask(started, record, ask)?;
     destination.answer(&answer, arguments.output.format)
+}
+
+/// A device that is open, and how it is measured. Ctrl-C ends a measurement.
+pub struct Meter<'a> {
+    arguments: &'a cli::Measuring,
+    device: Device,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl<'a> Meter<'a> {
+    /// Opens the device.
+    pub fn open(arguments: &'a cli::Measuring) -> std::result::Result<Self, Fault> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
+        let device = Device::open_within(&arguments.device, arguments.wait, &interrupted)?;
+        Ok(Meter { arguments, device, interrupted })
+    }
+
+    /// Measures by `ask`, which began when `started` says.
+    pub fn ask(
+        &mut self,
+        started: Instant,
+        record: Option<output::Reserved>,
+        ask: impl FnOnce(&mut Device, Options<'_>) -> Result<Answer>,
+    ) -> std::result::Result<Answer, Fault> {
+        let arguments = self.arguments;
+        let bar = progress_bar(arguments.quiet);
+        let mut options =
+            Options::effort(arguments.effort).seed(arguments.seed).on_progress(|progress| show(&bar, &progress));
+        options.record = record.map(output::Reserved::take);
+        options.host_facts = !arguments.no_host_facts;
+        options.interrupted = Arc::clone(&self.interrupted);
+        options.started = started;
+        let answer = ask(&mut self.device, options);
+        bar.finish_and_clear();
+        let answer = answer?;
+        if let Some(timings) = answer.timings().filter(|_| arguments.timings) {
+            eprint!("{timings}");
+        }
+        if !arguments.quiet {
+            output::warn(&answer.run().warnings);
+        }
+        Ok(answer)
+    }
 }
 
 fn progress_bar(quiet: bool) -> ProgressBar {

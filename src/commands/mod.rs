@@ -5,6 +5,7 @@ mod compare;
 mod discover;
 mod fault;
 mod figures;
+mod folder;
 mod import;
 mod l1;
 mod machines;
@@ -29,7 +30,7 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
-        Command::Figures(arguments) => plain::figures(&arguments),
+        Command::Figures(arguments) => figures::run(&arguments, started),
         Command::L1(arguments) => l1::run(&arguments),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use gpu_strata::{Answer, Exchange, Pictures, Terminal};
 
-use super::figures::Folder;
+use super::folder::Folder;
 use super::{Fault, terminal};
 use crate::cli::{self, Format};
 
@@ -100,7 +100,7 @@ impl Destination {
             Format::Hwloc => self.write(&answer.exchange(Exchange::Hwloc)?)?,
             Format::Machine => self.write(&answer.exchange(Exchange::Machine)?)?,
         }
-        Ok(if answer.is_partial() { ExitCode::from(4) } else { ExitCode::SUCCESS })
+        Ok(if answer.is_partial() { partial() } else { ExitCode::SUCCESS })
     }
 
     /// Writes a Markdown report. The pictures come first, so that no link points to a missing file.
@@ -108,7 +108,7 @@ impl Destination {
         let folder = self.figures.take();
         let pictures = folder.as_ref().map_or(Pictures::Embedded, |folder| Pictures::Beside(folder.name()));
         let report = answer.markdown(pictures);
-        if let Some(folder) = folder {
+        if let Some(mut folder) = folder {
             folder.fill(&report.pictures)?;
         }
         self.write(&report.text)
@@ -120,6 +120,11 @@ impl Destination {
         let path = reserved.take();
         fs::write(&path, text).with_context(|| format!("writing `{}` failed", path.display())).map_err(Fault::run)
     }
+}
+
+/// The exit status where only some questions were answered.
+pub fn partial() -> ExitCode {
+    ExitCode::from(4)
 }
 
 /// Prints to standard output.

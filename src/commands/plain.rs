@@ -1,15 +1,12 @@
-//! Short commands that do not measure: devices, export, figures, schema, completions.
+//! Short commands that do not measure: devices, export, schema, completions.
 
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::CommandFactory;
-use gpu_strata::{Device, ExportSummary, FIGURES_PAGE, Recording, Schema, Side, devices_table};
+use gpu_strata::{Device, ExportSummary, Recording, Schema, devices_table};
 
 use super::{Fault, output};
-use crate::cli::{Cli, Document, Export, Figures, ListFormat};
+use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
 pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
@@ -42,21 +39,6 @@ pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
         note(recording.export_code(folder)?);
     }
     output::stdout(&lines)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `strata figures`
-pub fn figures(arguments: &Figures) -> Result<ExitCode, Fault> {
-    let page = gpu_strata::figures(arguments.files.iter().cloned().map(Side::File).collect())?;
-    let dir = &arguments.dir;
-    let failed = |path: &Path| format!("cannot write `{}`; name another folder", path.display());
-    fs::create_dir_all(dir).with_context(|| failed(dir)).map_err(Fault::usage)?;
-    let pictures = page.pictures.iter().map(|picture| (picture.name.as_str(), &picture.svg));
-    for (name, content) in pictures.chain([(FIGURES_PAGE, &page.text)]) {
-        let path = dir.join(name);
-        fs::write(&path, content).with_context(|| failed(&path)).map_err(Fault::run)?;
-    }
-    output::stdout(&format!("{}: {} pictures\n", dir.join(FIGURES_PAGE).display(), page.pictures.len()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,6 +15,7 @@ use super::edge::{self, Edge, counts};
 use super::levels::HitMiss;
 use super::spikes::{self, Spikes};
 use super::stairs::{self, Stairs};
+use super::sweep::Sweep;
 use super::{Gap, Measurement, Notebook, Settle, Unknown, allocations, line};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{change_point, ks, reduction, robust};
@@ -98,6 +99,8 @@ pub struct Capacity {
     pub change_point: Bytes,
     /// Statistic and critical value of the test that confirmed it.
     pub ks: (f64, f64),
+    /// What the footprints about it showed.
+    pub(super) sweep: Sweep,
 }
 
 /// A first idea of the capacity, from doubling and one round of sections.
@@ -117,6 +120,8 @@ pub struct Rough {
     pub change_point: Bytes,
     /// Statistic and critical value of the test that confirmed it.
     pub ks: (f64, f64),
+    /// What the footprints about it showed.
+    pub(super) sweep: Sweep,
 }
 
 /// Doubling, one round of sections, and the thesis' test.
@@ -217,6 +222,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             any_slow: knee.spikes.share() > 0.0,
             change_point: tested.0.footprint,
             ks: tested.1,
+            sweep: Sweep::of(&sweep, |chase| chase.footprint),
         })
     })
 }
@@ -276,6 +282,7 @@ pub fn capacity(notebook: &Notebook, search: &Search) -> Result<Capacity, Gap> {
             line,
             change_point: rough.change_point,
             ks: rough.ks,
+            sweep: rough.sweep,
         })
     })
 }
@@ -289,15 +296,13 @@ impl Capacity {
             1 => "one allocation".to_owned(),
             count => format!("median and range of {count} allocations ({})", self.allocations()),
         };
-        Finding::measured(
-            self.usable,
-            format!("per-load chase by {}, nested footprints; {over}, step {} B", search.path, search.sector.0),
-        )
-        .range(low, high)
-        .note(format!(
+        let method =
+            format!("per-load chase by {}, nested footprints; {over}, step {} B", search.path, search.sector.0);
+        let finding = Finding::measured(self.usable, method).range(low, high).note(format!(
             "change point at {}, confirmed by Kolmogorov-Smirnov (D = {:.3}, critical {:.3})",
             self.change_point, self.ks.0, self.ks.1
-        ))
+        ));
+        self.sweep.on(finding)
     }
 
     /// Which usable capacities were found, and in how many allocations each.

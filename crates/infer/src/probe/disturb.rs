@@ -9,8 +9,11 @@
 //! Assumes that a warp stays with its instance while the block lives. Fails if a path bypasses its cache under load.
 
 use super::levels::HitMiss;
-use super::{Gap, Measurement, Notebook, ask_all};
+use super::{Gap, Measurement, Notebook, ask_all, sweep};
+use crate::analysis::hundredths::nearest;
+use crate::analysis::robust;
 use strata_model::experiment::{Disturb, LoadPath, Partner};
+use strata_model::topology::SeriesPoint;
 use strata_model::units::Bytes;
 
 /// The first chain takes this share of its cache: small, so that the partner displaces all of it whatever the policy.
@@ -115,6 +118,36 @@ pub struct Instances {
     pub block: u32,
 }
 
+/// Thread 0 against every other thread of a full block, in their order.
+fn by_thread(notebook: &Notebook, seen: &Seen) -> Result<Vec<Measurement<Disturb>>, Gap> {
+    let block = notebook.facts().max_threads_per_block.max(2);
+    let chases: Vec<Disturb> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
+    notebook.read(&chases)
+}
+
+/// How much longer than a hit the loads of thread 0 take after each other thread's walk: a point for the threads of a warp
+/// (Größler's disturbance flow, figures 4.21 to 4.26).
+///
+/// # Errors
+///
+/// The first failure.
+pub(super) fn flow(notebook: &Notebook, seen: &Seen) -> Result<Vec<SeriesPoint>, Gap> {
+    let warp = notebook.facts().warp_size.max(1);
+    let thread = |measurement: &Measurement<Disturb>| measurement.experiment.partner.thread;
+    let longer = |measurement: &Measurement<Disturb>| sweep::average(measurement.latencies()) - seen.levels.hit;
+    let point = |threads: &[Measurement<Disturb>]| {
+        let cycles: Vec<f64> = threads.iter().map(longer).collect();
+        let ends = (cycles.iter().copied().fold(f64::MAX, f64::min), cycles.iter().copied().fold(f64::MIN, f64::max));
+        SeriesPoint {
+            x: f64::from(thread(&threads[0])),
+            value: nearest(robust::mean(&cycles)),
+            band: Some((nearest(ends.0), nearest(ends.1))),
+        }
+    };
+    let measurements = by_thread(notebook, seen)?;
+    Ok(measurements.chunk_by(|a, b| thread(a) / warp == thread(b) / warp).map(point).collect())
+}
+
 /// Thread 0 against every other thread of a full block.
 ///
 /// # Errors
@@ -122,9 +155,7 @@ pub struct Instances {
 /// An unknown, if the threads that share do not divide the block evenly, some neither displace nor spare, or none does.
 pub fn instances(notebook: &Notebook, seen: &Seen) -> Result<Instances, Gap> {
     let block = notebook.facts().max_threads_per_block.max(2);
-    let chases: Vec<Disturb> = (1..block).map(|t| chase(seen, seen, partner_limit(seen, seen), t, block)).collect();
-    let measurements = notebook.read(&chases)?;
-    let gone: Vec<f64> = measurements.iter().map(|s| share_gone(seen, s)).collect();
+    let gone: Vec<f64> = by_thread(notebook, seen)?.iter().map(|s| share_gone(seen, s)).collect();
     let displacing = gone.iter().filter(|&&g| g > DISPLACED).count() as u32;
     let unclear = gone.iter().filter(|&&g| (UNTOUCHED..=DISPLACED).contains(&g)).count();
     if unclear > 0 {

@@ -287,6 +287,7 @@ mod tests {
             any_slow: false,
             change_point: Bytes::kib(60),
             ks: (1.0, 0.1),
+            sweep: Default::default(),
         };
         let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
         for round in 0..64 {

@@ -29,6 +29,7 @@ mod spectrum;
 pub mod spikes;
 mod stairs;
 mod structure;
+mod sweep;
 pub mod tlb;
 
 pub use elements::{element, fetch_of};

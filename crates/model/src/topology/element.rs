@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value as Json, json};
 
 use super::finding::{Finding, Interval, Quantity};
+use super::series::SeriesPoint;
 use crate::attribute::{self, Attribute, Key, Typed};
 use crate::units::Bytes;
 
@@ -36,6 +37,14 @@ impl Entry {
     /// What was found.
     pub fn finding(&self) -> &Finding {
         &self.finding
+    }
+
+    /// With the points of a series, if there are any: also of a finding that is unknown.
+    pub fn series(mut self, name: &str, points: Option<Vec<SeriesPoint>>) -> Self {
+        if let Some(points) = points {
+            self.finding = self.finding.series(name, points);
+        }
+        self
     }
 
     /// With a note, if there is a value to note it of.

@@ -1,11 +1,13 @@
 //! One finding: a value with its interval and source, or the reason why there is none.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
+use super::series::{AllSeries, SeriesPoint};
 use crate::attribute::{Kind, Typed, Value};
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
@@ -54,6 +56,9 @@ pub struct Finding<T = Value> {
     /// Numbers of the experiments that it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub experiments: Vec<u32>,
+    /// Points of what it was read from, by the name of the series: for pictures, and not compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: AllSeries,
     /// What the reader should know besides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -82,6 +87,7 @@ impl<T> Finding<T> {
             source: None,
             method: None,
             experiments: Vec::new(),
+            series: AllSeries::new(),
             note: None,
             reason: None,
             failed: false,
@@ -145,6 +151,12 @@ impl<T> Finding<T> {
         self
     }
 
+    /// With the points of a series.
+    pub fn series(mut self, name: &str, points: Vec<SeriesPoint>) -> Self {
+        self.series.insert(name.to_owned(), points);
+        self
+    }
+
     /// Whether there is a value.
     pub fn is_known(&self) -> bool {
         self.value.is_some()
@@ -157,8 +169,9 @@ impl<T> Finding<T> {
 
     /// The same with another value; all else stays.
     fn with<U>(self, value: impl FnOnce(Option<T>) -> Option<U>) -> Finding<U> {
-        let Finding { unit, low, high, level, source, method, experiments, note, reason, failed, .. } = self;
-        Finding { value: value(self.value), unit, low, high, level, source, method, experiments, note, reason, failed }
+        let Finding { unit, low, high, level, source, method, experiments, series, note, reason, failed, .. } = self;
+        let value = value(self.value);
+        Finding { value, unit, low, high, level, source, method, experiments, series, note, reason, failed }
     }
 }
 

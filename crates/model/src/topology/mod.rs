@@ -7,6 +7,7 @@ mod element;
 mod finding;
 mod name;
 mod run;
+mod series;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub(crate) use finding::by_name;
 pub use finding::{Finding, Interval, Provenance, Quantity};
 pub use name::ElementName;
 pub use run::RunInfo;
+pub use series::{AVERAGE_LOAD, AllSeries, DISTANCE, DISTURBANCE, SeriesPoint};
 
 use crate::facts::DeviceFacts;
 

@@ -144,5 +144,9 @@ fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) ->
             }
         }
     }
+    for plot in plots::series::of(name, element) {
+        let (named, drawn) = (plot.name(", "), (Some(&plot.picture), exhibits.store.keep(&plot.plot)));
+        figures.push(page::figure(drawn, &*named, [plot.picture.description(), ""], &plot.plot.numbers(), None));
+    }
     context! { key => name.key(), title => name.title(), attributes => attributes, figures => figures }
 }

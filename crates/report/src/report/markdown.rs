@@ -89,8 +89,11 @@ fn chapter(out: &mut String, album: &mut Album<'_>, name: ElementName, element: 
     }
     out.push('\n');
     for plot in &plots {
-        let finding = element.finding(plot.attribute);
-        picture(out, album, &format!("{}-{}", name.key(), plot.attribute), plot, finding);
+        let how = element.finding(plot.attribute).map(|finding| Detail::without_value(finding, "").to_string());
+        picture(out, album, name, plot, &how.unwrap_or_default());
+    }
+    for plot in &plots::series::of(name, element) {
+        picture(out, album, name, plot, "");
     }
 }
 
@@ -104,17 +107,11 @@ fn line(attribute: Attribute, finding: &Finding) -> String {
     }
 }
 
-/// A picture with its caption and its numbers, in the words of its attribute.
-fn picture(out: &mut String, album: &mut Album<'_>, key: &str, plot: &Drawn, finding: Option<&Finding>) {
+/// A picture with its caption and its numbers, in the words of its attribute; `how` says how it was found.
+fn picture(out: &mut String, album: &mut Album<'_>, element: ElementName, plot: &Drawn, how: &str) {
+    album.place(out, &format!("{}-{}", element.key(), plot.name("-")), &plot.picture);
     let description = plain(plot.picture.description());
-    let caption = finding.map(|finding| {
-        let how = Detail::without_value(finding, "").to_string();
-        format!("**{}**{}. {description}", plot.attribute, plain(&how))
-    });
-    album.place(out, key, &plot.picture);
-    if let Some(caption) = caption {
-        let _ = writeln!(out, "{caption}\n");
-    }
+    let _ = writeln!(out, "**{}**{}. {description}\n", plot.name(", "), plain(how));
     folded(out, "The numbers of this picture", &plot.plot.numbers());
 }
 

@@ -19,6 +19,7 @@ mod machine;
 mod markdown;
 mod mt4g;
 mod page;
+pub mod papers;
 mod plot;
 mod plots;
 mod small;

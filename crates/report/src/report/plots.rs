@@ -1,5 +1,7 @@
 //! Which findings become pictures.
 
+pub(super) mod series;
+
 use std::collections::BTreeMap;
 
 use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series, Tile, TileGroup, TileRow, Tiles};
@@ -15,13 +17,35 @@ use strata_model::units::Bytes;
 pub(super) struct Drawn {
     /// The attribute that it shows.
     pub attribute: Attribute,
+    /// The series of the finding that it shows, where it is not the value.
+    pub series: Option<&'static str>,
     /// The picture.
     pub picture: Picture,
     /// What it is drawn from, for its numbers and for the script of a page.
     pub plot: Plot,
 }
 
-/// The pictures of an element.
+impl Drawn {
+    /// The picture of a plot, if it can be drawn.
+    fn new(attribute: Attribute, series: Option<&'static str>, plot: impl Into<Plot>) -> Option<Self> {
+        let plot = plot.into();
+        Some(Drawn { attribute, series, picture: svg::picture(&plot)?, plot })
+    }
+
+    /// What it shows, by the keys of the result, joined by this.
+    pub fn name(&self, joint: &str) -> String {
+        self.series.map_or(self.attribute.to_string(), |series| format!("{}{joint}{series}", self.attribute))
+    }
+
+    /// The same of one GPU among several.
+    pub fn of_gpu(self, gpu: &str) -> Option<Self> {
+        let mut plot = self.plot;
+        plot.title_mut().push_str(&format!(", {gpu}"));
+        Drawn::new(self.attribute, self.series, plot)
+    }
+}
+
+/// The pictures of the values of an element's findings.
 pub(super) fn of(name: ElementName, element: &Element) -> Vec<Drawn> {
     let size = words::capacity(element).and_then(Finding::number);
     let draw = |(attribute, finding): (Attribute, &Finding)| draw(name, attribute, finding.value.as_ref()?, size);
@@ -38,7 +62,7 @@ fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64
         Value::SmMap(SmMap(sms)) => sm_map(name, sms)?.into(),
         _ => return None,
     };
-    Some(Drawn { attribute, picture: svg::picture(&plot)?, plot })
+    Drawn::new(attribute, None, plot)
 }
 
 /// Misses of a lap by footprint.
@@ -59,7 +83,7 @@ fn staircase(name: ElementName, steps: &[Step], size: Option<f64>) -> Option<Cur
     }
     let (x, y) = (span(steps.iter().map(|step| step.footprint.0 as f64)), span(steps.iter().map(|step| step.share)));
     let (bytes, share) = (|b| Measure::Bytes.show(b), |s| Measure::Share.show(s));
-    let mark = size.map(|at| Mark::new(at, format!("usable {}", Bytes(at as u64))));
+    let mark = size.map(usable);
     let usable = mark.as_ref().map_or(String::new(), |m| format!("; {} is marked", m.label));
     Some(Curves {
         title: format!("{}: misses by footprint", name.title()),
@@ -81,6 +105,11 @@ fn staircase(name: ElementName, steps: &[Step], size: Option<f64>) -> Option<Cur
         marks: mark.into_iter().collect(),
         ..Curves::default()
     })
+}
+
+/// The mark of a usable capacity.
+fn usable(size: f64) -> Mark {
+    Mark::new(size, format!("usable {}", Bytes(size as u64)))
 }
 
 /// Latencies by what answered a load and how its address was translated.

@@ -6,8 +6,7 @@ use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, Settle, Unknown, fetch};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, nearest_level, shared_with};
 use strata_model::attribute::{
-    CONFLICTS, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE,
-    STAIRCASE, THRASH_SIZE,
+    CONFLICTS, FETCH_GRANULARITY, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE, THRASH_SIZE,
 };
 use strata_model::experiment::{Chase, LoadPath};
 use strata_model::topology::{Element, Entry, Finding};
@@ -73,7 +72,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     .and([
         notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&capacity()?))),
         notebook.attribute(SHARED_WITH, || shared_with(notebook, LoadPath::Constant)),
-        notebook.attribute(INSTANCES_PER_SM, || instances(notebook, LoadPath::Constant)),
+        instances(notebook, LoadPath::Constant),
     ])
     .and(inside(notebook, &|| Ok((l1_search(notebook)?, capacity()?))))
 }

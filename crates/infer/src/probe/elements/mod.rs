@@ -17,7 +17,7 @@ use strata_model::attribute::{
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Timing};
 use strata_model::samples::Failure;
-use strata_model::topology::{Element, ElementName, Entry, Finding};
+use strata_model::topology::{DISTURBANCE, Element, ElementName, Entry, Finding};
 use strata_model::units::{Bytes, Cycles, MIB};
 
 /// Largest footprint tried of a cache that an SM has to itself: four times the largest unified L1 known, 256 KiB.
@@ -170,7 +170,7 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     .and([
         notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&capacity()?))),
         notebook.attribute(SHARED_WITH, || shared_with(notebook, path)),
-        notebook.attribute(INSTANCES_PER_SM, || instances(notebook, path)),
+        instances(notebook, path),
     ])
     .and(inside(notebook, &|| Ok((search_of(notebook, path)?, capacity()?))))
 }
@@ -304,13 +304,18 @@ fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding<Elements>,
     Ok(notes.into_iter().fold(finding, Finding::note))
 }
 
-fn instances(notebook: &Notebook, path: LoadPath) -> Result<Finding<u64>, Gap> {
-    let found = disturb::instances(notebook, &seen(notebook, path)?)?;
-    let count = f64::from(found.count);
-    let finding =
-        Finding::measured(found.count.into(), "disturbance: thread 0 against every other thread of a full block");
-    // Where each warp of the block has an instance of its own, a larger block might show more.
-    let all = found.sharing <= notebook.facts().warp_size && found.count > 1;
-    Ok(if all { finding.at_least(count) } else { finding.range(count, count) }
-        .note(format!("{} of {} threads use the same cache as thread 0", found.sharing, found.block)))
+fn instances(notebook: &Notebook, path: LoadPath) -> Entry {
+    let count = || {
+        let found = disturb::instances(notebook, &seen(notebook, path)?)?;
+        let count = f64::from(found.count);
+        let finding =
+            Finding::measured(found.count.into(), "disturbance: thread 0 against every other thread of a full block");
+        // Where each warp of the block has an instance of its own, a larger block might show more.
+        let all = found.sharing <= notebook.facts().warp_size && found.count > 1;
+        Ok(if all { finding.at_least(count) } else { finding.range(count, count) }
+            .note(format!("{} of {} threads use the same cache as thread 0", found.sharing, found.block)))
+    };
+    // Also where the count is unclear, and the more so.
+    let flow = || disturb::flow(notebook, &seen(notebook, path)?);
+    notebook.attribute(INSTANCES_PER_SM, count).series(DISTURBANCE, flow().ok())
 }

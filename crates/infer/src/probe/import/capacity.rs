@@ -4,6 +4,7 @@
 //! to *grow*, as everywhere in strata. Fails (and says so) if slow loads grow from the first footprint on, or never.
 
 use super::super::capacity::test;
+use super::super::sweep::Sweep;
 use super::super::{Measurement, Notebook, Unknown};
 use super::footprints::{Count, Knee, is_growing, is_plateau, knee, whole};
 use super::{Hits, distinct, fetch, footprint, latency, series, stride};
@@ -52,6 +53,7 @@ pub(super) struct Capacity {
     slowest: Option<(f64, f64)>,
     /// Where the thesis' pipeline puts the change, and its test's two numbers.
     change: Result<(Bytes, (f64, f64)), Unknown>,
+    sweep: Sweep,
     remarks: Vec<String>,
 }
 
@@ -119,6 +121,7 @@ pub(super) fn capacity(notebook: &Notebook, level: Level, step: Option<f64>) -> 
         step: step.map_or(1, |step| step as u64),
         slowest: slowest(last, &hits),
         change: test(&measurements).map(|(row, numbers)| (footprint(row), numbers)),
+        sweep: Sweep::of(&measurements, footprint),
         counts,
         remarks,
     })
@@ -260,7 +263,7 @@ impl Capacity {
         if !self.is_whole_lap() {
             finding = finding.note("only the first loads of a lap were timed, so that earlier misses may be unseen");
         }
-        self.remarks.iter().fold(finding, |finding, remark| finding.note(remark))
+        self.sweep.on(self.remarks.iter().fold(finding, |finding, remark| finding.note(remark)))
     }
 
     /// Whether every load of the lap over the largest footprint that fits was timed.

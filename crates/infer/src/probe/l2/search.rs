@@ -7,6 +7,7 @@ use super::super::capacity::Capacity;
 use super::super::levels::HitMiss;
 use super::super::spikes::{self, Count, Spikes};
 use super::super::stairs::Stairs;
+use super::super::sweep::Sweep;
 use super::super::{Gap, Notebook, Settle, Unknown, allocations};
 use super::exact::{self, Exact, Walks};
 use super::{CHANGED, PASSES, PIECE, SAMPLE, START, STRIDE, cold, dram_shares, fetch_granularity, levels, sample};
@@ -122,6 +123,8 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
             line: Err(Unknown::because("not part of the search")),
             change_point: Bytes(bracket.low),
             ks: (0.0, 0.0),
+            // The thesis does not search the L2.
+            sweep: Sweep::default(),
         })
     })
 }

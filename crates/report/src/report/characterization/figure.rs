@@ -6,7 +6,7 @@ use strata_model::characterization::{Axis, Figure, Line, Point};
 use strata_model::units::Bytes;
 
 /// A figure as a table: a row for each line, a column for each place.
-pub(super) struct Grid<'f> {
+pub(in crate::report) struct Grid<'f> {
     /// The places, ascending.
     pub places: Vec<f64>,
     /// The lines, each with its points by place.
@@ -85,7 +85,7 @@ fn value(value: f64, low: f64, high: f64) -> String {
 }
 
 /// The points with their intervals: a row for each place, a column for each line, and one more where the points are times, too.
-pub(super) fn numbers(figure: &Figure) -> Numbers {
+pub(in crate::report) fn numbers(figure: &Figure) -> Numbers {
     let grid = Grid::of(figure);
     let timed = figure.lines.iter().flat_map(|line| &line.points).any(|point| point.ns.is_some());
     let cells = |point: &Option<&Point>| {
@@ -106,7 +106,7 @@ pub(super) fn numbers(figure: &Figure) -> Numbers {
 }
 
 /// The same in a sentence.
-pub(super) fn description(figure: &Figure) -> String {
+pub(in crate::report) fn description(figure: &Figure) -> String {
     let points = || figure.lines.iter().flat_map(|line| &line.points);
     let (low, high) = points().fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p.value), high.max(p.value)));
     let lines = figure.lines.len();
@@ -124,7 +124,7 @@ pub(super) fn description(figure: &Figure) -> String {
 }
 
 /// The plot of a figure: lines with the range of each point, or bars where its places have names.
-pub(super) fn plot(figure: &Figure) -> Plot {
+pub(in crate::report) fn plot(figure: &Figure) -> Plot {
     if figure.x.names.is_empty() { lines(figure).into() } else { bars(figure).into() }
 }
 

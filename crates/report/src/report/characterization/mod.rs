@@ -1,14 +1,12 @@
 //! What access patterns cost, for people: parts, each with its question, its sentences and its figures.
 
-mod figure;
+pub(super) mod figure;
 mod html;
 mod markdown;
-mod papers;
 mod text;
 
 pub use html::html;
 pub use markdown::markdown;
-pub use papers::{PAGE, papers};
 pub use text::text;
 
 use strata_model::characterization::{Characterization, Part, PartName};
@@ -22,7 +20,7 @@ fn title(answer: &Characterization) -> String {
 }
 
 /// Why a part has no answer.
-fn unanswered(part: &Part) -> Option<String> {
+pub(super) fn unanswered(part: &Part) -> Option<String> {
     part.unanswered.as_ref().map(words::reason)
 }
 

@@ -46,8 +46,9 @@ const fn colour(kind: Kind) -> &'static str {
 
 /// The picture.
 pub(super) fn picture(drawing: &Drawing) -> Picture {
-    let mut page = Page { canvas: Canvas::default(), y: MARGIN + NAME + 4.0, bus: None };
-    page.canvas.heading(&drawing.title);
+    let mut canvas = Canvas::default();
+    let y = canvas.heading(&drawing.title) + 8.0;
+    let mut page = Page { canvas, y, bus: None };
     if drawing.simulated {
         page.quiet_line(crate::report::words::SIMULATED);
     }

@@ -237,6 +237,16 @@ pub(super) enum Plot {
 }
 
 impl Plot {
+    /// What it shows.
+    pub fn title_mut(&mut self) -> &mut String {
+        match self {
+            Plot::Curves(curves) => &mut curves.title,
+            Plot::Heat(heat) => &mut heat.title,
+            Plot::Bars(bars) => &mut bars.title,
+            Plot::Tiles(tiles) => &mut tiles.title,
+        }
+    }
+
     /// Whether there is nothing to draw.
     pub fn is_empty(&self) -> bool {
         match self {

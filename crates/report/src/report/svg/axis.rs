@@ -61,6 +61,10 @@ impl Ruler {
                 (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
             }
             ticks = multiples(low, high, step, most);
+            // One number says nothing of the distance to another.
+            if ticks.len() < 2 {
+                ticks = multiples(low, high, self::step(axis.measure, (high - low) / (2 * most) as f64), 2 * most);
+            }
         }
         Some(Ruler { low, high, log2, from, to, ticks })
     }
@@ -118,6 +122,7 @@ mod tests {
             labels(Measure::Bytes, false, &[246_784.0, 479_000.0]),
             ["256 KiB", "320 KiB", "384 KiB", "448 KiB"]
         );
+        assert_eq!(labels(Measure::Number, false, &[1.0, 992.0]), ["200", "400", "600", "800"]);
         assert_eq!(labels(Measure::Bytes, true, &[1024.0, 65536.0]), ["1 KiB", "4 KiB", "16 KiB", "64 KiB"]);
         assert_eq!(labels(Measure::Bytes, true, &[1100.0, 1900.0]), ["1.25 KiB", "1.5 KiB", "1.75 KiB"]);
     }

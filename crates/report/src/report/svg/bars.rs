@@ -1,7 +1,7 @@
 //! Bars: one beneath the other, each with its label before it and its value behind.
 
 use super::axis::Ruler;
-use super::{Anchor, COLOURS, Canvas, LINE_HEIGHT, MARGIN, Picture, WIDTH, clipped, drawable, width_of};
+use super::{Anchor, COLOURS, Canvas, MARGIN, Picture, WIDTH, clipped, drawable, width_of};
 use crate::report::plot::{Axis, Bars};
 
 /// Most bars of a picture: more is a table.
@@ -21,11 +21,11 @@ pub(super) fn picture(plot: &Bars) -> Option<Picture> {
     let labels = plot.bars.iter().map(|b| width_of(&b.label)).fold(0.0, f64::max).min(LABELS);
     let shown = values().map(|v| width_of(&plot.axis.measure.show(v))).fold(0.0, f64::max);
     let (left, right) = (MARGIN + labels + 6.0, WIDTH - MARGIN - shown - 6.0);
-    let (top, bottom) = (MARGIN + LINE_HEIGHT + 8.0, MARGIN + LINE_HEIGHT + 8.0 + ROW * plot.bars.len() as f64);
     let axis = Axis { label: String::new(), log2: false, ..plot.axis };
     let ruler = Ruler::new(&axis, values().chain([0.0]), 4, false, (left, right))?;
     let mut canvas = Canvas::default();
-    canvas.heading(&plot.title);
+    let top = canvas.heading(&plot.title) + 8.0;
+    let bottom = top + ROW * plot.bars.len() as f64;
     for tick in &ruler.ticks {
         let place = ruler.place(*tick);
         canvas.line("grid", (place, top), (place, bottom + 4.0));

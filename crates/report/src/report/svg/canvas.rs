@@ -5,7 +5,7 @@ use std::fmt::Display;
 use quick_xml::Writer;
 use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 
-use super::{MARGIN, STYLE, Units, WIDTH, clipped};
+use super::{LINE_HEIGHT, MARGIN, STYLE, Units, WIDTH, clipped, width_of};
 use crate::report::words::printable;
 
 /// Where a text stands relative to its point.
@@ -212,10 +212,21 @@ impl Canvas {
         self.line_of("text", attributes, text);
     }
 
-    /// The title, at the top.
-    pub fn heading(&mut self, title: &str) {
-        let title = clipped(title, WIDTH - 2.0 * MARGIN);
-        self.styled_text((MARGIN, MARGIN + 10.0), Anchor::Start, ("class", "heading"), &title);
+    /// The title, at the top, on two lines if it is long; where it ends.
+    pub fn heading(&mut self, title: &str) -> f64 {
+        let width = WIDTH - 2.0 * MARGIN;
+        let fits = |at: &usize| width_of(&title[..*at]) <= width;
+        let spaces = title.match_indices(' ').map(|(at, _)| at);
+        let (first, second) = match spaces.take_while(fits).last().filter(|_| width_of(title) > width) {
+            Some(at) => (&title[..at], &title[at + 1..]),
+            None => (title, ""),
+        };
+        let mut y = MARGIN;
+        for line in [first, second].into_iter().filter(|line| !line.is_empty()) {
+            self.styled_text((MARGIN, y + 10.0), Anchor::Start, ("class", "heading"), &clipped(line, width));
+            y += LINE_HEIGHT;
+        }
+        y.max(MARGIN + LINE_HEIGHT)
     }
 
     /// The picture of all that was drawn, `height` units high.

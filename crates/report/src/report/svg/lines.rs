@@ -28,8 +28,8 @@ pub(super) fn picture(plot: &Curves) -> Option<Picture> {
         return None;
     }
     let mut canvas = Canvas::default();
-    canvas.heading(&plot.title);
-    let legend_end = legend(&plot.series, &mut canvas, MARGIN + LINE_HEIGHT);
+    let title_end = canvas.heading(&plot.title);
+    let legend_end = legend(&plot.series, &mut canvas, title_end);
     // What the y axis shows stands above it, and the labels of marks above these.
     let marks = if plot.marks.is_empty() { 0.0 } else { LINE_HEIGHT };
     let top = legend_end + LINE_HEIGHT + marks + 6.0;

@@ -68,6 +68,20 @@ fn sound(picture: &Picture) {
 }
 
 #[test]
+fn a_long_title_takes_two_lines() {
+    let mut canvas = Canvas::default();
+    let words = "word ".repeat(30);
+    let one = canvas.heading("short");
+    assert_eq!(canvas.heading(words.trim()) - one, LINE_HEIGHT);
+    let picture = canvas.finish("", "", 50.0).alone();
+    assert!(
+        picture.contains(&format!(">{}</text>", "word ".repeat(11) + "word")) && picture.contains('…'),
+        "{picture}"
+    );
+    assert_eq!(Canvas::default().heading(&"x".repeat(99)), one, "a single word cannot be broken");
+}
+
+#[test]
 fn names_that_mean_mischief_are_text() {
     sound(&lines(vec![(1024.0, 1.0), (4096.0, 2.0)], true).drawn().unwrap());
     sound(&bars(&[1.0, 2.0]).drawn().unwrap());

@@ -20,8 +20,7 @@ pub(super) fn picture(plot: &Tiles) -> Option<Picture> {
     let left = MARGIN + rows().map(|r| width_of(&r.name)).fold(0.0, f64::max).min(NAMES) + 6.0;
     let in_a_row = (((WIDTH - MARGIN - left) / PITCH.0) as usize).max(1);
     let mut canvas = Canvas::default();
-    canvas.heading(&plot.title);
-    let mut y = MARGIN + LINE_HEIGHT + 4.0;
+    let mut y = canvas.heading(&plot.title) + 4.0;
     for (i, group) in plot.groups.iter().enumerate() {
         let colour = COLOURS[i % COLOURS.len()];
         let ink = if WHITE_ON[i % COLOURS.len()] { "fill:#ffffff" } else { "fill:#000000" };

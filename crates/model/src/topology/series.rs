@@ -1,0 +1,57 @@
+//! What a finding was read from, as a few points: enough for a picture, and no second copy of a recording's samples.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Mean load of a chain in cycles, by footprint in bytes; the band is the middle 80 % of its loads. Loads are raw: they include
+/// the timing overhead.
+pub const AVERAGE_LOAD: &str = "average_load";
+/// Distance of a chain's loads from hits in cycles (root mean square), by footprint in bytes; without a band.
+pub const DISTANCE: &str = "distance";
+/// How many cycles longer than a hit the mean load of a chain takes after a partner's walk, by the partner's thread. A point is
+/// for the threads of a warp: the first of them, the mean of all, and as band the least and the greatest.
+pub const DISTURBANCE: &str = "disturbance";
+
+/// Series by name. A name that this version does not know is kept and shown nowhere.
+pub type AllSeries = BTreeMap<String, Vec<SeriesPoint>>;
+
+/// A point of a series. In JSON a list: place and value, and the ends of the band where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Listed", into = "Listed")]
+#[schemars(inline, with = "Listed")]
+pub struct SeriesPoint {
+    /// Place on the x axis.
+    pub x: f64,
+    /// The value.
+    pub value: f64,
+    /// Lower and upper end of the band.
+    pub band: Option<(f64, f64)>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum Listed {
+    Alone(f64, f64),
+    Within(f64, f64, f64, f64),
+}
+
+impl From<Listed> for SeriesPoint {
+    fn from(listed: Listed) -> Self {
+        match listed {
+            Listed::Alone(x, value) => SeriesPoint { x, value, band: None },
+            Listed::Within(x, value, low, high) => SeriesPoint { x, value, band: Some((low, high)) },
+        }
+    }
+}
+
+impl From<SeriesPoint> for Listed {
+    fn from(SeriesPoint { x, value, band }: SeriesPoint) -> Self {
+        match band {
+            None => Listed::Alone(x, value),
+            Some((low, high)) => Listed::Within(x, value, low, high),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The options of the commands that measure a GPU.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+use gpu_strata::{Effort, check_device_name};
+
+use super::Output;
+
+/// What is measured, and how.
+#[derive(Args, Debug)]
+pub struct Measuring {
+    /// Device: auto (the first GPU), cuda:N, a UUID or a PCI address (`strata devices` lists them), or a simulated machine:
+    /// sim:NAME or sim:FILE.toml (`strata machines` lists them)
+    #[arg(long, default_value = "auto", value_parser = parse_device)]
+    pub device: String,
+    /// How much to measure: quick, standard or thorough. More effort means more allocations and more SMs
+    #[arg(long, default_value = "standard", value_parser = parse_effort)]
+    pub effort: Effort,
+    /// Seed for all random choices
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
+    pub wait: Duration,
+    /// Leave the host's CPU, memory, operating system and kernel out of the result and the recording
+    #[arg(long)]
+    pub no_host_facts: bool,
+    /// Print where the time went, to standard error
+    #[arg(long)]
+    pub timings: bool,
+    /// Print no progress and no warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of all commands that report what they measure.
+#[derive(Args, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Record every sample in this file, for `strata replay`
+    #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+pub(super) fn parse_wait(seconds: &str) -> Result<Duration, String> {
+    let parsed = seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    parsed.ok_or_else(|| format!("`{seconds}` is no number of seconds"))
+}
+
+fn parse_effort(name: &str) -> Result<Effort, String> {
+    Effort::from_name(name).ok_or_else(|| format!("unknown effort `{name}`: use quick, standard or thorough"))
+}
+
+/// A name that cannot be a device is bad usage. The driver says whether the device exists.
+pub(super) fn parse_device(name: &str) -> Result<String, String> {
+    check_device_name(name).map(|()| name.to_owned()).map_err(|error| error.to_string())
+}
