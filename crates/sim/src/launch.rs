@@ -16,7 +16,8 @@ fn lane_costs(spec: &Spec) -> LaneCosts {
         transaction: spec.pipeline.transaction.get(),
         constant_word: spec.pipeline.constant_word.get(),
         atomic: spec.pipeline.atomic.get(),
-        shared_atomic: spec.shared.atomic.unwrap_or(spec.shared.conflict).get(),
+        atomic_line: spec.pipeline.atomic_line.unwrap_or(spec.pipeline.atomic).get(),
+        shared_atomic: spec.shared.atomic.map_or(spec.shared.conflict.get(), |cycles| cycles.get()),
     }
 }
 

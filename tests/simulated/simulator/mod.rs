@@ -1,6 +1,7 @@
 //! The simulator against closed formulas, against kernels written badly, and against kernels that do what they must not.
 
 mod arrays;
+mod atomics;
 mod lanes;
 mod modules;
 

@@ -8,6 +8,7 @@ mod alu;
 mod issue;
 mod launch;
 mod passes;
+mod requests;
 mod walk;
 mod warp;
 

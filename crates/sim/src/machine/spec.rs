@@ -132,6 +132,10 @@ pub struct Pipeline {
     /// Cycles for each further lane whose atomic is on the same word of global memory; 1 if absent, as on Kepler (NVIDIA's white
     /// paper on the GK110, recalled: one operation per clock on a common address).
     pub atomic: Whole<0, 1000>,
+    /// Cycles for which a request with atomics occupies its line of the device's cache, besides those of further lanes on one word;
+    /// requests of all SMs for a line wait for each other. As `atomic` if absent: operations on one address come one every so
+    /// many cycles, whoever asks for them.
+    pub atomic_line: Option<Whole<0, 1000>>,
     /// Sources.
     pub sources: Sources,
 }
@@ -147,6 +151,7 @@ impl Default for Pipeline {
             transaction: Whole::new(1).expect("in range"),
             constant_word: Whole::new(4).expect("in range"),
             atomic: Whole::new(1).expect("in range"),
+            atomic_line: None,
             sources: Sources::new(),
         }
     }
@@ -195,7 +200,7 @@ pub struct Shared {
     pub conflict: Delay,
     /// Cycles for each further lane whose atomic is on the same word; those of `conflict` if absent, since each such lane needs
     /// the bank for itself.
-    pub atomic: Option<Delay>,
+    pub atomic: Option<Extra>,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,

@@ -97,6 +97,12 @@ impl Hierarchy {
         first.is_some_and(|level| self.plan.kinds[level.cache].scope == Scope::Sm)
     }
 
+    /// Bytes of a line of the cache in which atomics are carried out: the first of the device.
+    pub fn device_line(&self) -> u64 {
+        let first = self.plan.routes[Way::GlobalCg as usize].as_ref().and_then(|route| route.levels.first());
+        first.map_or(1, |level| self.plan.kinds[level.cache].spec.line.get())
+    }
+
     /// A launch begins: SMs begin with empty caches, of the shape that leaves `shared` bytes to shared memory.
     pub fn begin(&mut self, shared: u64) {
         let content = &mut self.content;
