@@ -173,7 +173,8 @@ fn with_banks(text: String, rng: &mut ChaCha8Rng) -> String {
 /// What keeps lanes, warps and SMs waiting for each other, drawn apart so that nothing else of a machine changes.
 fn with_queues(text: String, rng: &mut ChaCha8Rng) -> String {
     let atomic = format!("atomic = {}\natomic_line = {}\n", rng.random_range(0..=9), rng.random_range(0..=40));
-    format!("{text}\n[pipeline]\n{atomic}")
+    let (delivery, warps) = (rng.random_range(8..=128), rng.random_range(0..=120));
+    format!("{text}\n[pipeline]\n{atomic}delivery = {delivery}\nbarrier_warps = {warps}\n")
 }
 
 /// Other spikes on two of three machines that have them, drawn apart so that nothing else changes: 5 to 5,000 cycles on 0.05 to 5 %

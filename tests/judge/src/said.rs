@@ -47,8 +47,8 @@ const PARTS: [PartName; 6] = [
     PartName::Constant,
     PartName::Histogram,
 ];
-/// Threads of a block: one, and a warp.
-const THREADS: [u32; 2] = [1, 32];
+/// Threads of a block: one, and two warps that wait for each other.
+const THREADS: [u32; 2] = [1, 64];
 
 /// Characterizes a machine and judges what is said of it.
 ///

@@ -4,6 +4,7 @@ mod arrays;
 mod atomics;
 mod lanes;
 mod modules;
+mod queues;
 
 use proptest::prelude::*;
 use strata_gpu::{DevicePtr, Error, Gpu, Launch};

@@ -86,8 +86,10 @@ pub(crate) struct Grid<'a> {
     pub sms: u32,
     /// Blocks that an SM may hold at a time.
     pub resident: u32,
-    /// Cycles of the pipeline: result of arithmetic, distance of issues, barrier.
-    pub pipeline: [u64; 3],
+    /// Cycles of the pipeline: result of arithmetic, distance of issues.
+    pub pipeline: [u64; 2],
+    /// Cycles of a barrier after the last arrival, for the warps of a block.
+    pub barrier: u64,
     /// Latency of shared memory, and cycles for each further row of a bank.
     pub shared_cycles: [u64; 2],
     /// Banks of shared memory.
@@ -276,7 +278,7 @@ impl Sm {
                     self.blocks.swap_remove(b);
                     return Ok(Turn::BlockEnded(time));
                 }
-                Step::Ended | Step::Barrier => block.release(grid.pipeline[2]),
+                Step::Ended | Step::Barrier => block.release(grid.barrier),
                 Step::Issued => {}
             }
         }

@@ -14,3 +14,4 @@ mod warp;
 
 pub(super) use launch::{Fault, Grid, LaneCosts, State, run};
 pub(super) use passes::Passes;
+pub(super) use warp::LANES;

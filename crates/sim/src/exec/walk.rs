@@ -99,7 +99,7 @@ impl Lane<'_> {
     /// Issues one instruction.
     fn issue(&mut self, inst: &Inst, at: u32, state: &mut State, grid: &Grid, horizon: u64) -> Result<Done, Fault> {
         let (warp, lane) = (&mut *self.warp, self.lane);
-        let [arithmetic, issue, _] = grid.pipeline;
+        let [arithmetic, issue] = grid.pipeline;
         let [a, b, c] = inst.from;
         let mut now = warp.time.max(warp.ready(inst.guard)).max(warp.ready(inst.to));
         now = now.max(warp.ready(a)).max(warp.ready(b)).max(warp.ready(c));
@@ -170,7 +170,7 @@ impl Lane<'_> {
         horizon: u64,
         left: &mut u64,
     ) -> Result<(u32, Option<u64>), Fault> {
-        let [arithmetic, issue, _] = grid.pipeline;
+        let [arithmetic, issue] = grid.pipeline;
         let load = &grid.entry.code[at as usize];
         let mut count = self.warp.get(walk.count, self.lane);
         let (mut time, mut more) = (self.warp.time, true);

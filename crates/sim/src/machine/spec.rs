@@ -121,6 +121,8 @@ pub struct Pipeline {
     pub issue: Whole<1, 100>,
     /// Cycles that a barrier takes once everybody has arrived.
     pub barrier: Whole<1, 1000>,
+    /// Cycles that a barrier of 32 warps takes longer than one of a single warp; fewer warps take their share of it, rounded up.
+    pub barrier_warps: Whole<0, 1000>,
     /// Bytes of memory that the lanes of a warp get by one transaction where a cache of the SM is asked first: a power of two
     /// from 32 on; 32 if absent. Requests that go straight to a cache of the device are divided into sectors of 32 B.
     pub coalescing: Whole<32, 1024>,
@@ -136,6 +138,9 @@ pub struct Pipeline {
     /// requests of all SMs for a line wait for each other. As `atomic` if absent: operations on one address come one every so
     /// many cycles, whoever asks for them.
     pub atomic_line: Option<Whole<0, 1000>>,
+    /// Bytes a cycle that an SM gets from the caches of the device and what lies behind them, all its warps together; as many as it asks
+    /// for if absent.
+    pub delivery: Option<Whole<1, 4096>>,
     /// Sources.
     pub sources: Sources,
 }
@@ -147,11 +152,13 @@ impl Default for Pipeline {
             arithmetic: whole(6),
             issue: Whole::new(1).expect("in range"),
             barrier: Whole::new(20).expect("in range"),
+            barrier_warps: Whole::new(0).expect("in range"),
             coalescing: Whole::new(32).expect("in range"),
             transaction: Whole::new(1).expect("in range"),
             constant_word: Whole::new(4).expect("in range"),
             atomic: Whole::new(1).expect("in range"),
             atomic_line: None,
+            delivery: None,
             sources: Sources::new(),
         }
     }

@@ -225,8 +225,12 @@ impl Content {
 
     fn walk(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
         let Access { by, address, now, .. } = access;
-        let (mut waited, mut uncached) = (0, 0);
+        let (mut waited, mut uncached, mut left_sm) = (0, 0, false);
         for (i, level) in route.levels.iter().enumerate() {
+            if plan.kinds[level.cache].scope == Scope::Device && !left_sm {
+                left_sm = true;
+                waited += self.private(plan, by.sm).delivery.wait(now + waited, route.delivered);
+            }
             if i == route.translated {
                 let translation = self.translate(plan, by.sm, address);
                 waited += translation.cycles;

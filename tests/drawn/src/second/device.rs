@@ -186,6 +186,12 @@ pub fn pipeline(dice: &mut Dice, text: &mut Text, seed: u64) {
     if apart.one_in(2) {
         text.value("atomic_line", apart.within(0..=40));
     }
+    if apart.one_in(2) {
+        text.value("delivery", apart.within(8..=128));
+    }
+    if apart.one_in(2) {
+        text.value("barrier_warps", apart.within(0..=120));
+    }
 }
 
 /// Writes the table of memory; `latency` is that of device memory.

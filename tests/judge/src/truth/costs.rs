@@ -23,6 +23,8 @@ pub struct Cost {
 
 /// Lanes of a warp.
 const LANES: u64 = 32;
+/// Warps of the largest block.
+const MOST_WARPS: u64 = 32;
 /// Sectors into which requests are divided that go straight to the device's caches.
 const SECTOR: u64 = 32;
 /// Largest jump that is tried, in bytes.
@@ -141,11 +143,16 @@ impl Costs<'_> {
         let mut sectors: Vec<u64> = addresses.map(|address| address / SECTOR * SECTOR).collect();
         sectors.dedup();
         let first = sectors[0] / window;
-        let (mut number, mut last, mut free, mut longest) = (0, first, 0, 0);
+        // What the device's caches deliver arrives sector by sector, counted in bytes that could have arrived until then.
+        let delivery = pipeline.delivery.filter(|_| cache.scope == Scope::Device).map_or(0, |bytes| bytes.get());
+        let (mut number, mut last, mut free, mut longest, mut arrived) = (0, first, 0, 0, 0);
         for sector in sectors {
             number += u64::from(sector / window != last);
             last = sector / window;
-            let start = free.max(number * pipeline.transaction.get());
+            let asked = number * pipeline.transaction.get();
+            let arrives = arrived.max(asked * delivery);
+            arrived = arrives + SECTOR;
+            let start = free.max(asked.max(arrives.checked_div(delivery).map_or(0, |_| arrives.div_ceil(delivery))));
             free = start + port;
             longest = longest.max(start);
         }
@@ -264,8 +271,10 @@ impl Costs<'_> {
     fn barriers(&mut self) {
         let pipeline = &self.machine.spec.pipeline;
         let (block, warp) = (pipeline.barrier.get() as f64, pipeline.issue.get() as f64);
+        // The second of up to 32 warps waits for its turn.
+        let second = pipeline.barrier_warps.get().div_ceil(MOST_WARPS - 1) as f64;
         // Stores wait for nothing, so nothing disturbs them.
-        self.row(PartName::Synchronization, "block_barrier_32_threads", Expect::Near(block, EXACT));
-        self.row(PartName::Synchronization, "warp_barrier_32_threads", Expect::Near(warp, EXACT));
+        self.row(PartName::Synchronization, "block_barrier_64_threads", Expect::Near(block + second, EXACT));
+        self.row(PartName::Synchronization, "warp_barrier_64_threads", Expect::Near(warp, EXACT));
     }
 }
