@@ -1,6 +1,8 @@
 //! What discovery makes of sources that fail, and of a request for a part of the GPU. What it finds when nothing fails is
 //! for `recovery` and `random_machines`.
 
+use gpu_strata::Effort;
+use serde_json::Value;
 use strata_model::experiment::{Experiment, LoadPath};
 use strata_model::samples::Failure;
 use strata_model::topology::ElementName;
@@ -48,4 +50,27 @@ fn only_what_is_asked_for_is_measured() {
     // The clock has no path. Other elements would compare themselves with another path.
     let measured: Vec<LoadPath> = outcome.seen.iter().filter_map(|(e, _)| e.path()).collect();
     assert!(!measured.is_empty() && measured.iter().all(|path| *path == LoadPath::Shared), "{measured:?}");
+}
+
+#[test]
+fn far_partitions_do_not_pass_for_misses_of_translation() {
+    let text = Machine::named("a100").expect("it comes with strata").text;
+    for (seed, far, penalty) in [(1, 149, 30), (2, 149, 30), (3, 40, 30), (4, 280, 90), (5, 90, 17)] {
+        let text = text.replace("far_memory = 149", &format!("far_memory = {far}"));
+        let machine = Machine::parse("a100", &text.replacen("penalty = 30", &format!("penalty = {penalty}"), 1));
+        let only = [ElementName::TlbL1];
+        let found = sim::discovery(&machine.expect("it is valid"), Effort::Quick, seed, &only).topology;
+        let spectrum = sim::json(sim::finding(&found, ElementName::TlbL1, "spectrum"));
+        let rows = spectrum.as_array().unwrap_or_else(|| panic!("seed {seed}: {spectrum}"));
+        // Of data that the memory of the SM's own partition has, and of data in the L2.
+        for (data, cycles) in [("memory", 492), ("l2", 223)] {
+            let of = |translation: &str| {
+                let is = |row: &&Value| row["path"] == "cg" && row["data"] == data && row["translation"] == translation;
+                rows.iter().find(is).and_then(|row| row["cycles"].as_f64())
+            };
+            let found = (of("hit"), of("l1 miss"));
+            let expected = (Some(f64::from(cycles)), Some(f64::from(cycles + penalty)));
+            assert_eq!(found, expected, "seed {seed}, far memory {far} cycles: {data}; {spectrum}");
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::exec::{self, Fault, Grid, LaneCosts};
+use super::exec::{self, Fault, Grid, LANES, LaneCosts};
 use super::machine::Spec;
+use super::machine::spec::Pipeline;
 use super::model::banks::Banks;
 use super::{HOST_BASE, Sim};
 use strata_gpu::{Error, Function, Launch, Module, Result};
@@ -17,8 +18,18 @@ fn lane_costs(spec: &Spec) -> LaneCosts {
         constant_word: spec.pipeline.constant_word.get(),
         filtering: spec.pipeline.filtering.get(),
         atomic: spec.pipeline.atomic.get(),
-        shared_atomic: spec.shared.atomic.unwrap_or(spec.shared.conflict).get(),
+        atomic_line: spec.pipeline.atomic_line.unwrap_or(spec.pipeline.atomic).get(),
+        shared_atomic: spec.shared.atomic.map_or(spec.shared.conflict.get(), |cycles| cycles.get()),
     }
+}
+
+/// Warps of the largest block: 1024 threads.
+const MOST_WARPS: u64 = 32;
+
+/// Cycles of a barrier after the last arrival for a block of so many threads.
+fn barrier(pipeline: &Pipeline, threads: u32) -> u64 {
+    let further = u64::from(threads.div_ceil(LANES)) - 1;
+    pipeline.barrier.get() + (pipeline.barrier_warps.get() * further).div_ceil(MOST_WARPS - 1)
 }
 
 impl Sim {
@@ -138,7 +149,8 @@ impl Sim {
             shared,
             sms: self.facts.multiprocessors,
             resident: resident as u32,
-            pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get(), spec.pipeline.barrier.get()],
+            pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get()],
+            barrier: barrier(&spec.pipeline, launch.threads),
             shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
             banks: self.banks(launch),
             lanes: lane_costs(spec),

@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use exec::{Passes, State};
 use machine::Machine;
+use model::atomics::Lines;
 use model::clock::{Clock, Slices};
 use model::hierarchy::Hierarchy;
 use model::memory::Memory;
@@ -59,12 +60,15 @@ pub struct Sim {
 impl Sim {
     /// A GPU of this machine, switched on; `seed` is for noise and for policies that draw.
     pub fn new(machine: Machine, seed: u64) -> Self {
+        let hierarchy = Hierarchy::new(&machine, seed);
         let state = State {
             memory: Memory::default(),
-            hierarchy: Hierarchy::new(&machine, seed),
             clock: Clock::new(&machine.spec.clock),
             allocations: Vec::new(),
             last_allocation: 0,
+            atomics: Lines::new(hierarchy.device_line()),
+            hierarchy,
+            shared_free: vec![0; machine.spec.device.multiprocessors.get() as usize],
             passes: Passes::NONE,
             textures: FxHashMap::default(),
             now: 0,

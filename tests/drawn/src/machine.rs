@@ -151,6 +151,7 @@ pub fn machine(seed: u64) -> Drawn {
     let (text, noise) = text(&mut rng);
     let text = with_banks(text, &mut ChaCha8Rng::seed_from_u64(!seed));
     let text = with_spikes(text, noise, &mut ChaCha8Rng::seed_from_u64(seed.rotate_left(32)));
+    let text = with_queues(text, &mut ChaCha8Rng::seed_from_u64(!seed.rotate_left(32)));
     let machine = Machine::parse(&format!("machine {seed}"), &text);
     Drawn { machine: machine.unwrap_or_else(|defect| panic!("{defect}\n{text}")), noise }
 }
@@ -167,6 +168,13 @@ fn with_banks(text: String, rng: &mut ChaCha8Rng) -> String {
     let other = format!("banks = {banks}\nbank_width = {width}\nmodes = {modes}\nconflict = {conflict}\n");
     let text = text.replace(plain, &other);
     if modes == "[]" { text } else { text.replace("compute_capability = \"8.0\"", "compute_capability = \"3.5\"") }
+}
+
+/// What keeps lanes, warps and SMs waiting for each other, drawn apart so that nothing else of a machine changes.
+fn with_queues(text: String, rng: &mut ChaCha8Rng) -> String {
+    let atomic = format!("atomic = {}\natomic_line = {}\n", rng.random_range(0..=9), rng.random_range(0..=40));
+    let (delivery, warps) = (rng.random_range(8..=128), rng.random_range(0..=120));
+    format!("{text}\n[pipeline]\n{atomic}delivery = {delivery}\nbarrier_warps = {warps}\n")
 }
 
 /// Other spikes on two of three machines that have them, drawn apart so that nothing else changes: 5 to 5,000 cycles on 0.05 to 5 %

@@ -67,7 +67,7 @@ fn draw(dice: &mut Dice, seed: u64) -> String {
     let mut text = Text::new();
     device.write(dice, &mut text, l2, seed);
     device::clock(dice, &mut text, device.capability);
-    device::pipeline(dice, &mut text);
+    device::pipeline(dice, &mut text, seed);
     device::noise(dice, &mut text);
     caches.iter().for_each(|cache| cache.write(&mut text));
     translation.write(&mut text);

@@ -39,10 +39,16 @@ pub fn said(machine: &Machine, effort: Effort, seed: u64) -> Vec<Said> {
 }
 
 /// The parts of which a machine file says what is true.
-const PARTS: [PartName; 5] =
-    [PartName::Locality, PartName::Synchronization, PartName::Coalescing, PartName::Banks, PartName::Constant];
-/// Threads of a block: one, and a warp.
-const THREADS: [u32; 2] = [1, 32];
+const PARTS: [PartName; 6] = [
+    PartName::Locality,
+    PartName::Synchronization,
+    PartName::Coalescing,
+    PartName::Banks,
+    PartName::Constant,
+    PartName::Histogram,
+];
+/// Threads of a block: one, and two warps that wait for each other.
+const THREADS: [u32; 2] = [1, 64];
 
 /// Characterizes a machine and judges what is said of it.
 ///

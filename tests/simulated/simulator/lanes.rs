@@ -242,9 +242,14 @@ fn arithmetic_that_has_no_cost_here_is_refused_for_what_it_is() {
 
 #[test]
 fn costs_out_of_range_are_refused() {
-    for (line, key) in
-        [("coalescing = 96", "pipeline.coalescing"), ("coalescing = 16", "coalescing"), ("atomic = -1", "atomic")]
-    {
+    for (line, key) in [
+        ("coalescing = 96", "pipeline.coalescing"),
+        ("coalescing = 16", "coalescing"),
+        ("atomic = -1", "atomic"),
+        ("delivery = 0", "delivery"),
+        ("barrier_warps = 1001", "barrier_warps"),
+        ("atomic_line = 1001", "atomic_line"),
+    ] {
         let defect = Machine::parse("small", &text(&format!("[pipeline]\n{line}\n"))).expect_err(line).to_string();
         assert!(defect.contains(key) && defect.contains("allowed"), "{defect}");
     }

@@ -1,8 +1,10 @@
 //! The simulator against closed formulas, against kernels written badly, and against kernels that do what they must not.
 
 mod arrays;
+mod atomics;
 mod lanes;
 mod modules;
+mod queues;
 
 use proptest::prelude::*;
 use strata_gpu::{DevicePtr, Error, Gpu, Launch};

@@ -1,7 +1,9 @@
 //! A histogram of bytes (CS 179, lecture 4: a shared memory application): global or shared atomics.
 
 use super::Answer;
-use super::points::{PlannedLine, ROUNDS, axis, every_round, figure, finding, measure, percent_more, said, times};
+use super::points::{
+    PlannedLine, ROUNDS, axis, every_round, figure, finding, measure, over, percent_more, said, times,
+};
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::Suite;
 use strata_model::experiment::{LoadPath, PatternRun};
@@ -20,7 +22,9 @@ const SKEWS: [u32; 5] = [0, 25, 50, 75, 100];
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let facts = notebook.facts();
-    let (blocks, threads) = (facts.multiprocessors.max(1), THREADS.min(facts.max_threads_per_block));
+    // A power of two, so that each thread has as many whole words of the input.
+    let most = THREADS.min(facts.max_threads_per_block).max(1);
+    let (blocks, threads) = (facts.multiprocessors.max(1), 1 << most.ilog2());
     let seed = notebook.seed(52);
     let plan = |label: &str, counters| {
         PlannedLine::new(label, SKEWS, move |skew: u32| {
@@ -32,9 +36,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let mut lines = measure(notebook, &plans, every_round)?;
     // A thread's operations are its bytes; what users count is bytes of the SM.
     for point in lines.iter_mut().flat_map(|line| &mut line.points) {
-        for value in [&mut point.value, &mut point.low, &mut point.high] {
-            *value = (*value / f64::from(threads) * 1e4).round() / 1e4;
-        }
+        *point = over(point, f64::from(threads));
     }
     let mut answer = Answer::default();
     if let [global, shared] = lines.as_slice() {
@@ -53,6 +55,28 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
                 slow.value,
                 fast.value
             ));
+        }
+        for (name, line, sms, whose) in
+            [("global", global, blocks, "all SMs together"), ("shared", shared, 1, "the warps of one SM together")]
+        {
+            let Some(one) = line.at(f64::from(SKEWS[SKEWS.len() - 1])) else { continue };
+            let each = over(one, f64::from(sms));
+            answer.finding(
+                &format!("{name}_one_counter"),
+                finding(
+                    &each,
+                    "cycles",
+                    format!(
+                        "time between two atomics on one counter, to which {whose} add, with all that counting takes"
+                    ),
+                ),
+            );
+            if sms > 1 {
+                answer.means(format!(
+                    "{sms} SMs that add to the same counter in global memory wait for each other: one addition every {} cycles.",
+                    said(each.value)
+                ));
+            }
         }
         for (name, line) in [("global", global), ("shared", shared)] {
             let (Some(even), Some(skewed)) = (line.at(0.0), line.at(100.0)) else { continue };

@@ -173,6 +173,15 @@ pub(super) fn difference(of: &Point, base: &Point, over: f64) -> Point {
     related(of, base, |a, b| (a - b) / over)
 }
 
+/// Digits behind the point of a part of a cycle: four.
+const PARTS: f64 = 1e4;
+
+/// A point over a number: a part of a cycle, for each of many operations that go on at the same time.
+pub(super) fn over(of: &Point, number: f64) -> Point {
+    let part = |value: f64| (value / number * PARTS).round() / PARTS;
+    Point { value: part(of.value), low: part(of.low), high: part(of.high), ..of.clone() }
+}
+
 /// A point as a finding.
 pub(super) fn finding(point: &Point, unit: &str, method: impl Into<String>) -> Finding {
     let finding = match unit {

@@ -233,6 +233,11 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
 const METHOD: &str = "dependent atomics by every SM, one at a time, on the same 256 lines";
 
 impl Partitions {
+    /// How many there are.
+    pub fn number(&self) -> usize {
+        self.count
+    }
+
     /// As the finding `partitions`.
     pub fn count(&self) -> Finding<u64> {
         let finding = Finding::measured(self.count as u64, METHOD).range(self.count as f64, self.count as f64);

@@ -3,17 +3,17 @@
 use super::alu;
 use super::issue::{extended, illegal};
 use super::launch::{Fault, Grid, State};
+use super::requests::Access;
 use super::warp::{LANES, Warp, lanes};
+use crate::model::atomics;
 use crate::model::hierarchy::{Requester, Way};
 use crate::model::memory::{put_word, word};
 use crate::model::texture::Texels;
 use crate::ptx::{Inst, NONE, Op, Space};
 use strata_model::pattern::Sampling;
 
-/// Granularity in which accesses of a warp are united, in bytes: the smallest sector of any GPU.
-const COALESCED: u64 = 32;
-/// Granularity in which constants are handed out, in bytes: a word.
-const CONSTANT: u64 = 4;
+/// Cycles for which a request without conflicts occupies shared memory: a row of all banks a cycle.
+const SHARED_REQUEST: u64 = 1;
 /// Where the local memory of all threads lies.
 pub(super) const LOCAL_BASE: u64 = 1 << 46;
 
@@ -25,73 +25,6 @@ pub(super) struct Cost {
     /// Cycles for which the warp issues nothing else: atomics whose lanes wait for each other hold it, whether or not
     /// somebody wants their value.
     pub held: u64,
-}
-
-/// What the lanes of one access want.
-struct Access {
-    addresses: [u64; LANES as usize],
-    /// Bytes of an element, which textures choose lane by lane.
-    bytes: [u8; LANES as usize],
-    count: usize,
-}
-
-impl Access {
-    fn of(warp: &Warp, inst: &Inst, mask: u32) -> Self {
-        let mut access = Access { addresses: [0; LANES as usize], bytes: [inst.kind.bytes; LANES as usize], count: 0 };
-        for lane in lanes(mask) {
-            access.addresses[access.count] = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
-            access.count += 1;
-        }
-        access
-    }
-
-    fn all(&self) -> &[u64] {
-        &self.addresses[..self.count]
-    }
-
-    /// One address of each piece of memory that is asked for, in order, and how many there are.
-    fn pieces(&self, bytes: u64) -> ([u64; LANES as usize], usize) {
-        let mut pieces = self.addresses;
-        let wanted = &mut pieces[..self.count];
-        if !wanted.is_sorted() {
-            wanted.sort_unstable();
-        }
-        let mut kept = 0;
-        for i in 0..self.count {
-            if kept == 0 || pieces[kept - 1] / bytes != pieces[i] / bytes {
-                pieces[kept] = pieces[i];
-                kept += 1;
-            }
-        }
-        (pieces, kept)
-    }
-
-    /// What the caches are asked for, in order: an address, and how many cycles after the first. Constants by their own way are
-    /// given word by word. Else a request is a number of transactions, each with some sectors: aligned windows of memory, of
-    /// the machine's size where a cache of the SM is asked, of one sector where the request goes straight to the device.
-    fn requests(&self, way: Way, state: &State, grid: &Grid) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let costs = grid.lanes;
-        let words = way == Way::Constant;
-        let (pieces, count) = self.pieces(if words { CONSTANT } else { COALESCED });
-        let window = if state.hierarchy.begins_in_sm(way) { costs.coalescing } else { COALESCED };
-        let (mut number, mut last) = (0, None);
-        pieces.into_iter().take(count).zip(0..).map(move |(address, i)| {
-            if words {
-                return (address, i * costs.constant_word);
-            }
-            number += u64::from(last.is_some_and(|last| last != address / window));
-            last = Some(address / window);
-            (address, number * costs.transaction)
-        })
-    }
-
-    /// Most lanes that want one and the same word.
-    fn most_alike(&self) -> u64 {
-        let mut sorted = self.addresses;
-        let sorted = &mut sorted[..self.count];
-        sorted.sort_unstable();
-        sorted.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(1) as u64
-    }
 }
 
 impl State {
@@ -156,7 +89,7 @@ pub(super) fn shared_lane(
     Ok(())
 }
 
-/// An access to shared memory.
+/// An access to shared memory, on an SM at a cycle.
 pub(super) fn shared(
     warp: &mut Warp,
     inst: &Inst,
@@ -164,6 +97,7 @@ pub(super) fn shared(
     shared: &mut [u8],
     state: &mut State,
     grid: &Grid,
+    (sm, now): (u32, u64),
 ) -> Result<Cost, Fault> {
     let access = Access::of(warp, inst, mask);
     for (lane, &address) in lanes(mask).zip(access.all()) {
@@ -171,16 +105,26 @@ pub(super) fn shared(
     }
     let [latency, conflict] = grid.shared_cycles;
     if access.count == 1 {
-        return Ok(Cost { cycles: latency, held: 0 });
+        return Ok(shared_of_one(inst, sm, state, grid, now));
     }
     let whole = usize::from(inst.kind.bytes) * inst.elements();
     let conflicts = (u64::from(state.passes.by(grid.banks, access.all(), whole as u64)) - 1) * conflict;
     if !matches!(inst.op, Op::Atomic(..)) {
         return Ok(Cost { cycles: latency + conflicts, held: 0 });
     }
-    // What a load hands to all lanes at once, atomics do one lane after the other.
-    let held = conflicts + (access.most_alike() - 1) * grid.lanes.shared_atomic;
+    // What a load hands to all lanes at once, atomics do one lane after the other, and one warp after the other.
+    let alike = conflicts + (access.most_alike(|_| true) - 1) * grid.lanes.shared_atomic;
+    let held = alike + atomics::wait(&mut state.shared_free[sm as usize], now, SHARED_REQUEST + alike);
     Ok(Cost { cycles: latency + held, held })
+}
+
+/// Cycles of an access of one lane to shared memory.
+pub(super) fn shared_of_one(inst: &Inst, sm: u32, state: &mut State, grid: &Grid, now: u64) -> Cost {
+    let held = match inst.op {
+        Op::Atomic(..) => atomics::wait(&mut state.shared_free[sm as usize], now, SHARED_REQUEST),
+        _ => 0,
+    };
+    Cost { cycles: grid.shared_cycles[0] + held, held }
 }
 
 /// The way of an access to memory behind caches.
@@ -317,12 +261,22 @@ fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State
     }
 }
 
+/// Cycles that the line of an address keeps a request with atomics waiting at `now`, and then itself, for the lanes that are `alike`
+/// in their word. What the host has is in no line.
+fn turn(inst: &Inst, address: u64, alike: u64, state: &mut State, grid: &Grid, now: u64) -> (u64, u64) {
+    if !matches!(inst.op, Op::Atomic(..)) || (grid.host.1..LOCAL_BASE).contains(&address) {
+        return (0, 0);
+    }
+    let further = (alike - 1) * grid.lanes.atomic;
+    (state.atomics.wait(address, now, grid.lanes.atomic_line + further), further)
+}
+
 fn is_load(inst: &Inst) -> bool {
     matches!(inst.op, Op::Load(_) | Op::Texture(_) | Op::Sample)
 }
 
-/// An access of one lane to memory behind caches: as [`memory`] does it for several. Cycles until its value can be used;
-/// `None` if it must wait for its turn.
+/// An access of one lane to memory behind caches: as [`memory`] does it for several; `None` if it must wait for its
+/// turn.
 #[inline]
 pub(super) fn memory_of_one(
     warp: &mut Warp,
@@ -332,7 +286,7 @@ pub(super) fn memory_of_one(
     state: &mut State,
     grid: &Grid,
     when: When,
-) -> Result<Option<u64>, Fault> {
+) -> Result<Option<Cost>, Fault> {
     let way = way_of(inst.op);
     if !state.hierarchy.has(way) {
         return Err(illegal(grid, inst, "this machine has no such load".into()));
@@ -347,11 +301,12 @@ pub(super) fn memory_of_one(
         if cycles.is_some() {
             memory_lane(warp, inst, lane, at, state)?;
         }
-        return Ok(cycles);
+        return Ok(cycles.map(|cycles| Cost { cycles, held: 0 }));
     }
     memory_lane(warp, inst, lane, at, state)?;
     let filtered = filtering(warp, inst, lane, state, grid);
-    Ok(Some(filtered + request(inst, way, owner.by, at.0, state, grid, when.now)))
+    let cost = one_request(inst, way, owner.by, at.0, state, grid, when.now);
+    Ok(Some(Cost { cycles: filtered + cost.cycles, ..cost }))
 }
 
 /// Cycles that a texture's mean of texels takes beside the load.
@@ -361,6 +316,13 @@ fn filtering(warp: &Warp, inst: &Inst, lane: u32, state: &State, grid: &Grid) ->
         texels.and_then(|texels| texels.sampling()) == Some(Sampling::Linear)
     };
     if inst.op == Op::Sample && filters() { grid.lanes.filtering } else { 0 }
+}
+
+/// What an access costs that is one request.
+#[inline]
+fn one_request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> Cost {
+    let (held, _) = turn(inst, address, 1, state, grid, now);
+    Cost { cycles: held + request(inst, way, by, address, state, grid, now + held), held }
 }
 
 /// An access to memory behind caches; `None` if it must wait for its turn.
@@ -389,6 +351,7 @@ pub(super) fn memory(
     for (i, lane) in lanes(mask).enumerate() {
         memory_lane(warp, inst, lane, (access.addresses[i], access.bytes[i]), state)?;
     }
+    let is_atomic = matches!(inst.op, Op::Atomic(..));
     // A store and what the host has take as long whenever they are made.
     let answered = |address: u64| matches!(inst.op, Op::Store(_)) || (grid.host.1..LOCAL_BASE).contains(&address);
     let one = |state: &mut State, address: u64, after: u64| {
@@ -397,20 +360,27 @@ pub(super) fn memory(
     };
     if access.count == 1 {
         let filtered = filtering(warp, inst, mask.trailing_zeros(), state, grid);
-        return Ok(Some(Cost { cycles: filtered + one(state, access.addresses[0], 0), held: 0 }));
+        let cost = one_request(inst, way, owner.by, access.addresses[0], state, grid, when.now);
+        return Ok(Some(Cost { cycles: filtered + cost.cycles, ..cost }));
     }
     let (mut cycles, mut held) = (0, 0);
+    let mut at_line: Option<(u64, u64, u64)> = None;
     for (address, after) in access.requests(way, state, grid) {
-        cycles = cycles.max(one(state, address, after));
-        held = after;
+        let line = state.atomics.line_of(address);
+        // The requests of one line wait for it together.
+        let (_, wait, further) = match at_line {
+            Some(known) if known.0 == line => known,
+            _ if !is_atomic => (line, 0, 0),
+            _ => {
+                let alike = access.most_alike(|other| state.atomics.line_of(other) == line);
+                let (wait, further) = turn(inst, address, alike, state, grid, when.now + after);
+                *at_line.insert((line, wait, further))
+            }
+        };
+        cycles = cycles.max(one(state, address, after + wait) + further);
+        held = held.max(after + wait + further);
     }
     cycles += filtering(warp, inst, mask.trailing_zeros(), state, grid);
-    if matches!(inst.op, Op::Atomic(..)) {
-        let alike = (access.most_alike() - 1) * grid.lanes.atomic;
-        cycles += alike;
-        held += alike;
-    } else {
-        held = 0;
-    }
-    Ok(Some(Cost { cycles: if inst.to == NONE { 1 } else { cycles }, held }))
+    // Loads of a warp overlap; its stores and atomics go one after the other.
+    Ok(Some(Cost { cycles: if inst.to == NONE { 1 } else { cycles }, held: if is_load(inst) { 0 } else { held } }))
 }

@@ -83,7 +83,7 @@ impl Block {
                     }
                 }
                 Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true) => {
-                    let cost = access::shared(warp, inst, mask, shared, state, grid)?;
+                    let cost = access::shared(warp, inst, mask, shared, state, grid, (sm, now))?;
                     (done, held) = (now + cost.cycles, cost.held);
                 }
                 Op::Load(_) | Op::Store(_) | Op::Atomic(_, false) | Op::Texture(_) | Op::Sample => {

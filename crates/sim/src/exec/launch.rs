@@ -12,6 +12,7 @@ use super::issue::Step;
 use super::passes::Passes;
 use super::walk::Bounds;
 use super::warp::{LANES, Warp};
+use crate::model::atomics::Lines;
 use crate::model::banks::Banks;
 use crate::model::clock::{Clock, Slices};
 use crate::model::hierarchy::Hierarchy;
@@ -36,6 +37,10 @@ pub(crate) struct State {
     pub last_allocation: usize,
     /// Textures, by handle.
     pub textures: FxHashMap<u64, Texels>,
+    /// Lines of the device's cache, by the atomics on them.
+    pub atomics: Lines,
+    /// Of each SM, the cycle from which its shared memory takes the next request with atomics.
+    pub shared_free: Vec<u64>,
     /// Bank conflicts of the access to shared memory that was reckoned last.
     pub passes: Passes,
     /// Cycles since the machine was switched on.
@@ -57,6 +62,8 @@ pub(crate) struct LaneCosts {
     pub filtering: u64,
     /// For each further lane whose atomic is on a word of global memory that another lane's is on.
     pub atomic: u64,
+    /// For which a request with atomics occupies its line of the device's cache.
+    pub atomic_line: u64,
     /// The same of shared memory.
     pub shared_atomic: u64,
 }
@@ -81,8 +88,10 @@ pub(crate) struct Grid<'a> {
     pub sms: u32,
     /// Blocks that an SM may hold at a time.
     pub resident: u32,
-    /// Cycles of the pipeline: result of arithmetic, distance of issues, barrier.
-    pub pipeline: [u64; 3],
+    /// Cycles of the pipeline: result of arithmetic, distance of issues.
+    pub pipeline: [u64; 2],
+    /// Cycles of a barrier after the last arrival, for the warps of a block.
+    pub barrier: u64,
     /// Latency of shared memory, and cycles for each further row of a bank.
     pub shared_cycles: [u64; 2],
     /// Banks of shared memory.
@@ -136,6 +145,7 @@ enum Turn {
 /// Runs a launch to its end.
 pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
     let begin = state.now + BETWEEN;
+    state.atomics.begin();
     let mut pending: VecDeque<u32> = (0..grid.blocks).collect();
     let mut sms: Vec<Sm> = (0..grid.sms).map(|number| Sm { number, blocks: Vec::new() }).collect();
     for _ in 0..grid.resident {
@@ -270,7 +280,7 @@ impl Sm {
                     self.blocks.swap_remove(b);
                     return Ok(Turn::BlockEnded(time));
                 }
-                Step::Ended | Step::Barrier => block.release(grid.pipeline[2]),
+                Step::Ended | Step::Barrier => block.release(grid.barrier),
                 Step::Issued => {}
             }
         }

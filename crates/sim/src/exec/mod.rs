@@ -8,8 +8,10 @@ mod alu;
 mod issue;
 mod launch;
 mod passes;
+mod requests;
 mod walk;
 mod warp;
 
 pub(super) use launch::{Fault, Grid, LaneCosts, State, run};
 pub(super) use passes::Passes;
+pub(super) use warp::LANES;

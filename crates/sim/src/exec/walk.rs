@@ -5,7 +5,7 @@
 //! [`Block::issue`] has it: the same cycles, the same requests to the caches at the same time, the same draws of noise, and the
 //! same instruction at which the SM waits for its turn. What is rare is left to it: barriers, shuffles, the end of a thread.
 
-use super::access::{self, Owner, When};
+use super::access::{self, Cost, Owner, When};
 use super::alu;
 use super::issue::{Step, TIMER_CYCLES, parameter, value_of};
 use super::launch::{Block, Fault, Grid, State};
@@ -99,14 +99,14 @@ impl Lane<'_> {
     /// Issues one instruction.
     fn issue(&mut self, inst: &Inst, at: u32, state: &mut State, grid: &Grid, horizon: u64) -> Result<Done, Fault> {
         let (warp, lane) = (&mut *self.warp, self.lane);
-        let [arithmetic, issue, _] = grid.pipeline;
+        let [arithmetic, issue] = grid.pipeline;
         let [a, b, c, _] = inst.from;
         let mut now = warp.time.max(warp.ready(inst.guard)).max(warp.ready(inst.to));
         now = now.max(warp.ready(a)).max(warp.ready(b)).max(warp.ready(c));
         if inst.further > 0 {
             now = inst.results().fold(now, |now, slot| now.max(warp.ready(slot)));
         }
-        let mut done = now + arithmetic;
+        let (mut done, mut held) = (now + arithmetic, 0);
         if inst.guard == NONE || (warp.get(inst.guard, lane) != 0) != inst.negated {
             match inst.op {
                 Op::Return | Op::Barrier | Op::Shuffle(_) => return Ok(Done::Left),
@@ -129,7 +129,7 @@ impl Lane<'_> {
                 }
                 Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) | Op::Sample => {
                     match self.access(inst, state, grid, When { now, horizon })? {
-                        Some(cycles) => done = now + cycles,
+                        Some(cost) => (done, held) = (now + cost.cycles, cost.held),
                         None => return Ok(Done::Wait(now)),
                     }
                 }
@@ -144,17 +144,17 @@ impl Lane<'_> {
         for slot in inst.more.into_iter().take(usize::from(inst.further)) {
             warp.set_ready(slot, done);
         }
-        warp.time = now + issue;
+        warp.time = now + issue + held;
         Ok(Done::Next(at + 1))
     }
 
-    /// An access to memory: cycles until its value can be used, or `None` if it must wait for its turn.
+    /// An access to memory; `None` if it must wait for its turn.
     #[inline]
-    fn access(&mut self, inst: &Inst, state: &mut State, grid: &Grid, when: When) -> Result<Option<u64>, Fault> {
+    fn access(&mut self, inst: &Inst, state: &mut State, grid: &Grid, when: When) -> Result<Option<Cost>, Fault> {
         if let Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true) = inst.op {
             let address = self.warp.get(inst.from[0], self.lane).wrapping_add(inst.offset as u64);
             access::shared_lane(self.warp, inst, self.lane, address, self.shared, grid)?;
-            return Ok(Some(grid.shared_cycles[0]));
+            return Ok(Some(access::shared_of_one(inst, self.owner.by.sm, state, grid, when.now)));
         }
         access::memory_of_one(self.warp, inst, self.lane, self.owner, state, grid, when)
     }
@@ -170,7 +170,7 @@ impl Lane<'_> {
         horizon: u64,
         left: &mut u64,
     ) -> Result<(u32, Option<u64>), Fault> {
-        let [arithmetic, issue, _] = grid.pipeline;
+        let [arithmetic, issue] = grid.pipeline;
         let load = &grid.entry.code[at as usize];
         let mut count = self.warp.get(walk.count, self.lane);
         let (mut time, mut more) = (self.warp.time, true);
@@ -198,14 +198,13 @@ impl Lane<'_> {
                 }
                 let now = time.max(placed);
                 match self.access(load, state, grid, When { now, horizon })? {
-                    Some(cycles) => placed = now + cycles,
+                    Some(cost) => (placed, time) = (now + cost.cycles, now + issue + cost.held),
                     None => {
                         *left -= u64::from(walk.before(number));
                         stopped = Some((walk.before(number), now));
                         break 'passes;
                     }
                 }
-                time = now + issue;
             }
             time = time.max(compared) + issue;
             *left -= u64::from(walk.instructions());

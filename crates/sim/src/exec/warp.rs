@@ -3,7 +3,7 @@
 use crate::ptx::{Entry, NONE};
 
 /// Lanes of a warp.
-pub(super) const LANES: u32 = 32;
+pub(crate) const LANES: u32 = 32;
 
 /// Lanes that stand at the same instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

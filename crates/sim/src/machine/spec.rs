@@ -121,6 +121,8 @@ pub struct Pipeline {
     pub issue: Whole<1, 100>,
     /// Cycles that a barrier takes once everybody has arrived.
     pub barrier: Whole<1, 1000>,
+    /// Cycles that a barrier of 32 warps takes longer than one of a single warp; fewer warps take their share of it, rounded up.
+    pub barrier_warps: Whole<0, 1000>,
     /// Bytes of memory that the lanes of a warp get by one transaction where a cache of the SM is asked first: a power of two
     /// from 32 on; 32 if absent. Requests that go straight to a cache of the device are divided into sectors of 32 B.
     pub coalescing: Whole<32, 1024>,
@@ -135,6 +137,13 @@ pub struct Pipeline {
     /// Cycles by which a texture load takes longer where it gives the mean of texels; 0 if absent, as the units of a texture filter
     /// at full rate (assumed of the latency, too).
     pub filtering: Whole<0, 1000>,
+    /// Cycles for which a request with atomics occupies its line of the device's cache, besides those of further lanes on one word;
+    /// requests of all SMs for a line wait for each other. As `atomic` if absent: operations on one address come one every so
+    /// many cycles, whoever asks for them.
+    pub atomic_line: Option<Whole<0, 1000>>,
+    /// Bytes a cycle that an SM gets from the caches of the device and what lies behind them, all its warps together; as many as it asks
+    /// for if absent.
+    pub delivery: Option<Whole<1, 4096>>,
     /// Sources.
     pub sources: Sources,
 }
@@ -146,11 +155,14 @@ impl Default for Pipeline {
             arithmetic: whole(6),
             issue: Whole::new(1).expect("in range"),
             barrier: Whole::new(20).expect("in range"),
+            barrier_warps: Whole::new(0).expect("in range"),
             coalescing: Whole::new(32).expect("in range"),
             transaction: Whole::new(1).expect("in range"),
             constant_word: Whole::new(4).expect("in range"),
             atomic: Whole::new(1).expect("in range"),
             filtering: Whole::new(0).expect("in range"),
+            atomic_line: None,
+            delivery: None,
             sources: Sources::new(),
         }
     }
@@ -199,7 +211,7 @@ pub struct Shared {
     pub conflict: Delay,
     /// Cycles for each further lane whose atomic is on the same word; those of `conflict` if absent, since each such lane needs
     /// the bank for itself.
-    pub atomic: Option<Delay>,
+    pub atomic: Option<Extra>,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,

@@ -97,6 +97,12 @@ impl Hierarchy {
         first.is_some_and(|level| self.plan.kinds[level.cache].scope == Scope::Sm)
     }
 
+    /// Bytes of a line of the cache in which atomics are carried out: the first of the device.
+    pub fn device_line(&self) -> u64 {
+        let first = self.plan.routes[Way::GlobalCg as usize].as_ref().and_then(|route| route.levels.first());
+        first.map_or(1, |level| self.plan.kinds[level.cache].spec.line.get())
+    }
+
     /// A launch begins: SMs begin with empty caches, of the shape that leaves `shared` bytes to shared memory.
     pub fn begin(&mut self, shared: u64) {
         let content = &mut self.content;
@@ -219,8 +225,12 @@ impl Content {
 
     fn walk(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
         let Access { by, address, now, .. } = access;
-        let (mut waited, mut uncached) = (0, 0);
+        let (mut waited, mut uncached, mut left_sm) = (0, 0, false);
         for (i, level) in route.levels.iter().enumerate() {
+            if plan.kinds[level.cache].scope == Scope::Device && !left_sm {
+                left_sm = true;
+                waited += self.private(plan, by.sm).delivery.wait(now + waited, route.delivered);
+            }
             if i == route.translated {
                 let translation = self.translate(plan, by.sm, address);
                 waited += translation.cycles;

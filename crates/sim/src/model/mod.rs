@@ -1,6 +1,7 @@
 //! The modelled memory of a machine: caches, address translation, banks, textures, memory, clock and noise. Mechanism only; no
 //! module here knows what an experiment asks.
 
+pub(crate) mod atomics;
 pub mod banks;
 pub mod cache;
 pub mod clock;

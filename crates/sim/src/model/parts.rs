@@ -8,6 +8,9 @@ use super::mix;
 use crate::machine::Machine;
 use crate::machine::spec::{self, Scope, Spec, Threads};
 
+/// Bytes that a request straight to the caches of the device is answered with: the smallest sector of any GPU.
+const SECTOR: u64 = 32;
+
 /// A level of a route.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
@@ -25,6 +28,8 @@ pub(super) struct Route {
     pub memory: u64,
     /// Levels before this one are asked by virtual address.
     pub translated: usize,
+    /// Bytes that the caches of the device deliver at a time: what a miss of the SM's last cache on this way fetches.
+    pub delivered: u64,
 }
 
 /// What is known of a cache besides its content.
@@ -62,6 +67,28 @@ impl Ports {
     }
 }
 
+/// What the device's caches deliver to an SM, one sector after the other.
+pub(super) struct Delivery {
+    /// Bytes a cycle; 0 for any number.
+    bytes: u64,
+    /// When the last sector has arrived, in bytes that could have been delivered since the machine was switched on.
+    free: u64,
+}
+
+impl Delivery {
+    /// Cycles that a sector of so many bytes waits that is asked for at `now`.
+    #[inline]
+    pub fn wait(&mut self, now: u64, sector: u64) -> u64 {
+        if self.bytes == 0 {
+            return 0;
+        }
+        let asked = now * self.bytes;
+        let start = asked.max(self.free);
+        self.free = start + sector;
+        (start - asked).div_ceil(self.bytes)
+    }
+}
+
 /// One instance of a cache, with its ports.
 pub(super) struct Instance {
     pub cache: Cache,
@@ -74,6 +101,7 @@ pub(super) struct Private {
     /// Instances of each kind of cache, kind by kind.
     pub caches: Vec<Instance>,
     pub tlbs: Vec<Option<Cache>>,
+    pub delivery: Delivery,
 }
 
 /// Cycles that translating an address adds.
@@ -94,6 +122,8 @@ pub(super) struct Blueprint {
     pub partitions: Option<spec::Partitions>,
     /// Partition of each SM, of every kind that has partitions.
     pub sm_partitions: Vec<u32>,
+    /// Bytes a cycle that an SM gets from the device's caches; 0 for any number.
+    delivery: u64,
     pub seed: u64,
 }
 
@@ -119,6 +149,9 @@ impl Blueprint {
             })
             .collect();
         let by_name: BTreeMap<&str, usize> = kinds.iter().enumerate().map(|(i, k)| (k.name.as_str(), i)).collect();
+        let own = |path: &spec::Path| {
+            path.levels.iter().rev().find(|name| spec.cache[name.as_str()].scope == Scope::Sm).cloned()
+        };
         let route = |path: &spec::Path| Route {
             levels: path
                 .levels
@@ -127,6 +160,7 @@ impl Blueprint {
                 .map(|(name, cycles)| Level { cache: by_name[name.as_str()], cycles: cycles.get() })
                 .collect(),
             memory: path.memory.get(),
+            delivered: own(path).map_or(SECTOR, |last| spec.cache[&last].sector_bytes()),
             translated: path.translated.as_ref().map_or(0, |t| path.levels.iter().position(|l| l == t).unwrap_or(0)),
         };
         let routes = routes(spec).map(|path| path.map(route));
@@ -139,6 +173,7 @@ impl Blueprint {
             tlbs: spec.tlb.clone(),
             partitions,
             sm_partitions: (0..sms).map(|sm| digits[sm % digits.len()]).collect(),
+            delivery: spec.pipeline.delivery.map_or(0, |bytes| bytes.get()),
             kinds,
             seed,
         }
@@ -170,7 +205,8 @@ impl Blueprint {
         let caches = own.flat_map(|(number, kind)| {
             (0..u64::from(kind.instances)).map(move |i| kind.instance(1, shared, part(seed, number, i)))
         });
-        Private { epoch, caches: caches.collect(), tlbs: self.translations(Scope::Sm, seed, 93) }
+        let delivery = Delivery { bytes: self.delivery, free: 0 };
+        Private { epoch, caches: caches.collect(), tlbs: self.translations(Scope::Sm, seed, 93), delivery }
     }
 }
 

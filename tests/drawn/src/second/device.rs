@@ -162,7 +162,7 @@ pub fn clock(dice: &mut Dice, text: &mut Text, capability: u64) {
 }
 
 /// Writes the pipeline's table.
-pub fn pipeline(dice: &mut Dice, text: &mut Text) {
+pub fn pipeline(dice: &mut Dice, text: &mut Text, seed: u64) {
     let mut arithmetic = dice.within(4..=20);
     let mut issue = dice.within(1..=2);
     let mut coalescing = dice.pick(&[32, 32, 64, 128, 128]);
@@ -181,6 +181,17 @@ pub fn pipeline(dice: &mut Dice, text: &mut Text) {
     text.value("transaction", dice.within(0..=4));
     text.value("constant_word", dice.within(0..=8));
     text.value("atomic", dice.within(0..=9));
+    // Drawn apart, so that nothing else of a machine changes.
+    let mut apart = Dice::new(!seed);
+    if apart.one_in(2) {
+        text.value("atomic_line", apart.within(0..=40));
+    }
+    if apart.one_in(2) {
+        text.value("delivery", apart.within(8..=128));
+    }
+    if apart.one_in(2) {
+        text.value("barrier_warps", apart.within(0..=120));
+    }
 }
 
 /// Writes the table of memory; `latency` is that of device memory.

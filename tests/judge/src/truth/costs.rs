@@ -23,6 +23,8 @@ pub struct Cost {
 
 /// Lanes of a warp.
 const LANES: u64 = 32;
+/// Warps of the largest block.
+const MOST_WARPS: u64 = 32;
 /// Sectors into which requests are divided that go straight to the device's caches.
 const SECTOR: u64 = 32;
 /// Largest jump that is tried, in bytes.
@@ -43,6 +45,13 @@ const STARTS: u64 = 1024;
 /// Distances from lane to lane: a word more than powers of two.
 const DISTANCES: [u64; 8] = [12, 20, 36, 68, 132, 260, 516, 1028];
 
+/// Instructions of a warp between two atomics, at the most.
+const INSTRUCTIONS: u64 = 12;
+/// Waiting for each other is all that shows if it takes so many times as long as what a warp does by itself.
+const LONGER: u64 = 4;
+/// Share of a round in which not all SMs are at work yet, or some no more, or they merge their counters.
+const ENDS: f64 = 0.05;
+
 struct Costs<'m> {
     machine: &'m Machine,
     rows: Vec<Cost>,
@@ -55,6 +64,7 @@ pub fn costs(machine: &Machine) -> Vec<Cost> {
     costs.windows();
     costs.jumps();
     costs.barriers();
+    costs.counters();
     for row in shared_banks_of(machine) {
         if ["banks", "bank_width", "conflict_cycles", "padding"].contains(&row.attribute) {
             costs.row(PartName::Banks, row.attribute, row.expect);
@@ -133,11 +143,16 @@ impl Costs<'_> {
         let mut sectors: Vec<u64> = addresses.map(|address| address / SECTOR * SECTOR).collect();
         sectors.dedup();
         let first = sectors[0] / window;
-        let (mut number, mut last, mut free, mut longest) = (0, first, 0, 0);
+        // What the device's caches deliver arrives sector by sector, counted in bytes that could have arrived until then.
+        let delivery = pipeline.delivery.filter(|_| cache.scope == Scope::Device).map_or(0, |bytes| bytes.get());
+        let (mut number, mut last, mut free, mut longest, mut arrived) = (0, first, 0, 0, 0);
         for sector in sectors {
             number += u64::from(sector / window != last);
             last = sector / window;
-            let start = free.max(number * pipeline.transaction.get());
+            let asked = number * pipeline.transaction.get();
+            let arrives = arrived.max(asked * delivery);
+            arrived = arrives + SECTOR;
+            let start = free.max(asked.max(arrives.checked_div(delivery).map_or(0, |_| arrives.div_ceil(delivery))));
             free = start + port;
             longest = longest.max(start);
         }
@@ -223,11 +238,43 @@ impl Costs<'_> {
         steps
     }
 
+    /// Atomics on one counter: requests of all SMs occupy its line one after the other, if that takes longer than what each warp does.
+    fn counters(&mut self) {
+        let spec = &self.machine.spec;
+        let (pipeline, device, l2) = (&spec.pipeline, &spec.device, &spec.cache[&spec.path.global_cg.levels[0]]);
+        let shared = spec.shared.atomic.map_or(spec.shared.conflict.get(), |cycles| cycles.get());
+        let atomic = pipeline.atomic;
+        let line = pipeline.atomic_line.unwrap_or(atomic).get();
+        let busy = |first: u64, further: u64| first + (LANES - 1) * further;
+        let warps = (1 << device.max_threads_per_block.get().ilog2()) / LANES;
+        let (noise, step) = (&spec.noise, pipeline.arithmetic.get() + pipeline.issue.get());
+        let all_noise = noise.jitter.get() + noise.smear.get() + noise.spike.get();
+        // What a warp does for an atomic by itself, at the most: its lanes, some instructions, and a fourth of a load.
+        let load = spec.path.global_cg.memory.get() + all_noise + spec.memory.port.get() * warps;
+        let translation: u64 = spec.tlb.iter().map(|tlb| tlb.penalty.get() + tlb.uncached.get()).sum();
+        let by_itself = |further: u64| (LANES - 1) * further + INSTRUCTIONS * step + (load + translation) / 4;
+        let mut one = |finding, queued: u64, busy: u64, further: u64| {
+            if queued * busy >= LONGER * by_itself(further) && busy > l2.port.get() {
+                let each = busy as f64 / LANES as f64;
+                self.rows.push(Cost {
+                    part: PartName::Histogram,
+                    finding,
+                    expect: Expect::Within(each * (1.0 - ENDS), each * (1.0 + ENDS)),
+                });
+            }
+        };
+        let all = warps * device.multiprocessors.get();
+        one("global_one_counter", all, busy(line, atomic.get()), atomic.get());
+        one("shared_one_counter", warps, busy(1, shared), shared);
+    }
+
     fn barriers(&mut self) {
         let pipeline = &self.machine.spec.pipeline;
         let (block, warp) = (pipeline.barrier.get() as f64, pipeline.issue.get() as f64);
+        // The second of up to 32 warps waits for its turn.
+        let second = pipeline.barrier_warps.get().div_ceil(MOST_WARPS - 1) as f64;
         // Stores wait for nothing, so nothing disturbs them.
-        self.row(PartName::Synchronization, "block_barrier_32_threads", Expect::Near(block, EXACT));
-        self.row(PartName::Synchronization, "warp_barrier_32_threads", Expect::Near(warp, EXACT));
+        self.row(PartName::Synchronization, "block_barrier_64_threads", Expect::Near(block + second, EXACT));
+        self.row(PartName::Synchronization, "warp_barrier_64_threads", Expect::Near(warp, EXACT));
     }
 }

@@ -11,6 +11,17 @@ const RESOLUTION: f64 = 2.0;
 /// Part of the spread of the pattern with its translation by which medians may differ: they are of other lines.
 const OFF: f64 = 0.25;
 
+/// A pattern that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    /// The pattern.
+    pub row: SpectrumRow,
+    /// Cycles by which the loads to all partitions of the L2 take longer in the mean than those to the near one, if only these count.
+    pub less: f64,
+    /// By how many cycles the mean of other lines may differ from theirs by chance.
+    pub chance: f64,
+}
+
 /// What other probes found, each as an interval in cycles.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
@@ -52,12 +63,15 @@ impl Known {
     }
 
     /// Without the rows that contradict this, and why each was left out.
-    pub(super) fn agreeing(&self, rows: Vec<SpectrumRow>) -> (Vec<SpectrumRow>, Vec<String>) {
+    pub(super) fn agreeing(&self, found: &[Found]) -> (Vec<SpectrumRow>, Vec<String>) {
         let mut why = Vec::new();
         let mut kept: Vec<SpectrumRow> = Vec::new();
+        let rows: Vec<SpectrumRow> = found.iter().map(|found| found.row).collect();
         for row in &rows {
-            let hit = rows.iter().find(|hit| hit.path == row.path && hit.data == row.data && missed(hit) == 0);
-            let against = hit.and_then(|hit| self.data(hit)).or_else(|| self.translation(row, hit?, &rows));
+            let hit = found
+                .iter()
+                .find(|Found { row: hit, .. }| hit.path == row.path && hit.data == row.data && missed(hit) == 0);
+            let against = hit.and_then(|hit| self.data(hit)).or_else(|| self.translation(row, &hit?.row, &rows));
             match against {
                 Some(against) => why.push(format!("{} ({:.0} cycles: {against})", described(row), row.cycles)),
                 None => kept.push(*row),
@@ -66,15 +80,16 @@ impl Known {
         (kept, why)
     }
 
-    /// What speaks against all patterns of this one's data.
-    fn data(&self, hit: &SpectrumRow) -> Option<String> {
+    /// What speaks against all patterns of this one's data. Other probes know the mean over the partitions of the L2.
+    fn data(&self, pattern: &Found) -> Option<String> {
+        let Found { row: hit, less, chance } = pattern;
         let (found, name) = match hit.data {
             Data::L1 => return None,
             Data::L2 => (self.l2?, "a hit of the L2"),
             Data::Memory => (self.memory?, "a load from DRAM"),
         };
-        let off = tolerance(hit);
-        (!(found.0 - off..=found.1 + off).contains(&hit.cycles))
+        let off = tolerance(hit) + chance;
+        (!(found.0 - off..=found.1 + off).contains(&(hit.cycles + less)))
             .then(|| format!("{name} takes {:.0} to {:.0}", found.0, found.1))
     }
 
@@ -159,6 +174,18 @@ mod tests {
         Known { l2: Some((195.0, 205.0)), memory: Some((490.0, 520.0)), penalties: vec![(29.0, 31.0), (290.0, 310.0)] }
     }
 
+    fn agreeing(rows: &[SpectrumRow]) -> (Vec<SpectrumRow>, Vec<String>) {
+        let found: Vec<Found> = rows.iter().map(|&row| Found { row, less: 0.0, chance: 0.0 }).collect();
+        known().agreeing(&found)
+    }
+
+    #[test]
+    fn near_loads_are_held_against_the_mean_over_partitions() {
+        let near = row(Data::Memory, 0, 425.0);
+        assert_eq!(known().agreeing(&[Found { row: near, less: 75.0, chance: 0.0 }]), (vec![near], vec![]));
+        assert_eq!(known().agreeing(&[Found { row: near, less: 0.0, chance: 0.0 }]).0, []);
+    }
+
     #[test]
     fn what_agrees_stays() {
         let rows = vec![
@@ -169,13 +196,13 @@ mod tests {
             // What it takes longer is not in the caches.
             row(Data::Memory, 2, 950.0),
         ];
-        assert_eq!(known().agreeing(rows.clone()), (rows, vec![]));
+        assert_eq!(agreeing(&rows), (rows, vec![]));
     }
 
     #[test]
     fn a_pattern_that_costs_another_miss_is_left_out() {
         let rows = vec![row(Data::L2, 0, 200.0), row(Data::L2, 1, 530.0), row(Data::L2, 2, 530.0)];
-        let (kept, why) = known().agreeing(rows.clone());
+        let (kept, why) = agreeing(&rows);
         assert_eq!(kept, [rows[0], rows[2]]);
         assert_eq!(
             why,
@@ -191,7 +218,7 @@ mod tests {
             row(Data::Memory, 0, 500.0),
             row(Data::Memory, 1, 830.0),
         ];
-        let (kept, why) = known().agreeing(rows.clone());
+        let (kept, why) = agreeing(&rows);
         assert_eq!(kept, [rows[0], rows[2]]);
         assert_eq!(why.len(), 2);
     }
@@ -205,7 +232,7 @@ mod tests {
             by_ca(row(Data::Memory, 0, 501.0)),
             by_ca(row(Data::Memory, 1, 900.0)),
         ];
-        let (kept, why) = known().agreeing(rows.clone());
+        let (kept, why) = agreeing(&rows);
         assert_eq!(kept, rows[..3]);
         assert!(why[0].ends_with("by the other path it adds 40, not 399)"), "{why:?}");
     }
@@ -213,7 +240,7 @@ mod tests {
     #[test]
     fn lines_that_left_the_l2_say_nothing_of_it() {
         let rows = vec![row(Data::L2, 0, 500.0), row(Data::L2, 1, 530.0), row(Data::Memory, 0, 500.0)];
-        let (kept, why) = known().agreeing(rows.clone());
+        let (kept, why) = agreeing(&rows);
         assert_eq!(kept, [rows[2]]);
         assert_eq!(why.len(), 2);
     }

@@ -75,20 +75,24 @@ impl Partitions {
 }
 
 /// Whether hits of one SM are all near, or some of them far. No attribute says so: the latency spectrum does, by the spread of
-/// loads that hit; so does a mean latency above that of a near atomic; otherwise the share of the L2 that one SM can use.
+/// loads that hit, unless it divided near and far ones; so does a mean latency above that of a near atomic; otherwise the share
+/// of the L2 that one SM can use.
 fn copies(found: &Found, count: u64, far: u64) -> (bool, String) {
     let spectrum = named(TlbL1, Attribute::Spectrum);
     let row = found.row(LoadPath::GlobalCg, Data::L2, Translation::Hit);
-    if let Some((low, high)) = row.and_then(|row| row.low.zip(row.high)).filter(|_| far >= LEAST_FAR) {
-        let spread = high - low;
-        let which = if 2.0 * spread < far as f64 { "none of them is far" } else { "some of them are far" };
-        return (2.0 * spread < far as f64, format!("hits differ by {spread:.0} cycles in {spectrum}, so {which}"));
+    let spread = row.and_then(|row| Some(row.high? - row.low?)).filter(|_| far >= LEAST_FAR);
+    if let Some(spread) = spread.filter(|spread| 2.0 * spread >= far as f64) {
+        return (false, format!("hits differ by {spread:.0} cycles in {spectrum}, so some of them are far"));
     }
     // An atomic takes as long as a load or longer, and its time includes the overhead of timing.
     let (latency, near) = (found.number(L2, Attribute::LatencyCycles), found.number(L2, Attribute::NearLatency));
-    if latency.zip(near).is_some_and(|(latency, near)| far >= LEAST_FAR && latency > near) {
+    let above = latency.zip(near).map(|(latency, near)| latency > near);
+    if above == Some(true) && far >= LEAST_FAR {
         let how = format!("{L2}.latency is above {}, so some hits are far", named(L2, Attribute::NearLatency));
         return (false, how);
+    }
+    if let Some(spread) = spread.filter(|_| above.is_some()) {
+        return (true, format!("hits differ by {spread:.0} cycles in {spectrum}, so none of them is far"));
     }
     let (size, stated) = (named(L2, Attribute::Size), found.topology.device.l2_size);
     match found.whole(L2, Attribute::Size) {

@@ -1,0 +1,41 @@
+//! Atomics that wait for each other: a line of the device's cache, or the shared memory of an SM, does one request at a time.
+
+use rustc_hash::FxHashMap;
+
+/// When lines of the device's caches are free for the next request with atomics, whichever SM it is from.
+pub(crate) struct Lines {
+    line: u64,
+    free: FxHashMap<u64, u64>,
+}
+
+impl Lines {
+    /// Lines of so many bytes, all free.
+    pub fn new(line: u64) -> Self {
+        Lines { line, free: FxHashMap::default() }
+    }
+
+    /// The number of the line of an address.
+    pub fn line_of(&self, address: u64) -> u64 {
+        address / self.line
+    }
+
+    /// Cycles that a request for the line of an address waits at `now`; then it occupies the line for `busy` cycles.
+    pub fn wait(&mut self, address: u64, now: u64, busy: u64) -> u64 {
+        if busy == 0 {
+            return 0;
+        }
+        wait(self.free.entry(address / self.line).or_default(), now, busy)
+    }
+
+    /// A launch begins: nobody waits for the one before.
+    pub fn begin(&mut self) {
+        self.free.clear();
+    }
+}
+
+/// Cycles until something is free at `now`, which is then busy for so many cycles.
+pub(crate) fn wait(free: &mut u64, now: u64, busy: u64) -> u64 {
+    let start = now.max(*free);
+    *free = start + busy;
+    start - now
+}
