@@ -76,9 +76,14 @@ fn small(path: LoadPath) -> Chase {
 /// Whether loads by `path` are answered before the L2: by the distribution of their latencies against `.cg`.
 fn cached_before_l2(notebook: &Notebook, path: LoadPath) -> Result<Option<HitMiss>, Gap> {
     let measurements = notebook.read(&[small(path), small(LoadPath::GlobalCg)])?;
-    let levels = HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]).ok();
-    // Spikes may be more frequent by chance in one of the two. All loads by ld.global.cg pass the SM's caches by.
-    Ok(levels.filter(|levels| levels.miss_share(measurements[1].latencies()) > MOSTLY))
+    Ok(nearer(&measurements[0], &measurements[1]))
+}
+
+/// How loads that are answered before the L2 differ from loads of the L2. All loads by `.cg` pass the SM's caches by: a smaller
+/// part that is slower is spikes, which may be more frequent in one of the two by chance.
+fn nearer(own: &Measurement<Chase>, past: &Measurement<Chase>) -> Option<HitMiss> {
+    let levels = HitMiss::learn(own.latencies(), &[past.latencies()]).ok();
+    levels.filter(|levels| levels.miss_share(past.latencies()) > MOSTLY)
 }
 
 fn cached(notebook: &Notebook, path: LoadPath) -> Result<Finding<bool>, Gap> {
