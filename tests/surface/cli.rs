@@ -406,10 +406,10 @@ fn a_simulated_run_says_so_and_replays() {
     let file = dir.path().join("run.strata");
     let file = file.to_str().unwrap();
     let run =
-        strata(&["discover", "--device", "sim:gtx680", "--only", "shared,constant_l1", "--record", file, "--quiet"]);
+        strata(&["discover", "--device", "sim:gtx560ti", "--only", "shared,constant_l1", "--record", file, "--quiet"]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(run.stdout.starts_with("SIMULATED: no hardware was measured.\n"), "{}", run.stdout);
-    assert!(run.stdout.contains("compute capability 5.0 or later"), "{}", run.stdout);
+    assert!(run.stdout.contains("compute capability 3.0 or later"), "{}", run.stdout);
     assert!(!run.stdout.contains("Host and board"), "it is the same on every host: {}", run.stdout);
     let markdown = strata(&["replay", file, "--format", "markdown"]).stdout;
     assert!(markdown.starts_with("**SIMULATED: no hardware was measured.**\n\n# Memory hierarchy of "), "{markdown}");

@@ -14,6 +14,15 @@ const FEWEST: usize = 16;
 /// Standard errors by which means of different lines may differ.
 const DEVIATIONS: f64 = 4.0;
 
+/// The share of loads that a valley may hold.
+const EMPTIEST: f64 = 0.02;
+/// The share of the near partition may be off by this part of itself.
+const AROUND: f64 = 0.3;
+/// Latencies that are this many cycles apart are the same.
+const JITTER: f64 = 4.0;
+/// A valley is so many times wider than as many loads usually are there.
+const CLEARLY: f64 = 2.0;
+
 /// Loads of a pattern to the near partition.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Near {
@@ -56,7 +65,23 @@ pub(super) fn only(values: Vec<f64>, partitions: usize, before: Option<Limit>) -
     let whole: Vec<u32> = all.values.iter().map(|&cycles| cycles.round().max(0.0) as u32).collect();
     let split = two_levels(&whole).map(|split| f64::from(split.threshold) + 0.5);
     let moved = before.map(|before| before.at + mean - before.mean);
-    [split, moved].into_iter().flatten().find_map(|at| near(&all.values, partitions, Limit { at, mean })).unwrap_or(all)
+    let limits = [split, moved, valley(&all.values, partitions)];
+    limits.into_iter().flatten().find_map(|at| near(&all.values, partitions, Limit { at, mean })).unwrap_or(all)
+}
+
+/// The emptiest latency near which the share of the near partition ends, if it is clearly emptier than those around it. Far loads
+/// may spread so much that they are no group of their own.
+fn valley(all: &[f64], partitions: usize) -> Option<f64> {
+    let mut sorted = all.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let place = |share: f64| (share * sorted.len() as f64) as usize;
+    let expected = 1.0 / partitions as f64;
+    let step = place(EMPTIEST).max(1);
+    let (from, to) = (place(expected * (1.0 - AROUND)), place(expected * (1.0 + AROUND)).min(sorted.len() - step));
+    let width = |i: usize| sorted[i + step] - sorted[i];
+    let widest = (from..to).max_by(|&a, &b| width(a).total_cmp(&width(b)))?;
+    let usual = robust::median(&(from..to).map(width).collect::<Vec<f64>>())?;
+    (width(widest) > CLEARLY * usual.max(JITTER)).then(|| f64::midpoint(sorted[widest], sorted[widest + step]))
 }
 
 /// The loads below a limit, if they may be those of one of so many partitions.
@@ -100,6 +125,18 @@ mod tests {
             let all = mixed(loads, 2, far);
             prop_assert_eq!(only(all.clone(), 1, None).values, all);
         }
+    }
+
+    #[test]
+    fn far_loads_that_spread_are_no_group_but_leave_a_valley() {
+        // 44 in 100 loads are near. The far ones take 60 to 480 cycles more, the more the fewer.
+        let loads = (0..2000).map(|i: u32| {
+            let (near, draw) = (i % 25 < 11, f64::from(i * 7919 % 1000) / 1000.0);
+            540.0 + f64::from(i * 31 % 48) + if near { 0.0 } else { 60.0 + 420.0 * draw * draw }
+        });
+        let near = only(loads.collect(), 2, None);
+        assert!((0.4..0.48).contains(&(near.values.len() as f64 / 2000.0)), "{}", near.values.len());
+        assert!(near.values.iter().all(|&cycles| cycles < 600.0));
     }
 
     #[test]
