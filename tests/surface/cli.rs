@@ -419,7 +419,7 @@ fn a_simulated_run_says_so_and_replays() {
     let unmarked: Vec<&str> =
         replayed.stdout.lines().filter(|l| !l.starts_with("Replayed from") && !l.ends_with("run.strata")).collect();
     assert_eq!(unmarked, run.stdout.lines().collect::<Vec<_>>());
-    let again = strata(&["discover", "--device", "sim:gtx680", "--only", "shared,constant_l1", "--quiet"]);
+    let again = strata(&["discover", "--device", "sim:gtx560ti", "--only", "shared,constant_l1", "--quiet"]);
     let findings = |text: &str| text.split("Device, from the driver").nth(1).map(str::to_owned);
     assert_eq!(findings(&again.stdout), findings(&run.stdout), "a seed gives one result");
 }

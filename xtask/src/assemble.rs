@@ -1,6 +1,5 @@
 //! Runs ptxas: one release, one target, one kernel.
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,29 +8,21 @@ use strata_kernels::PTX;
 
 use crate::wheels::Ptxas;
 
-/// The newest target that kernels are assembled for, as in `sm_121`.
-const NEWEST: u32 = 121;
-
-/// The targets that kernels are assembled for: from the oldest that a text names on.
-fn targets() -> RangeInclusive<u32> {
-    let (major, minor) = PTX.oldest_target();
-    10 * major + minor..=NEWEST
-}
-
 /// Compute capability of a target: `sm_86` is 8.6, `sm_120` is 12.0.
 pub fn capability(target: u32) -> (u32, u32) {
     (target / 10, target % 10)
 }
 
 impl Ptxas {
-    /// The targets that this release can assemble for, between the oldest that a text names and [`NEWEST`], ascending.
+    /// The targets that this release is asked for, from the oldest that a text names on, ascending.
     pub fn targets(&self) -> Result<Vec<u32>> {
         let output = Command::new(&self.program)
             .arg("--help")
             .output()
             .with_context(|| format!("running {}", self.program.display()))?;
         let mut targets = targets_in(&String::from_utf8_lossy(&output.stdout));
-        let range = self::targets();
+        let (major, minor) = PTX.oldest_target();
+        let range = 10 * major + minor..=self.newest;
         targets.retain(|target| range.contains(target));
         ensure!(!targets.is_empty(), "`ptxas --help` of release {} names no target `sm_NN`", self.version);
         Ok(targets)

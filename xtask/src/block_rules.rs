@@ -6,8 +6,10 @@ use crate::rules::{Rule, Violation};
 use crate::sass::{Function, Instruction};
 
 /// Opcodes that chases do not have and patterns do: arithmetic, special registers, and what goes with a barrier.
-const ARITHMETIC: [&str; 15] = [
+const ARITHMETIC: [&str; 18] = [
     "FFMA",
+    "FADD",
+    "FMUL",
     "I2F",
     "F2I",
     "MUFU",
@@ -20,6 +22,7 @@ const ARITHMETIC: [&str; 15] = [
     "S2UR",
     "I2FP",
     "UPOPC",
+    "UFLO",
     "BMOV",
     "CGAERRBAR",
 ];

@@ -15,6 +15,11 @@ struct Wheel {
     program: &'static str,
 }
 
+/// The newest target that kernels are assembled for, as in `sm_121`.
+const NEWEST: u32 = 121;
+/// The newest target of Kepler.
+const KEPLER: u32 = 37;
+
 /// The newest release that still assembles for sm_35 and sm_37. The last driver for such GPUs, branch 470, is of CUDA 11.4.
 const PTXAS_11: Wheel =
     Wheel { package: "nvidia-cuda-nvcc-cu11", version: "11.8.89", program: "nvidia/cuda_nvcc/bin/ptxas" };
@@ -31,14 +36,18 @@ const NVDISASM: Wheel =
 pub struct Ptxas {
     /// Its version.
     pub version: &'static str,
+    /// The newest target that it is asked for: later releases have those behind it, and are closer to the drivers in use.
+    pub newest: u32,
     /// The program.
     pub program: PathBuf,
 }
 
 /// Every release of the assembler that kernels are checked with.
 pub fn assemblers(target_dir: &Path) -> Result<Vec<Ptxas>> {
-    let fetched = |wheel: &Wheel| Ok(Ptxas { version: wheel.version, program: wheel.fetch(target_dir)? });
-    [PTXAS_11, PTXAS_12, PTXAS_13].iter().map(fetched).collect()
+    let fetched = |(wheel, newest): (&Wheel, u32)| {
+        Ok(Ptxas { version: wheel.version, newest, program: wheel.fetch(target_dir)? })
+    };
+    [(&PTXAS_11, KEPLER), (&PTXAS_12, NEWEST), (&PTXAS_13, NEWEST)].into_iter().map(fetched).collect()
 }
 
 /// The disassembler.

@@ -34,7 +34,7 @@ pub(super) fn read(device: &Device, library: &str) -> BoardFacts {
             .note("pcie_received_bytes_per_s", device.pcie_throughput(PcieUtilCounter::Receive).map(bytes)),
         pcie_sent_bytes_per_s: told
             .note("pcie_sent_bytes_per_s", device.pcie_throughput(PcieUtilCounter::Send).map(bytes)),
-        fan_percent: told.note("fan_percent", device.fan_speed(0)),
+        fan_percent: told.note("fan_percent", fan_percent(device)),
         persistence_mode: told.note("persistence_mode", device.is_in_persistent_mode()),
         compute_mode: told.note("compute_mode", device.compute_mode().map(compute_mode)),
         operation_mode: told
@@ -81,6 +81,14 @@ fn reason(failed: &NvmlError) -> String {
         NvmlError::UnexpectedVariant(number) => format!("NVML's answer {number} has no name here"),
         failed => failed.to_string(),
     }
+}
+
+/// Speed of the first fan. A board without any calls the number of the first one an invalid argument (an H200, driver 580).
+fn fan_percent(device: &Device) -> Result<u32, NvmlError> {
+    device.fan_speed(0).map_err(|failed| match failed {
+        NvmlError::InvalidArg => NvmlError::NotSupported,
+        other => other,
+    })
 }
 
 fn architecture(device: &Device) -> Result<String, NvmlError> {
