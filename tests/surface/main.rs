@@ -7,6 +7,7 @@
 
 mod cli;
 mod compare;
+mod coverage;
 mod export;
 mod figures;
 mod golden;
