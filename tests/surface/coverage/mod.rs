@@ -56,13 +56,13 @@ fn in_repository(path: &str) -> PathBuf {
 /// The finding of this name, in either result. A latency is in cycles here.
 fn finding<'r>(results: &'r [Value], name: &str) -> &'r Value {
     let (part, attribute) = name.split_once('.').expect("a part and an attribute");
-    let places = results.iter().filter_map(|result| {
+    let mut places = results.iter().filter_map(|result| {
         let element = result.pointer(&format!("/elements/{part}/{attribute}"));
         let element = element.map(|found| found.get("cycles").unwrap_or(found));
         element.or_else(|| result.pointer(&format!("/parts/{part}/findings/{attribute}")))
     });
     // A part may have the name of an element.
-    places.last().unwrap_or_else(|| panic!("no result has `{name}`"))
+    places.next_back().unwrap_or_else(|| panic!("no result has `{name}`"))
 }
 
 /// A value in few words.
