@@ -241,6 +241,23 @@ fn a_filter_costs_what_the_machine_says() {
     }
 }
 
+/// The writes of a warp go out one transaction after the other.
+#[test]
+fn scattered_writes_cost_their_transactions() {
+    for machine in machines() {
+        let part = one(&machine, PartName::Coalescing);
+        let line =
+            figure(&part, "writes").lines.iter().find(|line| line.label == "32 threads").expect("it was asked for");
+        let at = |x: f64| line.points.iter().find(|point| point.x == x).expect("it was measured").value;
+        let pipeline = &machine.spec.pipeline;
+        let cached = machine.spec.path.global_ca.levels.first().map(|level| machine.spec.cache[level].scope);
+        let window = if cached == Some(Scope::Sm) { pipeline.coalescing.get() } else { 32 };
+        let expected = (32 - 128 / window) * pipeline.transaction.get();
+        let found = at(1024.0) - at(4.0);
+        assert!((found - expected as f64).abs() < 1.0, "{}: {found}, not {expected}", machine.spec.device.name);
+    }
+}
+
 #[test]
 fn a_field_of_structures_takes_longer_the_larger_they_are() {
     let machine = Machine::named("gtx560ti").expect("it comes with strata");

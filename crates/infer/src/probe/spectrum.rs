@@ -148,6 +148,8 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
     let measurements = notebook.read(&wanted)?;
     let partitions = near::partitions(notebook)?;
     let (mut rows, mut conditioned) = (Vec::new(), false);
+    // Near and far loads of the same data part alike by both paths.
+    let mut limits: BTreeMap<Data, near::Limit> = BTreeMap::new();
     for (&path, measurement) in paths.iter().zip(&measurements) {
         let overhead = latency::overhead(notebook, &Setting::small(path))?;
         let through = l1.filter(|_| path == LoadPath::GlobalCa);
@@ -169,7 +171,6 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
             }
         }
         let mut last = f64::INFINITY;
-        let mut limits: BTreeMap<Data, near::Limit> = BTreeMap::new();
         for (meets, (values, others)) in patterns {
             let fewer =
                 rows.last().map(|found: &Found| &found.row).filter(|row| row.path == path && row.data == meets.0);
