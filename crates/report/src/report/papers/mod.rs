@@ -1,7 +1,7 @@
 //! The figures of three papers, for the GPUs at hand: Fuchs et al. (from characterizations), Größler's thesis and Mei et al. (from
 //! discoveries).
 //!
-//! What a paper prints is a table ([`fuchs`], [`groessler`], [`mei`]); `draw` makes the figure of it, with the pictures of the
+//! What a paper prints is a table (`fuchs`, `groessler`, `mei`); `draw` makes the figure of it, with the pictures of the
 //! reports.
 
 mod draw;
