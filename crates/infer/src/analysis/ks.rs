@@ -24,6 +24,17 @@ pub fn ks_test(a: &[f64], b: &[f64], alpha: f64) -> KsTest {
     KsTest { statistic, critical, alpha, distinct: statistic > critical }
 }
 
+/// By how much more of `a` than of `b` lies above some value, at most, and that value; `None` if the test does not tell the two
+/// apart at `alpha`, or `a` is nowhere above. As in [`ks_test`], of which this is one side.
+pub fn slower(a: &[f64], b: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    let above = |values: &[f64], value: f64| values.iter().filter(|v| **v > value).count() as f64 / values.len() as f64;
+    let mut values = b.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    let by = values.into_iter().map(|value| (above(a, value) - above(b, value), value));
+    by.max_by(|one, other| one.0.total_cmp(&other.0)).filter(|&(by, _)| by > critical(a.len(), b.len(), alpha))
+}
+
 /// D of two samples; 0 if one is empty.
 fn statistic(a: &[f64], b: &[f64]) -> f64 {
     let sorted = |values: &[f64]| {
@@ -96,6 +107,13 @@ mod tests {
         assert!(ks_test(&hits, &misses, 0.01).distinct);
         let alike = ks_test(&hits, &hits, 0.01);
         assert_eq!((alike.statistic, alike.distinct), (0.0, false));
+    }
+
+    #[test]
+    fn one_side_is_above_the_other() {
+        let (low, high) = (vec![40.0; 50], vec![75.0; 50]);
+        assert_eq!(slower(&high, &low, 0.01), Some((1.0, 40.0)));
+        assert_eq!((slower(&low, &high, 0.01), slower(&[], &low, 0.01), slower(&low, &[], 0.01)), (None, None, None));
     }
 
     #[test]

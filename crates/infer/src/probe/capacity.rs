@@ -30,7 +30,7 @@ const DOUBLING_LOADS: u32 = 3072;
 /// Share of missing loads that ends the doubling.
 const CHANGED: f64 = 0.05;
 /// Share of the loads of some footprint that misses are at least which another cache hides: no spikes are so frequent.
-const OFTEN: f64 = 0.2;
+pub(super) const OFTEN: f64 = 0.2;
 /// Part of the cost of the misses found that they cost at most.
 const CHEAPER: f64 = 0.75;
 /// Footprints between the ends of a bracket, measured at once.

@@ -22,8 +22,10 @@ const BEYOND_BEFORE: u64 = 2;
 const LARGEST_LINE: Bytes = Bytes(1024);
 /// Footprints in terms of the usable capacity: three halves, and more where that does not crowd the cache.
 const FOOTPRINTS: [(u64, u64); 3] = [(3, 2), (9, 4), (27, 8)];
+/// A footprint of fewer than this many times the capacity may fit in most draws.
+const FITS: (u64, u64) = (5, 4);
 /// A cache is crowded if this share of the loads misses at some chunk size.
-const CROWDED: f64 = 0.3;
+pub(super) const CROWDED: f64 = 0.3;
 /// After the drop misses must stay below this share of what they were before it.
 const DROPPED: f64 = 0.45;
 /// Up to the line, each doubling of the chunk must keep at least this share of the misses. Between the two nothing is said.
@@ -107,7 +109,7 @@ fn shares(
             warm_laps: 2,
             timing: Timing::resident(((footprint / chunk) as u32).min(LOADS)),
             place: Place::carveout(search.carveout),
-            ..Chase::each_load(search.path, footprint.round_down(chunk), chunk)
+            ..Chase::each_load(search.path, of_chunks(footprint, chunk, rough.high), chunk)
         })
         .collect();
     let answers = notebook.read_each(&chases)?;
@@ -123,6 +125,13 @@ fn shares(
     let share = |s: &Measurement<Chase>| (rough.levels.miss_share(s.latencies()) - rough.spikes.share()).max(0.0);
     let shares = (0..chunks.len()).map(|i| Share::of(draws.iter().map(|draw| share(&draw[i])))).collect();
     Ok((chunks, shares))
+}
+
+/// A footprint of whole chunks that still overflows a cache of which `overflows` is more than it holds. Rounded down, a footprint of
+/// few chunks may fit: then the misses drop although the chunk is no longer than a line.
+fn of_chunks(footprint: Bytes, chunk: Bytes, overflows: Bytes) -> Bytes {
+    let down = footprint.round_down(chunk);
+    if down.0 * FITS.1 < overflows.0 * FITS.0 { footprint.round_up(chunk) } else { down }
 }
 
 /// Share of misses over several draws.
@@ -144,6 +153,11 @@ impl Share {
     /// A share that is known from a random sample of so many loads.
     pub fn sampled(mean: f64, loads: u64) -> Self {
         Share { mean, error: (mean * (1.0 - mean) / loads as f64).max(0.0).sqrt() }
+    }
+
+    /// The share.
+    pub fn mean(self) -> f64 {
+        self.mean
     }
 
     fn low(self) -> f64 {
@@ -209,6 +223,14 @@ mod tests {
         // One way a set.
         assert_eq!(decide(&chunks, &[0.66, 0.66, 0.33, 0.17, 0.08]), Ok(Bytes(64)));
         assert!(decide(&chunks, &[0.01, 0.0, 0.0, 0.0, 0.0]).is_err());
+    }
+
+    #[test]
+    fn whole_chunks_still_overflow() {
+        // 1.5 times 2 KiB, of chunks of 1 KiB.
+        assert_eq!(of_chunks(Bytes(3072), Bytes(1024), Bytes(2112)), Bytes(3072));
+        // 1.5 times 1008 B would be two chunks of 512 B, which fit a cache of 1 KiB.
+        assert_eq!(of_chunks(Bytes(1512), Bytes(512), Bytes(1040)), Bytes(1536));
     }
 
     #[test]

@@ -33,7 +33,7 @@ const MOST_VISITS: usize = 1024;
 const VICTIMS: usize = 8000;
 /// Launches in which they are counted.
 const MOST_LAUNCHES: usize = 400;
-/// Standard deviations by which χ² must exceed its mean before victims count as weighted rather than uniform.
+/// Standard deviations of a normal distribution as rare as the χ² from which on victims count as weighted rather than uniform.
 const WEIGHTED: f64 = 4.0;
 /// Share of the victims in one place from which on nothing is drawn: the rest are loads that were slow by chance.
 const ALWAYS: f64 = 0.9;
@@ -179,6 +179,13 @@ enum Victims {
     Always(f64),
 }
 
+/// The χ² that is exceeded as rarely as so many standard deviations of a normal distribution (Wilson and Hilferty 1931). Of few
+/// degrees of freedom χ² is far from normal: 10 of two is exceeded in one of 150 cases.
+fn chi_square(freedom: f64, deviations: f64) -> f64 {
+    let part = 2.0 / (9.0 * freedom);
+    freedom * (1.0 - part + deviations * part.sqrt()).powi(3)
+}
+
 /// Where chance seems to decide: fill a set, bring one line more, and look for the one that has gone.
 fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure: &Structure) -> Result<Victims, Gap> {
     let ways = structure.sets.members[0].len() - 1;
@@ -229,7 +236,7 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
     let freedom = (ways - 1) as f64;
     let method =
         format!("{counted} sets were filled and overfilled: position of the replaced line in the order of filling");
-    let uniform = square <= freedom + WEIGHTED * (2.0 * freedom).sqrt();
+    let uniform = square <= chi_square(freedom, WEIGHTED);
     let error = 1.96 * (0.25 / counted as f64).sqrt();
     Ok(Victims::Drawn(Box::new(if uniform {
         Finding::measured(Policy::Random, method)
@@ -241,4 +248,16 @@ fn victims(notebook: &Notebook, search: &Search, capacity: &Capacity, structure:
             "each ±{error:.3} at 95 %; χ² for equal probabilities {square:.0} with {freedom} degrees of freedom"
         ))
     })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chi_square_is_that_of_tables() {
+        // 1 % is 2.326 deviations: 9.21 with two degrees of freedom, 18.48 with seven.
+        assert!((chi_square(2.0, 2.326) - 9.21).abs() < 0.1);
+        assert!((chi_square(7.0, 2.326) - 18.48).abs() < 0.1);
+    }
 }

@@ -25,7 +25,9 @@ fn odds_off(sets: usize) -> f64 {
 /// What is inside a cache. Where the index is hashed, chance decides or sets are many, it need not show.
 pub(super) fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, shared: u64) {
     let shape = shape(cache, 1, shared);
-    if shape.replacement == Replacement::Unhit {
+    // The one line of a set always gives way.
+    let keeps = shape.replacement == Replacement::Unhit && shape.ways.iter().any(|&ways| ways > 1);
+    if keeps {
         for attribute in ["sets", "ways", "index", "replacement"] {
             truth.row(element, attribute, Expect::Unknown(""));
         }
@@ -66,6 +68,7 @@ pub(super) fn structure(truth: &mut Truth, element: ElementName, cache: &Cache, 
         (Replacement::Lru, _) => Expect::Is(json!("lru")),
         (Replacement::Fifo, _) => Expect::Is(json!("fifo")),
         (Replacement::Plru, _) => Expect::Is(json!("plru")),
+        (Replacement::Unhit, _) => Expect::Unknown(""),
         _ => Expect::Is(json!("random")),
     };
     let shows = plain && !drawn && sets <= MANY_SETS && truth.machine.spec.noise.spikes.0 == 0.0;

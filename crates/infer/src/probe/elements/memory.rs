@@ -1,9 +1,8 @@
 //! The memories and the L2: shared and local memory, the L2, DRAM, host memory.
 
 use super::super::latency::{self, Setting};
-use super::super::levels::HitMiss;
 use super::super::{Gap, Notebook, banks, dram, l2, partitions};
-use super::{APART, alike, blurred, fetch_finding, line_finding, small};
+use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
@@ -59,13 +58,13 @@ pub(super) fn local(notebook: &Notebook) -> Element {
         };
         let measurements = notebook.read(&[local, small(LoadPath::GlobalCg)])?;
         let method = "latency of a small footprint by ld.local compared with ld.global.cg";
-        match HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]) {
-            Ok(l) => Ok(Finding::measured(true, method)
+        match nearer(&measurements[0], &measurements[1]) {
+            Some(l) => Ok(Finding::measured(true, method)
                 .note(format!("median {:.0} and {:.0} cycles per load, including the timing overhead", l.hit, l.miss))),
-            Err(_) if alike(&measurements[0], &measurements[1]) => {
+            None if alike(&measurements[0], &measurements[1]) => {
                 Ok(Finding::measured(false, method).note("the two are equal"))
             }
-            Err(_) => blurred(LoadPath::Local),
+            None => blurred(LoadPath::Local),
         }
     });
     Element::from([cached]).and([latency::finding(

@@ -6,16 +6,18 @@
 //! Assumes that the sample stands for the footprint: it is spread evenly over it.
 //!
 //! Reading order: this file (samples, hits and misses, fetch granularity, line), `search` (where misses begin), `exact` (the same
-//! line by line).
+//! line by line), `line`.
 
 mod exact;
+mod line;
 mod search;
 
 use super::capacity::Capacity;
 use super::latency::Setting;
 use super::levels::HitMiss;
-use super::{Gap, Notebook, Settle, Unknown, ask_all, fetch, line};
+use super::{Gap, Notebook, Settle, Unknown, ask_all, fetch};
 use crate::analysis::robust;
+pub use line::line_size;
 pub use search::capacity;
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::topology::Finding;
@@ -182,36 +184,6 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
 pub fn fetch_granularity(notebook: &Notebook) -> Result<fetch::Fetch, Gap> {
     let threshold = levels(notebook)?.threshold;
     fetch::granularity(notebook, LoadPath::GlobalCg, LoadPath::GlobalCg.element(), true, threshold, fetch::FOOTPRINT)
-}
-
-/// Line: as for the other caches, with the L2 filled in the chunks' own places.
-///
-/// # Errors
-///
-/// As [`capacity`]; and an unknown, if the misses never drop.
-pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
-    let found = capacity(notebook)?;
-    let sector = fetch_granularity(notebook)?.granularity;
-    // Clearly more than fits.
-    let half_more = Bytes(found.usable.0 * 3 / 2);
-    let down = half_more.round_down(PIECE);
-    let footprint = if down.0 < found.usable.0 * 5 / 4 { half_more.round_up(PIECE) } else { down };
-    let chunks: Vec<Bytes> = (0..5).map(|k| sector * (1 << k)).collect();
-    let chases: Vec<Chase> = chunks
-        .iter()
-        .map(|&chunk| Chase {
-            order: Order::Scattered { granule: LoadPath::GlobalCg.element() },
-            seed: notebook.seed(13),
-            warm_laps: 0,
-            timing: Timing::straight(SAMPLE as u32),
-            prepare: Prepare::Fill { passes: PASSES },
-            place: Place::alone_on(0),
-            ..Chase::each_load(LoadPath::GlobalCg, footprint, chunk)
-        })
-        .collect();
-    let shares: Vec<line::Share> =
-        dram_shares(notebook, &chases)?.into_iter().map(|share| line::Share::sampled(share, SAMPLE)).collect();
-    Ok(line::decide(&chunks, &shares)?)
 }
 
 /// Setting of the L2's latency: inside one large page, lines that no L1 keeps because `.cg` passes it by.

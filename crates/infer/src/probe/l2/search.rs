@@ -37,17 +37,27 @@ const NARROW: f64 = 0.005;
 ///
 /// An unknown with a lower bound, if no footprint that was tried misses.
 pub fn capacity(notebook: &Notebook) -> Result<Capacity, Gap> {
-    let found = capacity_by(notebook, STRIDE).settled()?;
-    let reached = match &found {
+    capacity_by(notebook, step(notebook)?)
+}
+
+/// Distance of the lines that are sampled: a sector, where lines are shorter than [`STRIDE`].
+///
+/// # Errors
+///
+/// Missing measurements.
+pub(super) fn step(notebook: &Notebook) -> Result<Bytes, Gap> {
+    let reached = match capacity_by(notebook, STRIDE).settled()? {
         Ok(found) => found.usable,
-        Err(Unknown::Beyond { bound, .. }) => *bound,
-        Err(_) => return Ok(found?),
+        Err(Unknown::Beyond { bound, .. }) => bound,
+        Err(_) => return Ok(STRIDE),
     };
-    match shorter_lines(notebook, reached).settled()? {
-        Ok(Some(sector)) => capacity_by(notebook, sector),
-        // A recording may not hold the check.
-        Ok(None) | Err(_) => Ok(found?),
-    }
+    // A recording may not hold the check.
+    Ok(shorter_lines(notebook, reached).settled()?.ok().flatten().unwrap_or(STRIDE))
+}
+
+/// The seed of the samples of an allocation.
+pub(super) fn seed(notebook: &Notebook, allocation: u32) -> u64 {
+    notebook.seed(12 + u64::from(allocation))
 }
 
 /// The sector, if footprints well below `reached` overflow once every sector of them is loaded: then lines are shorter
@@ -231,7 +241,7 @@ fn one_allocation(
 ) -> Result<Knee, Gap> {
     let mut bracket = first;
     let mut sweep: Vec<Chase> = Vec::new();
-    let seed = notebook.seed(12 + u64::from(allocation));
+    let seed = seed(notebook, allocation);
     for round in 1.. {
         let ends = [bracket.low, bracket.high];
         for size in search::sections(bracket, PIECE.0, SECTIONS).into_iter().chain(ends) {
