@@ -205,7 +205,9 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let mut all: Vec<&Measurement<Chase>> = measurements.iter().chain(&sweep).collect();
         all.sort_by_key(|measurement| measurement.experiment.footprint);
         let larger: Vec<&[u32]> = all.into_iter().skip(1).map(Measurement::latencies).collect();
-        let nearer = HitMiss::learn_frequent(first.latencies(), &larger, OFTEN).ok();
+        // By all the hits that are known: the few loads of the smallest footprint may be closer together than hits are.
+        let hits: Vec<u32> = calm.iter().flat_map(Measurement::latencies).copied().collect();
+        let nearer = HitMiss::learn_frequent(&hits, &larger, OFTEN).ok();
         let cost = |levels: &HitMiss| levels.miss - levels.hit;
         let (levels, spikes) = match nearer.filter(|nearer| cost(nearer) < CHEAPER * cost(&levels)) {
             Some(nearer) => (nearer, Spikes::among(&counts(calm, &nearer))),
