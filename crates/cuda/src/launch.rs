@@ -35,24 +35,26 @@ pub(super) fn configure(
 ) -> Result<()> {
     // SAFETY: the function is of a module that is loaded.
     let set = |attribute: c_int, value: c_int| unsafe { calls.func_set_attribute(function, attribute, value) };
-    if launch.carveout != given.carveout && facts.compute_capability < attributes::CARVEOUTS {
-        // SAFETY: as above.
-        let chosen = unsafe { calls.func_set_cache_config(function, attributes::cache_configuration(launch.carveout)) };
-        chosen.map_err(|failed| {
-            refusal(failed, || "this device does not let its L1 and shared memory be divided by a launch".into())
-        })?;
-        given.carveout = launch.carveout;
-    }
     if launch.carveout != given.carveout {
-        let value = launch.carveout.map_or(attributes::CARVEOUT_DEFAULT, c_int::from);
-        let refused = |failed| {
+        if facts.compute_capability < attributes::CARVEOUTS {
+            let configuration = attributes::cache_configuration(launch.carveout);
+            // SAFETY: as above.
+            unsafe { calls.func_set_cache_config(function, configuration) }.map_err(|failed| {
+                refusal(failed, || "this device does not let its L1 and shared memory be divided by a launch".into())
+            })?;
+        } else {
+            let value = launch.carveout.map_or(attributes::CARVEOUT_DEFAULT, c_int::from);
             let percent = launch.carveout.unwrap_or(0);
-            refusal(failed, || format!("this device does not take a preferred shared-memory carveout of {percent} %"))
-        };
-        match set(attributes::FUNCTION_CARVEOUT, value).map_err(refused) {
-            // Without a carveout there is nothing that a request for the extremes could change, nor one for none.
-            Err(Error::Unsupported { .. }) if matches!(launch.carveout, None | Some(0 | 100)) => {}
-            other => other?,
+            let refused = |failed| {
+                refusal(failed, || {
+                    format!("this device does not take a preferred shared-memory carveout of {percent} %")
+                })
+            };
+            match set(attributes::FUNCTION_CARVEOUT, value).map_err(refused) {
+                // Without a carveout there is nothing that a request for the extremes could change, nor one for none.
+                Err(Error::Unsupported { .. }) if matches!(launch.carveout, None | Some(0 | 100)) => {}
+                other => other?,
+            }
         }
         given.carveout = launch.carveout;
     }

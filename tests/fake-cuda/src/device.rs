@@ -61,30 +61,16 @@ const ATTRIBUTES: [(i32, i32); 28] = [
     (CLUSTER_LAUNCH, 1),
 ];
 
-/// The same with the values of a Tesla K20c. A driver of CUDA 11.4 knows no clusters.
-const KEPLER: [(i32, i32); 27] = [
-    (1, 1024),
-    (5, i32::MAX),
-    (8, 49_152),
-    (9, 65_536),
-    (10, 32),
-    (12, 65_536),
+/// Where a Tesla K20c differs. Its driver, of CUDA 11.4, knows no clusters.
+const KEPLER: [(i32, i32); 13] = [
     (13, 706_000),
     (16, 13),
-    (17, 0),
-    (18, 0),
-    (32, 1),
     (36, 2_600_000),
     (37, 320),
     (38, 1_310_720),
-    (39, THREADS as i32),
-    (69, 134_217_728),
     (75, 3),
     (76, 5),
-    (79, 1),
-    (80, 1),
     (81, 49_152),
-    (82, 65_536),
     (COOPERATIVE_LAUNCH, 0),
     (97, 49_152),
     (102, 0),
@@ -200,9 +186,11 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: i32) -> 
 pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, device: i32) -> Code {
     initialized(|_| {
         index(device)?;
-        let table: &[(i32, i32)] = if fault() == Fault::Kepler { &KEPLER } else { &ATTRIBUTES };
-        let (_, told) = table.iter().copied().find(|&(number, _)| number == attribute).ok_or(INVALID_VALUE)?;
+        let own: &[(i32, i32)] = if fault() == Fault::Kepler { &KEPLER } else { &[] };
+        let (_, told) =
+            own.iter().chain(&ATTRIBUTES).copied().find(|&(number, _)| number == attribute).ok_or(INVALID_VALUE)?;
         let told = match (attribute, fault()) {
+            (CLUSTER_LAUNCH, Fault::Kepler) => return Err(INVALID_VALUE),
             (CLUSTER_LAUNCH, Fault::NoClusters) => 0,
             (COOPERATIVE_LAUNCH, Fault::NoCooperation) => 0,
             (COOPERATIVE_LAUNCH, Fault::CooperationRefused) => return Err(INVALID_VALUE),

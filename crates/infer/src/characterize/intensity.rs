@@ -1,7 +1,7 @@
 //! Operations per load (CS 179, lecture 4: computational intensity): how many until the arithmetic units are the limit.
 
 use super::Answer;
-use super::points::{PlannedLine, axis, every_round, figure, finding, measure, said};
+use super::points::{PlannedLine, axis, every_round, figure, finding, measure, over, said};
 use crate::analysis::hundredths::nearest;
 use crate::probe::{Gap, Notebook};
 use strata_model::characterization::{Line, Point, Suite};
@@ -50,7 +50,7 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     // Cycles a load of a thread, to cycles of the SM for 32 of them: its threads work side by side.
     let warps = [f64::from(threads) / 32.0, f64::from(threads * resident) / 32.0];
     let per_warp: Vec<Line> =
-        lines.iter().zip(warps).map(|(line, warps)| line.map(|point| Some(scaled(point, 1.0 / warps)))).collect();
+        lines.iter().zip(warps).map(|(line, warps)| line.map(|point| Some(over(point, warps)))).collect();
     // 32 lanes times the operations, over those cycles.
     let rates: Vec<Line> = per_warp
         .iter()
@@ -87,11 +87,6 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
         per_warp,
     ));
     Ok(answer)
-}
-
-fn scaled(point: &Point, by: f64) -> Point {
-    let of = |value: f64| (value * by * 1e4).round() / 1e4;
-    Point { value: of(point.value), low: of(point.low), high: of(point.high), ..point.clone() }
 }
 
 /// The operations to a load that take as long as the load, were they alone: the lecture's rule, peak arithmetic over peak loads.

@@ -83,9 +83,10 @@ fn sampled(notebook: &Notebook) -> Result<Answer, Gap> {
             said(nearest.value)
         );
         let nothing = percent_more(point, nearest).is_none_or(|percent| percent.value.abs() < NOTHING);
-        told.push(match nothing {
-            true => format!("{what} costs nothing"),
-            false => format!("{what} costs {} cycles", said(more.value)),
+        told.push(if nothing {
+            format!("{what} costs nothing")
+        } else {
+            format!("{what} costs {} cycles", said(more.value))
         });
         answer.finding(name, finding(&more, "cycles", method).note(note));
     }

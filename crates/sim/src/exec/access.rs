@@ -294,9 +294,9 @@ pub(super) fn memory_of_one(
     let address = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
     let thread = owner.first_thread(grid) + u64::from(lane);
     let at = on_device(warp, inst, lane, address, thread, state, grid)?;
+    let filtered = filtering(warp, inst, lane, state, grid);
     if when.now > when.horizon {
         let private = |state: &mut State| state.hierarchy.load_private(way, owner.by, at.0, when.now);
-        let filtered = filtering(warp, inst, lane, state, grid);
         let cycles = if is_load(inst) { private(state).map(|cycles| filtered + cycles) } else { None };
         if cycles.is_some() {
             memory_lane(warp, inst, lane, at, state)?;
@@ -304,7 +304,6 @@ pub(super) fn memory_of_one(
         return Ok(cycles.map(|cycles| Cost { cycles, held: 0 }));
     }
     memory_lane(warp, inst, lane, at, state)?;
-    let filtered = filtering(warp, inst, lane, state, grid);
     let cost = one_request(inst, way, owner.by, at.0, state, grid, when.now);
     Ok(Some(Cost { cycles: filtered + cost.cycles, ..cost }))
 }
@@ -358,8 +357,8 @@ pub(super) fn memory(
         let cycles = request(inst, way, owner.by, address, state, grid, when.now + after);
         if answered(address) { cycles } else { after + cycles }
     };
+    let filtered = filtering(warp, inst, mask.trailing_zeros(), state, grid);
     if access.count == 1 {
-        let filtered = filtering(warp, inst, mask.trailing_zeros(), state, grid);
         let cost = one_request(inst, way, owner.by, access.addresses[0], state, grid, when.now);
         return Ok(Some(Cost { cycles: filtered + cost.cycles, ..cost }));
     }
@@ -380,7 +379,7 @@ pub(super) fn memory(
         cycles = cycles.max(one(state, address, after + wait) + further);
         held = held.max(after + wait + further);
     }
-    cycles += filtering(warp, inst, mask.trailing_zeros(), state, grid);
+    cycles += filtered;
     // Loads of a warp overlap; its stores and atomics go one after the other.
     Ok(Some(Cost { cycles: if inst.to == NONE { 1 } else { cycles }, held: if is_load(inst) { 0 } else { held } }))
 }

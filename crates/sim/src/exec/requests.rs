@@ -9,6 +9,7 @@ use crate::ptx::Inst;
 const COALESCED: u64 = 32;
 /// Granularity in which constants are handed out, in bytes: a word.
 const CONSTANT: u64 = 4;
+
 /// What the lanes of one access want.
 pub(super) struct Access {
     /// Address of each lane that takes part, in their order.
