@@ -6,13 +6,17 @@
 mod cli;
 mod commands;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
     let started = std::time::Instant::now();
-    let cli = cli::Cli::parse();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     match commands::run(cli.command, started) {
         Ok(code) => code,
         Err(fault) => {
@@ -21,5 +25,18 @@ fn main() -> ExitCode {
             }
             fault.exit_code()
         }
+    }
+}
+
+/// Prints what clap has to say: bad usage to standard error, help and version to standard output.
+fn usage(error: &clap::Error) -> ExitCode {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        _ if error.use_stderr() => ExitCode::from(2),
+        Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("strata: writing to standard output failed: {failed}");
+            ExitCode::from(1)
+        }
+        _ => ExitCode::SUCCESS,
     }
 }

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use gpu_strata::{CompareOptions, Policy, Side, compare, references};
 
 use super::Fault;
+use super::files::Files;
 use super::output::{self, Destination};
 use crate::cli::{Compare, ComparisonFormat};
 
@@ -102,7 +103,7 @@ fn destination(arguments: &Compare, policy: Option<&Path>) -> Result<Destination
     let path = arguments.output.as_deref();
     if let Some(path) = path {
         let read = inputs(arguments).map(Path::new).chain(policy);
-        output::check_not_read(path, read)?;
+        Files::default().read(read).written(Some(path), "--output").check()?;
     }
     Destination::at(path)
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use gpu_strata::characterization::Suite;
 use gpu_strata::{FIGURES_PAGE, Side};
 
+use super::files::side;
 use super::folder::Folder;
 use super::measuring::Meter;
 use super::{Fault, output};
@@ -16,7 +17,7 @@ pub fn run(arguments: &Figures, started: Instant) -> Result<ExitCode, Fault> {
     let mut folder = Folder::open(&arguments.dir, "give the folder first, and the results after it")?;
     let (sides, complete) = match arguments.files.as_slice() {
         [] => measured(arguments, started)?,
-        files => (files.iter().cloned().map(Side::File).collect(), true),
+        files => (files.iter().map(|file| side(file)).collect(), true),
     };
     let page = gpu_strata::figures(sides)?;
     // The pictures come first, so that no link points to a missing file.

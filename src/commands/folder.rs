@@ -28,7 +28,8 @@ impl Folder {
     ///
     /// Bad usage, if the folder cannot be made or written.
     pub fn beside(report: &Path) -> Result<Option<Self>, Fault> {
-        let (Some(stem), true) = (report.file_stem(), report.is_file()) else { return Ok(None) };
+        let is_plain = report.is_file() || !report.exists();
+        let (Some(stem), true) = (report.file_stem(), is_plain) else { return Ok(None) };
         let mut name = stem.to_owned();
         name.push(ENDING);
         Folder::open(&report.with_file_name(&name), "name another report with --output").map(Some)
@@ -65,7 +66,7 @@ impl Folder {
     /// Writes a file; its path.
     pub fn write(&mut self, name: &str, content: &str) -> Result<PathBuf, Fault> {
         let path = self.path.join(name);
-        fs::write(&path, content)
+        strata_files::replace(&path, content.as_bytes())
             .with_context(|| format!("writing `{}` failed", path.display()))
             .map_err(Fault::run)?;
         self.created.clear();

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use gpu_strata::topology::ElementName;
 use gpu_strata::{Device, Launch, Options, Side, l1};
 
+use super::files::side;
 use super::{Fault, output, terminal};
 use crate::cli::{L1, ListFormat};
 
@@ -14,7 +15,7 @@ use crate::cli::{L1, ListFormat};
 pub fn run(arguments: &L1) -> Result<ExitCode, Fault> {
     let launch = Launch { threads_per_block: arguments.threads, shared_per_block: arguments.shared };
     let side = match &arguments.file {
-        Some(file) => Side::File(file.clone()),
+        Some(file) => side(file),
         None => {
             let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
             let found = device.discover_only(&[ElementName::L1], Options::default())?;

@@ -1,8 +1,6 @@
 //! `strata measure`: experiments are data, so any of them can be run again.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +11,10 @@ use gpu_strata::experiment::Experiment;
 use gpu_strata::units::Bytes;
 use gpu_strata::{Device, Options, Recording, sample_line};
 
-use super::{Fault, output};
+use strata_files::STANDARD;
+
+use super::files::Files;
+use super::{Fault, measuring, output};
 use crate::cli::Measure;
 
 /// Runs the experiments of a file and prints one line for each.
@@ -24,11 +25,14 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
         output::stdout(&(serde_json::to_string_pretty(&list).map_err(Fault::run)? + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
+    let record = arguments.record.as_deref();
+    Files::default().read([&arguments.file]).device(&arguments.device).written(record, "--record").check()?;
+    // The samples go to standard output.
+    measuring::check(&arguments.device, record, Some(Path::new(STANDARD)))?;
     // Nothing catches an interrupt here: it ends the process.
     let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
     let mut options = Options::default().seed(0);
-    options.record = record.map(output::Reserved::take);
+    options.record = record.map(Path::to_owned);
     options.host_facts = !arguments.no_host_facts;
     options.started = started;
     let answers = device.measure(&list, options)?;
@@ -37,8 +41,9 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
         text.push_str(&sample_line(*number, experiment, answer));
     }
     let failed = answers.iter().filter(|a| a.is_err()).count();
+    let recorded = measuring::recorded(&device, record, false);
     output::stdout(&text)?;
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) })
+    Ok(if failed == 0 && recorded { ExitCode::SUCCESS } else { output::partial() })
 }
 
 /// Largest list of experiments that is read, in bytes: about a hundred thousand experiments.
@@ -46,9 +51,7 @@ const LONGEST: u64 = 64 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, Fault> {
     let cannot = || format!("cannot read `{}`", path.display());
-    let mut text = Vec::new();
-    let file = File::open(path).with_context(cannot).map_err(Fault::usage)?;
-    file.take(LONGEST + 1).read_to_end(&mut text).with_context(cannot).map_err(Fault::usage)?;
+    let text = strata_files::read(path, LONGEST).with_context(cannot).map_err(Fault::usage)?;
     if text.len() as u64 > LONGEST {
         let limit = Bytes(LONGEST);
         return Err(Fault::usage(anyhow!("`{}` is larger than {limit}; give it in parts", path.display())));
@@ -57,11 +60,19 @@ fn read(path: &Path) -> Result<Vec<u8>, Fault> {
 }
 
 fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> {
-    let all: BTreeMap<u32, Experiment> = if arguments.file.extension().is_some_and(|e| e == "strata") {
-        let recording = Recording::open(&arguments.file)?;
+    let numbered = |recording: &Recording| -> BTreeMap<u32, Experiment> {
         recording.experiments().map(|(number, experiment, _)| (number, experiment.clone())).collect()
+    };
+    let all = if arguments.file.extension().is_some_and(|e| e == "strata") {
+        numbered(&Recording::open(&arguments.file)?)
     } else {
         let text = read(&arguments.file)?;
+        if Recording::begins(&text) {
+            return chosen(
+                arguments,
+                numbered(&Recording::from_reader(text.as_slice(), &arguments.file.display().to_string())?),
+            );
+        }
         let list: Vec<Experiment> = serde_json::from_slice(&text)
             .with_context(|| {
                 format!(
@@ -73,6 +84,11 @@ fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> 
             .map_err(Fault::usage)?;
         (1..).zip(list).collect()
     };
+    chosen(arguments, all)
+}
+
+/// Those that the numbers name; all without numbers.
+fn chosen(arguments: &Measure, all: BTreeMap<u32, Experiment>) -> Result<BTreeMap<u32, Experiment>, Fault> {
     if arguments.number.is_empty() {
         return Ok(all);
     }

@@ -1,13 +1,16 @@
 //! The common part of the commands that measure: output, progress, Ctrl-C and warnings.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gpu_strata::{Answer, Device, Options, Progress, Result};
+use gpu_strata::{Answer, Device, Options, Progress, Recorded, Result};
 use indicatif::{ProgressBar, ProgressStyle};
+use strata_files::STANDARD;
 
+use super::files::Files;
 use super::{Fault, output};
 use crate::cli;
 
@@ -18,10 +21,40 @@ pub fn run(
     ask: impl FnOnce(&mut Device, Options<'_>) -> Result<Answer>,
 ) -> std::result::Result<ExitCode, Fault> {
     // A path that cannot be written is an error before the measurement.
+    let record = arguments.record.as_deref();
+    check(&arguments.measuring.device, record, arguments.output.output.as_deref())?;
     let destination = output::Destination::open(&arguments.output)?;
-    let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
-    let answer = Meter::open(&arguments.measuring)?.ask(started, record, ask)?;
-    destination.answer(&answer, arguments.output.format)
+    let mut meter = Meter::open(&arguments.measuring)?;
+    let answer = meter.ask(started, record, ask)?;
+    let recorded = recorded(&meter.device, record, arguments.measuring.quiet);
+    let reported = destination.answer(&answer, arguments.output.format)?;
+    Ok(if recorded { reported } else { output::partial() })
+}
+
+/// Refuses files that would overwrite each other, and a recording that cannot be written.
+pub fn check(device: &str, record: Option<&Path>, output: Option<&Path>) -> std::result::Result<(), Fault> {
+    let standard = Path::new(STANDARD);
+    let report = output.or(record.filter(|path| *path == standard).map(|_| standard));
+    Files::default().device(device).written(report, "--output").written(record, "--record").check()?;
+    record.map_or(Ok(()), |path| output::check_writable(path, "--record"))
+}
+
+/// Says what became of the recording, if one was asked for; whether it has everything.
+pub fn recorded(device: &Device, asked: Option<&Path>, quiet: bool) -> bool {
+    match device.recorded() {
+        None => true,
+        Some(Recorded::Complete { path, bytes }) => {
+            // The user did not choose the name.
+            if !quiet && asked.is_some_and(|asked| asked != path) {
+                eprintln!("strata: recorded in `{}` ({bytes} bytes)", path.display());
+            }
+            true
+        }
+        Some(Recorded::Incomplete { path, reason }) => {
+            eprintln!("strata: warning: the recording `{}` is not complete: {reason}", path.display());
+            false
+        }
+    }
 }
 
 /// A device that is open, and how it is measured. Ctrl-C ends a measurement.
@@ -45,14 +78,14 @@ impl<'a> Meter<'a> {
     pub fn ask(
         &mut self,
         started: Instant,
-        record: Option<output::Reserved>,
+        record: Option<&Path>,
         ask: impl FnOnce(&mut Device, Options<'_>) -> Result<Answer>,
     ) -> std::result::Result<Answer, Fault> {
         let arguments = self.arguments;
         let bar = progress_bar(arguments.quiet);
         let mut options =
             Options::effort(arguments.effort).seed(arguments.seed).on_progress(|progress| show(&bar, &progress));
-        options.record = record.map(output::Reserved::take);
+        options.record = record.map(Path::to_owned);
         options.host_facts = !arguments.no_host_facts;
         options.interrupted = Arc::clone(&self.interrupted);
         options.started = started;

@@ -5,6 +5,7 @@ mod compare;
 mod discover;
 mod fault;
 mod figures;
+mod files;
 mod folder;
 mod import;
 mod l1;

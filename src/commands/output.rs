@@ -1,66 +1,38 @@
-//! Where a result goes: standard output, or a file that is opened before anything is measured.
+//! Where a result goes: standard output, or a file that is made before anything is measured and replaced at the end.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use gpu_strata::{Answer, Exchange, Pictures, Terminal};
+use strata_files::{Replacement, STANDARD};
 
 use super::folder::Folder;
 use super::{Fault, terminal};
 use crate::cli::{self, Format};
 
-/// A file that is written later. It is opened at once, so that a path that cannot be written is an error before the
-/// measurement. Its old content stays until there is a result. A new file is removed again if there is no result.
-pub struct Reserved {
-    path: PathBuf,
-    created: bool,
+/// Whether a file could be written, before anything is measured. It is neither made nor changed.
+pub fn check_writable(path: &Path, option: &str) -> Result<(), Fault> {
+    // A folder gets files of its own, and is made where it is missing.
+    if path == Path::new(STANDARD) || path.is_dir() || path.as_os_str().as_bytes().ends_with(b"/") {
+        return Ok(());
+    }
+    Replacement::begin(path).map(drop).map_err(|error| unwritable(path, option, error))
 }
 
-impl Reserved {
-    /// Opens the file for writing. `option` is the option that named it.
-    pub fn open(path: &Path, option: &str) -> Result<Self, Fault> {
-        let created = !path.exists();
-        File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .with_context(|| format!("cannot write `{}`; name another file with {option}", path.display()))
-            .map_err(Fault::usage)?;
-        Ok(Reserved { path: path.to_owned(), created })
-    }
-
-    /// The path. From now on the file is not removed.
-    pub fn take(mut self) -> PathBuf {
-        self.created = false;
-        std::mem::take(&mut self.path)
-    }
-}
-
-impl Drop for Reserved {
-    fn drop(&mut self) {
-        if self.created {
-            // It is empty, and nobody asked for an empty file. A failure to remove it does no harm.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Refuses an output that is one of the files that are read.
-pub fn check_not_read<'p>(output: &Path, read: impl IntoIterator<Item = &'p Path>) -> Result<(), Fault> {
-    let Ok(output) = fs::canonicalize(output) else { return Ok(()) };
-    if read.into_iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == output)) {
-        return Err(Fault::usage(anyhow!("`{}` is read; name another file with --output", output.display())));
-    }
-    Ok(())
+fn unwritable(path: &Path, option: &str, error: io::Error) -> Fault {
+    Fault::usage(
+        anyhow::Error::new(error)
+            .context(format!("cannot write `{}`; name another file with {option}", path.display())),
+    )
 }
 
 /// Where the report goes.
 pub struct Destination {
-    file: Option<Reserved>,
+    /// The file and its new content; standard output without one.
+    file: Option<(PathBuf, Replacement)>,
     /// The pictures' folder of a Markdown report that goes to a file.
     figures: Option<Folder>,
 }
@@ -70,14 +42,18 @@ impl Destination {
     pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
         let path = arguments.output.as_deref();
         let destination = Destination::at(path)?;
-        let illustrated = path.filter(|_| arguments.format == Format::Markdown);
+        let illustrated = path.filter(|path| arguments.format == Format::Markdown && *path != Path::new(STANDARD));
         let figures = illustrated.map(Folder::beside).transpose()?.flatten();
         Ok(Destination { figures, ..destination })
     }
 
-    /// Reserves this file; standard output without one.
+    /// Reserves this file; standard output without one, or for `-`. What is there stays until there is a result.
     pub fn at(path: Option<&Path>) -> Result<Self, Fault> {
-        let file = path.map(|path| Reserved::open(path, "--output")).transpose()?;
+        let begin = |path: &Path| match Replacement::begin(path) {
+            Ok(new) => Ok((path.to_owned(), new)),
+            Err(error) => Err(unwritable(path, "--output", error)),
+        };
+        let file = path.filter(|path| *path != Path::new(STANDARD)).map(begin).transpose()?;
         Ok(Destination { file, figures: None })
     }
 
@@ -116,9 +92,11 @@ impl Destination {
 
     /// Writes the whole result.
     pub fn write(self, text: &str) -> Result<(), Fault> {
-        let Some(reserved) = self.file else { return stdout(text) };
-        let path = reserved.take();
-        fs::write(&path, text).with_context(|| format!("writing `{}` failed", path.display())).map_err(Fault::run)
+        let Some((path, mut new)) = self.file else { return stdout(text) };
+        let written = new.write_all(text.as_bytes()).and_then(|()| new.commit());
+        written
+            .with_context(|| format!("writing `{}` failed; what was there before is unchanged", path.display()))
+            .map_err(Fault::run)
     }
 }
 
@@ -130,7 +108,8 @@ pub fn partial() -> ExitCode {
 /// Prints to standard output.
 pub fn stdout(text: &str) -> Result<(), Fault> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Fault::run)
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.context("writing to standard output failed").map_err(Fault::run)
 }
 
 /// Refuses a format that a characterization does not have.

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use gpu_strata::{Device, ExportSummary, Recording, Schema, devices_table};
+use gpu_strata::{Device, ExportSummary, Schema, devices_table};
 
-use super::{Fault, output};
+use super::{Fault, files, output};
 use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
@@ -21,10 +21,9 @@ pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
 
 /// `strata export`
 pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
-    let recording = Recording::open(&arguments.file)?;
-    if let Some(cut) = recording.cut() {
-        output::warn(&[cut]);
-    }
+    let recording = files::recording(&arguments.file)?;
+    let defects = recording.defects();
+    output::warn(&defects);
     let mut lines = String::new();
     let mut note = |summary: ExportSummary| {
         for file in summary.files {
@@ -39,7 +38,7 @@ pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
         note(recording.export_code(folder)?);
     }
     output::stdout(&lines)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if defects.is_empty() { ExitCode::SUCCESS } else { output::partial() })
 }
 
 /// `strata schema`

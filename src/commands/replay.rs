@@ -2,18 +2,24 @@
 
 use std::process::ExitCode;
 
-use gpu_strata::{Answer, Recording};
+use gpu_strata::Answer;
 
+use super::files::{self, Files};
 use super::{Fault, output};
 use crate::cli::Replay;
 
 /// Reads the recording and infers all values again.
 pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
+    let target = arguments.output.output.as_deref();
+    Files::default().read([&arguments.file]).written(target, "--output").check()?;
     let destination = output::Destination::open(&arguments.output)?;
-    let answer = Recording::open(&arguments.file)?.replay_only(&arguments.only)?;
+    let recording = files::recording(&arguments.file)?;
+    let is_whole = recording.defects().is_empty();
+    let answer = recording.replay_only(&arguments.only)?;
     if matches!(answer, Answer::Characterized(_)) {
         output::check_of_characterization(arguments.output.format)?;
     }
     output::warn(&answer.run().warnings);
-    destination.answer(&answer, arguments.output.format)
+    let reported = destination.answer(&answer, arguments.output.format)?;
+    Ok(if is_whole { reported } else { output::partial() })
 }

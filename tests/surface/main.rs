@@ -6,10 +6,12 @@
 #![allow(clippy::print_stderr)]
 
 mod cli;
+mod command;
 mod compare;
 mod coverage;
 mod export;
 mod figures;
+mod files;
 mod golden;
 mod hwloc;
 mod import;

@@ -27,11 +27,11 @@ pub struct Session<'g> {
 }
 
 impl<'g> Session<'g> {
-    /// A session in this lab, with a recording whose header has been written, or none.
-    pub fn new(lab: impl Lab + 'g, writer: Option<Writer>, started: Instant) -> Self {
+    /// A session in this lab, without a recording.
+    pub fn new(lab: impl Lab + 'g, started: Instant) -> Self {
         Session {
             lab: Box::new(lab),
-            writer,
+            writer: None,
             started,
             next: 1,
             numbers: HashMap::new(),
@@ -46,6 +46,12 @@ impl<'g> Session<'g> {
     #[must_use]
     pub fn watching(self, patience: Duration, clock_khz: u32) -> Self {
         Session { watchman: Some(Watchman::new(patience, clock_khz)), ..self }
+    }
+
+    /// One that is recorded; the header has been written.
+    #[must_use]
+    pub fn recorded(self, writer: Option<Writer>) -> Self {
+        Session { writer, ..self }
     }
 
     /// What else used the device so far; nothing if nobody watches.
@@ -83,11 +89,11 @@ impl<'g> Session<'g> {
         self.next - 1
     }
 
-    /// Closes the recording.
+    /// Closes the recording, which is then complete; its length in bytes.
     ///
     /// # Errors
     ///
-    /// The first error of any write to it.
+    /// The first error of any write to it. What was written before is in its partial file.
     pub fn finish(mut self, run: &RunInfo) -> Result<Option<u64>, strata_recording::Error> {
         if let Some(error) = self.broken.take() {
             return Err(error);
@@ -104,7 +110,7 @@ impl<'g> Session<'g> {
                     writer.board(board)?;
                 }
                 writer.end(run)?;
-                Ok(Some(writer.bytes()))
+                writer.complete().map(Some)
             }
             None => Ok(None),
         }

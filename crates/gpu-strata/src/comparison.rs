@@ -1,10 +1,11 @@
 //! Compares two results, or a result and the published values of its GPU.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use strata_files::STANDARD;
 use strata_model::units::Bytes;
 use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Statement, published};
 use strata_report::reference;
@@ -22,6 +23,8 @@ use crate::recording::Recording;
 pub enum Side {
     /// A file: a result as JSON, a recording, or a summary of MT4G.
     File(PathBuf),
+    /// Standard input: what a file could hold.
+    Standard,
     /// A result, and the name to show for it.
     Answer(Box<Answer>, String),
     /// What is published of a GPU, by the name of a chip or product.
@@ -32,13 +35,16 @@ pub enum Side {
 
 /// The word that asks for published values.
 const REFERENCE: &str = "reference";
+/// The name of standard input in reports and errors.
+const STANDARD_INPUT: &str = "standard input";
 
 impl Side {
-    /// The side that an argument of `strata compare` names: `reference`, `reference:NAME`, or a file.
+    /// The side that an argument of `strata compare` names: `reference`, `reference:NAME`, `-` for standard input, or a file.
     pub fn named(argument: &str) -> Self {
         match argument.strip_prefix(REFERENCE) {
             Some("") => Side::PublishedOfOther,
             Some(rest) if rest.starts_with(':') => Side::Published(rest[1..].to_owned()),
+            _ if argument == STANDARD => Side::Standard,
             _ => Side::File(argument.into()),
         }
     }
@@ -48,12 +54,11 @@ impl Side {
         match self {
             Side::File(path) => {
                 let name = path.display().to_string();
-                let document = if is_recording(&path)? {
-                    document(Recording::open(&path)?.replay()?)
-                } else {
-                    compare::parse(&name, &text(&path)?)?
-                };
-                Ok(Loaded::Document(document, name))
+                Ok(Loaded::Document(read(open(&path)?, &path)?, name))
+            }
+            Side::Standard => {
+                let path = Path::new(STANDARD_INPUT);
+                Ok(Loaded::Document(read(io::stdin().lock(), path)?, STANDARD_INPUT.to_owned()))
             }
             Side::Answer(answer, name) => Ok(Loaded::Document(document(*answer), name)),
             Side::Published(name) => Ok(Loaded::Published(name)),
@@ -185,38 +190,35 @@ pub fn references() -> Result<String> {
 }
 
 fn open(path: &Path) -> Result<File> {
-    let cannot = |source| Error::Unreadable {
-        path: path.to_owned(),
-        advice: "; give a result as JSON, a recording, or reference:NAME",
-        source,
-    };
-    if fs::metadata(path).map_err(cannot)?.is_dir() {
-        return Err(Error::Input(format!("`{}` is a folder; give a file in it", path.display())));
-    }
-    File::open(path).map_err(cannot)
+    strata_files::open(path).map_err(|source| {
+        // What is no plain file has its own advice.
+        let advice = match source.kind() {
+            io::ErrorKind::InvalidInput => "",
+            _ => "; give a result as JSON, a recording, or reference:NAME",
+        };
+        Error::Unreadable { path: path.to_owned(), advice, source }
+    })
 }
 
-/// A recording begins with its magic bytes, whatever its file is called.
-fn is_recording(path: &Path) -> Result<bool> {
+/// The document in a result as JSON or in a recording. A recording begins with its magic bytes, whatever its file is called.
+fn read(mut input: impl Read, path: &Path) -> Result<Document> {
+    let name = path.display().to_string();
     let mut begin = Vec::new();
     let length = strata_recording::MAGIC.len() as u64;
-    open(path)?.take(length).read_to_end(&mut begin).map_err(|error| unread(path, error))?;
-    Ok(begin == strata_recording::MAGIC)
-}
-
-/// The bytes of a file that is not too long to be a result.
-fn text(path: &Path) -> Result<Vec<u8>> {
-    let file = open(path)?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
+    input.by_ref().take(length).read_to_end(&mut begin).map_err(|error| unread(path, error))?;
+    if begin == strata_recording::MAGIC {
+        let whole = begin.as_slice().chain(input);
+        return Ok(document(Recording::from_reader(BufReader::new(whole), &name)?.replay()?));
+    }
+    let mut bytes = begin;
+    input.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
     if bytes.len() as u64 > LONGEST {
         return Err(Error::Input(format!(
-            "`{}` is longer than {}, so it is not a result (the longest has half a MiB); give a result as JSON, or a recording",
-            path.display(),
+            "`{name}` is longer than {}, so it is not a result (the longest has half a MiB); give a result as JSON, or a recording",
             Bytes(LONGEST)
         )));
     }
-    Ok(bytes)
+    Ok(compare::parse(&name, &bytes)?)
 }
 
 fn unread(path: &Path, source: std::io::Error) -> Error {

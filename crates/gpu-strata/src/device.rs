@@ -10,12 +10,12 @@ use strata_cuda::Cuda;
 use strata_gpu::Gpu;
 use strata_kernels as kernels;
 use strata_model::facts::{DeviceFacts, Listed, Telemetry};
-use strata_recording::Writer;
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
 
 use crate::error::{Error, Result};
 use crate::lock::{Lock, Taken};
+use crate::recorded::Recorded;
 
 /// Simulated GPUs that work side by side. The number is part of what fixes the samples, so it is the same on every host.
 const MEMBERS: usize = 4;
@@ -30,6 +30,7 @@ pub struct Device {
     unlocked: Option<String>,
     _lock: Option<Lock>,
     pub(crate) opened: Instant,
+    pub(crate) recorded: Option<Recorded>,
 }
 
 enum Kind {
@@ -76,6 +77,7 @@ impl Device {
                 unlocked: None,
                 _lock: None,
                 opened: Instant::now(),
+                recorded: None,
             });
         }
         // Before there is a context: to make one disturbs what runs on the GPU.
@@ -88,7 +90,8 @@ impl Device {
         let mut gpu = Cuda::open(&format!("cuda:{}", found.ordinal))?;
         let (facts, telemetry) = described(&mut gpu);
         let kind = Kind::Cuda(Box::new(gpu));
-        Ok(Device { kind, facts, telemetry, patience, unlocked, _lock: lock, opened: Instant::now() })
+        let opened = Instant::now();
+        Ok(Device { kind, facts, telemetry, patience, unlocked, _lock: lock, opened, recorded: None })
     }
 
     /// The GPUs that the driver offers.
@@ -108,6 +111,11 @@ impl Device {
     /// Clocks, throttling and other processes when the device was opened.
     pub fn telemetry(&self) -> &Telemetry {
         &self.telemetry
+    }
+
+    /// What became of the recording of the last run, if one was asked for.
+    pub fn recorded(&self) -> Option<&Recorded> {
+        self.recorded.as_ref()
     }
 
     /// Whether nothing real is measured.
@@ -141,7 +149,6 @@ impl Device {
     pub(crate) fn session(
         &mut self,
         seed: u64,
-        writer: Option<Writer>,
         started: Instant,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Session<'_>> {
@@ -149,13 +156,13 @@ impl Device {
             Kind::Cuda(gpu) => {
                 let clock_khz = self.facts.clock_khz;
                 let bench = Bench::new(gpu.as_mut(), Arc::clone(interrupted))?;
-                Ok(Session::new(bench, writer, started).watching(self.patience, clock_khz))
+                Ok(Session::new(bench, started).watching(self.patience, clock_khz))
             }
             Kind::Simulated(machine) => {
                 let machine = machine.clone();
                 let open =
                     move |number: usize| Sim::new(*machine.clone(), seed.wrapping_mul(MEMBERS as u64) + number as u64);
-                Ok(Session::new(Fleet::new(MEMBERS, interrupted, open)?, writer, started))
+                Ok(Session::new(Fleet::new(MEMBERS, interrupted, open)?, started))
             }
         }
     }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use strata_report::{compare, export, import, policy, reference};
 use strata_sim::machine;
 
+use crate::recorded::Recorded;
+
 /// The result of everything in this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -78,8 +80,8 @@ pub enum Error {
     /// The caller asked to stop before the run was done.
     #[error("interrupted; {}", kept(.recorded))]
     Interrupted {
-        /// The recording, with its size in bytes; it holds what had been measured.
-        recorded: Option<(PathBuf, u64)>,
+        /// The recording; it holds what had been measured.
+        recorded: Option<Recorded>,
     },
 }
 
@@ -92,9 +94,12 @@ fn busy(device: &str, holder: Option<&str>, waited: Duration) -> String {
     )
 }
 
-fn kept(recorded: &Option<(PathBuf, u64)>) -> String {
+fn kept(recorded: &Option<Recorded>) -> String {
     match recorded {
-        Some((path, bytes)) => format!("{} holds what had been measured ({bytes} bytes)", path.display()),
+        Some(Recorded::Complete { path, bytes }) => {
+            format!("{} holds what had been measured ({bytes} bytes)", path.display())
+        }
+        Some(Recorded::Incomplete { reason, .. }) => reason.clone(),
         None => "nothing was kept, since no recording was asked for".to_owned(),
     }
 }
@@ -134,6 +139,10 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Error::Gpu(error) if error.is_absence() => ErrorClass::NoDevice,
+            // The file that was named cannot be had.
+            Error::Recorder(strata_recording::Error::Create { .. } | strata_recording::Error::Taken { .. }) => {
+                ErrorClass::Input
+            }
             Error::Gpu(_) | Error::Recorder(_) | Error::Reference(_) | Error::Report { .. } => ErrorClass::Failed,
             Error::Busy { .. } => ErrorClass::Busy,
             Error::Interrupted { .. } => ErrorClass::Interrupted,
@@ -171,7 +180,7 @@ mod tests {
         let busy = Error::Busy { device: "GPU-1".into(), holder: Some("process 7".into()), waited: Duration::ZERO };
         assert!(busy.to_string().starts_with("GPU-1 is busy: another strata measures it (process 7). Give it time"));
         assert_eq!(status(busy), 3);
-        let stopped = Error::Interrupted { recorded: Some(("run.strata".into(), 7)) };
+        let stopped = Error::Interrupted { recorded: Some(Recorded::Complete { path: "run.strata".into(), bytes: 7 }) };
         assert_eq!(stopped.to_string(), "interrupted; run.strata holds what had been measured (7 bytes)");
         assert_eq!(status(stopped), 130);
     }

@@ -76,6 +76,7 @@ mod launch;
 mod lock;
 mod machine;
 mod policy;
+mod recorded;
 mod recording;
 mod run;
 
@@ -87,6 +88,7 @@ pub use figures::{FIGURES_PAGE, figures};
 pub use launch::{L1OfLaunch, Launch, l1};
 pub use machine::Machine;
 pub use policy::{Acceptance, Policy};
+pub use recorded::Recorded;
 pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
 

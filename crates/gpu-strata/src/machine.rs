@@ -1,6 +1,7 @@
 //! The simulated machines: their names and descriptions.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use strata_model::units::Bytes;
 use strata_sim::machine;
@@ -28,6 +29,12 @@ impl Machine {
     /// [`Error::Machine`](crate::Error::Machine), if there is none or its file has a defect.
     pub fn find(name: &str) -> Result<Self> {
         Ok(Machine(machine::Machine::find(simulated(name).unwrap_or(name))?))
+    }
+
+    /// The file that the name of a device or machine asks for, if it asks for one.
+    pub fn file(name: &str) -> Option<PathBuf> {
+        let wanted = simulated(name).unwrap_or(name);
+        machine::is_file(wanted).then(|| wanted.into())
     }
 
     /// Name of the simulated product.

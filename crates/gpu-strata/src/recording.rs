@@ -1,6 +1,7 @@
 //! A recording: every experiment of a run with its samples.
 
 use std::fmt::Display;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -11,7 +12,7 @@ use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::RunInfo;
-use strata_recording::{Entry, Header, Writer};
+use strata_recording::{Cut, Entry, Header, Writer};
 use strata_report::{export, import};
 
 pub use strata_report::export::{Summary as ExportSummary, Written};
@@ -31,7 +32,8 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// [`Error::Recording`], if it cannot be read or is none. One that was cut short is no error: see [`Recording::cut`].
+    /// [`Error::Recording`], if it cannot be read or is none. One that was cut short or is damaged in places is no error: see
+    /// [`Recording::defects`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let content = strata_recording::Recording::read(path).map_err(Error::Recording)?;
@@ -48,9 +50,27 @@ impl Recording {
         self.content.run_info()
     }
 
-    /// Where and why it ends before its run did, if it does.
-    pub fn cut(&self) -> Option<String> {
-        self.content.cut.as_ref().map(|cut| format!("the recording ends early, at byte {}: {}", cut.offset, cut.reason))
+    /// Whether these bytes are the beginning of a recording.
+    pub fn begins(bytes: &[u8]) -> bool {
+        bytes.starts_with(&strata_recording::MAGIC)
+    }
+
+    /// Reads a recording from anything that gives bytes, such as standard input. Errors and reports call it `name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recording::open`].
+    pub fn from_reader(input: impl Read, name: &str) -> Result<Self> {
+        let content = strata_recording::Recording::from_reader(input).map_err(|error| {
+            Error::Recording(strata_recording::Error::In { path: name.into(), error: Box::new(error) })
+        })?;
+        Ok(Recording { content, name: name.to_owned() })
+    }
+
+    /// What is missing of what was written: where it ends before its run did, and what is damaged.
+    pub fn defects(&self) -> Vec<String> {
+        let ends = |cut: &Cut| format!("the recording ends early, at byte {}: {}", cut.offset, cut.reason);
+        self.content.cut.iter().map(ends).chain(self.content.lost.iter().map(ToString::to_string)).collect()
     }
 
     /// The experiments by their numbers, with what came back.
@@ -194,6 +214,7 @@ impl Imported {
             .map(|(number, (row, samples))| Entry::new(number, row.into(), Ok(samples), 0.0))
             .collect();
         writer.measured(&entries).map_err(Error::Recorder)?;
-        writer.end(&run).map_err(Error::Recorder)
+        writer.end(&run).map_err(Error::Recorder)?;
+        writer.complete().map(drop).map_err(Error::Recorder)
     }
 }

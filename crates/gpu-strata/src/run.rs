@@ -17,7 +17,7 @@ use strata_model::facts::{BoardFacts, DeviceFacts, HostFacts, Mig, OtherProcesse
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{ElementName, RunInfo};
-use strata_recording::{Header, Writer};
+use strata_recording::Header;
 use strata_report::report;
 
 pub use strata_infer::asking::Progress;
@@ -27,6 +27,7 @@ use crate::answer::{Characterized, Discovery};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::host;
+use crate::recorded::Recorder;
 
 /// How a run is made. The default measures at standard effort with seed 1 and keeps no recording.
 #[non_exhaustive]
@@ -35,7 +36,8 @@ pub struct Options<'a> {
     pub effort: Effort,
     /// Seed for all random choices.
     pub seed: u64,
-    /// The file in which everything that is measured is kept; one that is there is replaced.
+    /// The file in which everything that is measured is kept; one that is there is replaced once the new one is complete. In a
+    /// folder the recording gets a name by GPU, UUID and time. [`Device::recorded`] says what became of it.
     pub record: Option<PathBuf>,
     /// The result and the recording hold the host's CPU, memory, operating system and kernel. Those of a simulated GPU never do.
     pub host_facts: bool,
@@ -154,7 +156,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// If the device cannot run the first kernel, if the recording cannot be written, or if the run was interrupted. What
+    /// If the device cannot run the first kernel, if the recording cannot be made, or if the run was interrupted. What
     /// cannot be measured is no error: its finding is unknown and gives the reason.
     pub fn discover(&mut self, options: Options<'_>) -> Result<Discovery> {
         self.discover_only(&[], options)
@@ -225,14 +227,16 @@ impl Device {
         let host = (kept && options.host_facts && !run.simulated)
             .then(|| thread::Builder::new().name("host".into()).spawn(host::read))
             .and_then(std::result::Result::ok);
-        let mut writer = options.record.as_deref().map(Writer::create).transpose().map_err(Error::Recorder)?;
-        if let Some(writer) = &mut writer {
-            writer.header(&Header { device: facts.clone(), run: run.clone() }).map_err(Error::Recorder)?;
-            if let Asked::Parts(suite) = asked {
-                writer.asked(suite).map_err(Error::Recorder)?;
-            }
-        }
-        let mut session = self.session(options.seed, writer, options.started, &options.interrupted)?;
+        self.recorded = None;
+        let session = self.session(options.seed, options.started, &options.interrupted)?;
+        let suite = match asked {
+            Asked::Parts(suite) => Some(*suite),
+            Asked::Elements(_) | Asked::Experiments => None,
+        };
+        let header = Header { device: facts.clone(), run: run.clone() };
+        let start = |path: &PathBuf| Recorder::start(path, &header, suite);
+        let (recorder, writer) = options.record.as_ref().map(start).transpose()?.unzip();
+        let mut session = session.recorded(writer.flatten());
 
         let outcome = ask(&mut session, &facts, &mut options.progress);
 
@@ -258,9 +262,10 @@ impl Device {
         };
         let (run, board) = surroundings(run, host, || kept.then(|| session.board()).flatten());
         let bench = session.timings();
-        let bytes = session.finish(&run).map_err(Error::Recorder)?;
+        let finished = session.finish(&run);
+        self.recorded = recorder.map(|recorder| recorder.end(finished));
         if stopped {
-            return Err(Error::Interrupted { recorded: options.record.zip(bytes) });
+            return Err(Error::Interrupted { recorded: self.recorded.clone() });
         }
         let timings = Timings { opened, bench, stages: outcome.stages, board, total: options.started.elapsed() };
         Ok((facts, run, timings, outcome.found))

@@ -3,6 +3,7 @@
 
 mod board;
 mod host;
+mod limits;
 
 pub use board::{BoardFacts, RemappedRows, Unavailable};
 pub use host::HostFacts;

@@ -20,6 +20,12 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// Another process records to the file.
+    #[error("another strata is recording to `{}` now; choose another file, or wait for its end", .path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file cannot be opened.
     #[error("cannot open the recording `{}`: {source}", .path.display())]
     Open {
@@ -37,7 +43,7 @@ pub enum Error {
         error: Box<Error>,
     },
     /// Writing failed.
-    #[error("cannot write the recording at byte {offset}: {source}; what lies before can be replayed")]
+    #[error("cannot write the recording at byte {offset}: {source}")]
     Write {
         /// Bytes that were written before.
         offset: u64,

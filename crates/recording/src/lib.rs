@@ -45,6 +45,10 @@
 //! several with one name the last counts. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
+//! A block whose lengths, checksum or compression are wrong is lost, and reading goes on at the next whole block: where the magic
+//! number of a zstd frame follows lengths and a checksum that fit. Without the header nothing is read. A block that is whole and
+//! does not hold what one holds is an error: no flipped bit makes one.
+//!
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
 //! (f64). The outcome is variant 0 with samples, variant 1 with a [`Failure`], or variant 2 `WithProgram` with samples and
 //! what the compiler made of the kernel, [`ProgramFacts`](strata_model::samples::ProgramFacts): registers (u32), bytes of local memory (u32), microseconds of
@@ -91,6 +95,7 @@
 
 mod error;
 mod experiments;
+mod input;
 mod legacy;
 mod reader;
 mod replay;
@@ -103,7 +108,7 @@ use sha2::{Digest, Sha256};
 pub use error::Error;
 pub use replay::Entries;
 pub use wire::MAGIC;
-pub use writer::Writer;
+pub use writer::{Sink, Writer};
 
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
@@ -209,6 +214,47 @@ pub struct Cut {
     pub reason: String,
 }
 
+/// A part of the file that is damaged and was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Byte at which the first damaged block begins.
+    pub offset: u64,
+    /// Byte at which the next whole block begins.
+    pub end: u64,
+    /// What is wrong with it.
+    pub what: String,
+    /// Which experiments are missing there.
+    pub missing: Missing,
+}
+
+/// Which experiments are missing where a recording is damaged, by the numbers before and behind that place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// None: the numbers go on. Something else was lost, such as machine code.
+    Nothing,
+    /// All of these.
+    Experiments {
+        /// The first.
+        first: u32,
+        /// The last.
+        last: u32,
+    },
+    /// No experiment comes behind, so that the last ones of the run may be missing.
+    PerhapsLast,
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the recording is damaged from byte {} to {} ({}): ", self.offset, self.end, self.what)?;
+        match self.missing {
+            Missing::Nothing => f.write_str("no experiment is missing"),
+            Missing::Experiments { first, last } if first == last => write!(f, "experiment {first} is missing"),
+            Missing::Experiments { first, last } => write!(f, "experiments {first} to {last} are missing"),
+            Missing::PerhapsLast => f.write_str("the last experiments may be missing"),
+        }
+    }
+}
+
 /// A recording that was read.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -235,6 +281,8 @@ pub struct Recording {
     pub end: Option<RunInfo>,
     /// Why `end` is absent.
     pub cut: Option<Cut>,
+    /// What is damaged between whole blocks.
+    pub lost: Vec<Lost>,
     /// Length of the file, in bytes.
     pub bytes: u64,
 }

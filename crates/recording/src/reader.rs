@@ -1,55 +1,63 @@
 //! Reads a recording in bounded memory. The file may be cut, damaged, of another version, or not a recording.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use zstd::bulk::Decompressor;
-use zstd::zstd_safe::compress_bound;
 
 use super::experiments::{Kinds, Recorded};
+use super::input::{Frame, Input};
 use super::legacy::Legacy;
-use super::wire::{Block, FRAME, MAGIC, PREAMBLE, Unpacked};
+use super::wire::{Block, Unpacked};
 use super::{
-    BOARD, Code, Cut, Entries, Entry, Error, HOST, Header, MAX_BLOCK, MAX_HELD, OLDEST, OLDEST_OF_KINDS, Recording,
-    VERSION,
+    BOARD, Code, Cut, Entries, Entry, Error, HOST, Header, Lost, MAX_HELD, Missing, OLDEST_OF_KINDS, Recording,
 };
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
+use strata_model::experiment::Experiment;
 use strata_model::facts::{BoardFacts, HostFacts};
 use strata_model::topology::RunInfo;
-use strata_model::units::Bytes;
 
 impl Recording {
     /// Reads a recording from a file; every error names it.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
+        let file = strata_files::open(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
         Recording::from_reader(BufReader::new(file))
             .map_err(|error| Error::In { path: path.to_owned(), error: Box::new(error) })
     }
 
     /// Reads a recording from anything that gives bytes.
     pub fn from_reader(input: impl Read) -> Result<Self, Error> {
-        let mut input = Input { input, offset: 0, block: 0 };
+        let mut input = Input::new(input);
         let version = input.preamble()?;
         let mut content = Content::default();
         let cut = loop {
-            let offset = input.offset;
-            let damaged = |block, what| Error::Damaged { block, offset, what };
-            match input.frame()? {
-                Frame::Complete(plain) => {
-                    content.take(version, &plain, offset, |what| damaged(input.block, what))?;
+            let (block, offset) = (input.block, input.offset);
+            let plain = match input.frame()? {
+                Frame::Complete(plain) => plain,
+                Frame::Cut(_) if content.header.is_none() => {
+                    input.drain()?;
+                    return Err(Error::NoHeader { length: input.offset });
                 }
-                Frame::Cut(_) if content.header.is_none() => return Err(Error::NoHeader { length: input.offset }),
-                Frame::Cut(reason) => break Some(Cut { offset, reason }),
-            }
+                Frame::Damaged(what) if content.header.is_none() => return Err(Error::Damaged { block, offset, what }),
+                Frame::Cut(what) | Frame::Damaged(what) => {
+                    let Some(plain) = input.next_whole()? else {
+                        input.drain()?;
+                        break Some(Cut { offset, reason: what });
+                    };
+                    content.lost.push(Gap { before: content.entries.len(), offset, end: input.begin, what });
+                    plain
+                }
+            };
+            let offset = input.begin;
+            content.take(version, &plain, offset, |what| Error::Damaged { block, offset, what })?;
             if content.end.is_some() {
                 let end = input.offset;
                 break if input.bytes(1)?.is_empty() { None } else { return Err(Error::Trailing { offset: end }) };
             }
             input.block += 1;
         };
+        let lost = content.located();
         let Content { header, asked, codes, entries, impossible, seen, host, board, end, .. } = content;
         let header = header.unwrap_or_default();
         Ok(Recording {
@@ -63,6 +71,7 @@ impl Recording {
             board,
             end,
             cut,
+            lost,
             bytes: input.offset,
         })
     }
@@ -80,7 +89,16 @@ struct Content {
     host: Option<HostFacts>,
     board: Option<BoardFacts>,
     end: Option<RunInfo>,
+    lost: Vec<Gap>,
     held: u64,
+}
+
+/// What is damaged between whole blocks, and how many experiments were read before.
+struct Gap {
+    before: usize,
+    offset: u64,
+    end: u64,
+    what: String,
 }
 
 impl Content {
@@ -106,7 +124,12 @@ impl Content {
         damaged: impl Fn(String) -> Error,
     ) -> Result<(), Error> {
         match block {
-            Block::Header(header) if self.header.is_none() => self.header = Some(*header),
+            Block::Header(header) if self.header.is_none() => {
+                if let Some(defect) = header.device.defect() {
+                    return Err(damaged(defect));
+                }
+                self.header = Some(*header);
+            }
             Block::Header(_) => return Err(damaged("it is a second header".into())),
             _ if self.header.is_none() => return Err(damaged("it comes before the header".into())),
             Block::Asked(suite) => {
@@ -119,6 +142,8 @@ impl Content {
                 Some(suite) if self.codes.is_empty() && self.entries.is_empty() => {
                     self.asked = Some(counts.added_to(suite));
                 }
+                // The question is what was lost.
+                None if !self.lost.is_empty() => {}
                 _ => return Err(damaged("it has counts that do not follow a question".into())),
             },
             Block::Code(code) => {
@@ -146,6 +171,32 @@ impl Content {
         Ok(())
     }
 
+    /// What is lost, with the experiments that are missing there. Where that was the question of a characterization, the default
+    /// one is assumed.
+    fn located(&mut self) -> Vec<Lost> {
+        let is_pattern = |entry: &Entry| matches!(entry.experiment, Experiment::Pattern(_));
+        let is_characterization = self.asked.is_some() || self.entries.iter().any(is_pattern);
+        let mut lost = Vec::new();
+        for Gap { before, offset, end, what } in std::mem::take(&mut self.lost) {
+            let (first, behind) = self.entries.split_at(before);
+            // Runs count from 1.
+            let next = first.iter().map(|entry| entry.number).max().unwrap_or(0).saturating_add(1);
+            let missing = match behind.first() {
+                None => Missing::PerhapsLast,
+                Some(entry) if entry.number <= next => Missing::Nothing,
+                Some(entry) => Missing::Experiments { first: next, last: entry.number - 1 },
+            };
+            let what = if before == 0 && is_characterization && self.asked.is_none() {
+                self.asked = Some(Suite::default());
+                format!("{what}; it held what was asked, and the default is assumed")
+            } else {
+                what
+            };
+            lost.push(Lost { offset, end, what, missing });
+        }
+        lost
+    }
+
     fn hold(&mut self, bytes: u64, offset: u64) -> Result<(), Error> {
         self.held += bytes;
         if self.held > MAX_HELD { Err(Error::Full { offset }) } else { Ok(()) }
@@ -157,109 +208,10 @@ fn part<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     serde_json::from_str(json).map_err(|error| format!("its part of the run is not what one holds ({error})"))
 }
 
-/// A block as the file has it.
-enum Frame {
-    /// Decompressed.
-    Complete(Vec<u8>),
-    /// The file ends before the block does; what is missing.
-    Cut(String),
-}
-
-/// The file, and how much of it has been read.
-struct Input<R> {
-    input: R,
-    offset: u64,
-    block: u64,
-}
-
-impl<R: Read> Input<R> {
-    /// The next `count` bytes, fewer at the end of the file.
-    fn bytes(&mut self, count: u64) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::new();
-        let offset = self.offset;
-        self.input.by_ref().take(count).read_to_end(&mut bytes).map_err(|source| Error::Read { offset, source })?;
-        self.offset += bytes.len() as u64;
-        Ok(bytes)
-    }
-
-    /// Reads the preamble, and gives the version of the format.
-    fn preamble(&mut self) -> Result<u16, Error> {
-        let bytes = self.bytes(PREAMBLE as u64)?;
-        if bytes.is_empty() {
-            return Err(Error::Empty);
-        }
-        let magic = bytes.len().min(MAGIC.len());
-        if bytes[..magic] != MAGIC[..magic] {
-            return Err(Error::NotARecording { hint: hint(&bytes) });
-        }
-        let Ok([.., low, high, r0, r1, r2, r3, r4, r5]) = <[u8; PREAMBLE]>::try_from(bytes) else {
-            return Err(Error::NoHeader { length: self.offset });
-        };
-        match u16::from_le_bytes([low, high]) {
-            version @ OLDEST..=VERSION if [r0, r1, r2, r3, r4, r5] == [0; 6] => Ok(version),
-            OLDEST..=VERSION => {
-                Err(Error::Damaged { block: 0, offset: 10, what: "the reserved bytes are not zero".into() })
-            }
-            found => Err(Error::Version { found }),
-        }
-    }
-
-    /// The next block, checked and decompressed. Its lengths are checked before a byte of it is read.
-    fn frame(&mut self) -> Result<Frame, Error> {
-        let (block, offset) = (self.block, self.offset);
-        let damaged = |what: String| Err(Error::Damaged { block, offset, what });
-        let frame = self.bytes(FRAME as u64)?;
-        let (numbers, _) = frame.as_chunks::<4>();
-        let &[packed, plain, crc] = numbers else {
-            return Ok(Frame::Cut(match frame.len() {
-                0 => "the block that ends a recording is missing".into(),
-                present => format!("{present} of the {FRAME} bytes before a block are there"),
-            }));
-        };
-        let [packed, plain, crc] = [packed, plain, crc].map(u32::from_le_bytes);
-        if plain as usize > MAX_BLOCK {
-            let (claim, limit) = (Bytes(plain.into()), Bytes(MAX_BLOCK as u64));
-            return damaged(format!("it claims to hold {claim}, more than the {limit} allowed"));
-        }
-        if packed as usize > compress_bound(plain as usize) {
-            return damaged(format!("it claims {packed} bytes for a content of {plain}"));
-        }
-        let bytes = self.bytes(packed.into())?;
-        if bytes.len() < packed as usize {
-            return Ok(Frame::Cut(format!("{} of the {packed} bytes of a block are there", bytes.len())));
-        }
-        if crc32fast::hash(&bytes) != crc {
-            return damaged("its checksum does not fit".into());
-        }
-        match Decompressor::new().and_then(|mut zstd| zstd.decompress(&bytes, plain as usize)) {
-            Ok(content) if content.len() == plain as usize => Ok(Frame::Complete(content)),
-            Ok(content) => damaged(format!("it holds {} bytes and claims {plain}", content.len())),
-            Err(error) => damaged(format!("it does not decompress to the {plain} bytes it claims ({error})")),
-        }
-    }
-}
-
-/// What a file without the magic bytes looks like.
-fn hint(bytes: &[u8]) -> String {
-    let text = bytes.trim_ascii_start();
-    match bytes {
-        _ if text.starts_with(b"{") || text.starts_with(b"[") => {
-            "it looks like JSON, not like what `strata discover --record FILE` writes; `strata compare` takes JSON"
-        }
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "it is compressed by zstd; decompress it first, with `zstd -d`",
-        [0x1f, 0x8b, ..] => "it is compressed by gzip; decompress it first, with `gunzip`",
-        [b'P', b'K', 3, 4, ..] => "it is a zip archive; unpack it first",
-        _ if bytes.windows(3).take(4).any(|w| w == b"STR") => {
-            "it was changed by a transfer as text; copy it again, as binary"
-        }
-        _ => "it does not begin as one; `strata discover --record FILE` makes one",
-    }
-    .into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::VERSION;
     use crate::wire::WireEntry;
     use strata_model::experiment::Clock;
     use strata_model::samples::Failure;

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Entry, Recording};
+use super::{Entry, Missing, Recording};
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
@@ -53,9 +53,21 @@ impl Deref for Entries {
 
 impl Recording {
     /// What the device answered to an experiment. The recorded failure where it failed; [`Failure::NotRecorded`] where
-    /// it was not asked, or with another version of the kernel.
+    /// it was not asked, or with another version of the kernel; another failure if it may have been in what is lost.
     pub fn answer(&self, experiment: &Experiment) -> Result<Samples, Failure> {
-        self.entries.find(experiment).map_or(Err(Failure::NotRecorded), |entry| entry.outcome.clone())
+        self.entries.find(experiment).map_or_else(|| Err(self.lacks()), |entry| entry.outcome.clone())
+    }
+
+    fn lacks(&self) -> Failure {
+        if self.lost.iter().all(|lost| lost.missing == Missing::Nothing) {
+            return Failure::NotRecorded;
+        }
+        Failure::failed("the recording is damaged, and this experiment is not in what is left of it")
+    }
+
+    /// Whether the recording is not all that was written: it was cut, or something in it is damaged.
+    pub fn is_incomplete(&self) -> bool {
+        self.cut.is_some() || !self.lost.is_empty()
     }
 
     /// The number that an experiment had in the recorded run.
@@ -93,6 +105,10 @@ impl Recording {
                 cut.offset, cut.reason
             ));
         }
+        run.warnings.extend(self.lost.iter().map(|lost| match lost.missing {
+            Missing::Nothing => lost.to_string(),
+            _ => format!("{lost}; what depends on that is unknown"),
+        }));
         if let [(number, why), others @ ..] = self.impossible.as_slice() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             run.warnings.push(format!("experiment {number}{others} of the recording is left out: {why}"));

@@ -1,10 +1,10 @@
 //! Writes a recording during the measurement: one write per block, so that a killed run loses at most one block.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use strata_files::{Growing, STANDARD};
 use zstd::bulk::Compressor;
 
 use super::experiments::Kinds;
@@ -22,7 +22,7 @@ const LEVEL: i32 = 3;
 const TARGET: u64 = 4 << 20;
 
 /// Writes a recording.
-pub struct Writer<W: Write = File> {
+pub struct Writer<W: Write = Sink> {
     out: W,
     compressor: Compressor<'static>,
     bytes: u64,
@@ -40,15 +40,67 @@ enum Stage {
     Broken,
 }
 
-impl Writer {
-    /// Starts a recording in a file. A file that is there already is replaced, but only once it could be opened.
-    pub fn create(path: &Path) -> Result<Self, Error> {
-        let create = |source| Error::Create { path: path.to_owned(), source };
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(create)?;
-        if file.metadata().map_err(create)?.is_file() {
-            file.set_len(0).map_err(create)?;
+/// Where a recording is written by default.
+pub enum Sink {
+    /// A file, which has its name once it is complete.
+    File(Growing),
+    /// Standard output.
+    Standard(io::Stdout),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::File(file) => file.write(bytes),
+            Sink::Standard(out) => out.write(bytes),
         }
-        Writer::new(file)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Sink::File(file) => file.flush(),
+            Sink::Standard(out) => out.flush(),
+        }
+    }
+}
+
+impl Writer {
+    /// Starts a recording in a file, or on standard output for `-`. The file is `NAME.partial` until [`Writer::complete`]; one
+    /// that has its name stays until then.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        if path == Path::new(STANDARD) {
+            return Writer::new(Sink::Standard(io::stdout()));
+        }
+        let create = |source: io::Error| match source.kind() {
+            io::ErrorKind::WouldBlock => Error::Taken { path: path.to_owned() },
+            _ => Error::Create { path: path.to_owned(), source },
+        };
+        Writer::new(Sink::File(Growing::begin(path).map_err(create)?))
+    }
+
+    /// Where the blocks are before the recording is complete; nowhere, if that is no plain file.
+    pub fn partial(&self) -> Option<PathBuf> {
+        match &self.out {
+            Sink::File(file) => file.partial().map(Path::to_owned),
+            Sink::Standard(_) => None,
+        }
+    }
+
+    /// Gives the file its name; how many bytes it has.
+    pub fn complete(self) -> Result<u64, Error> {
+        let bytes = self.bytes;
+        match self.out {
+            Sink::File(file) => file.commit().map_err(|source| Error::Write { offset: bytes, source })?,
+            Sink::Standard(_) => {}
+        }
+        Ok(bytes)
+    }
+
+    /// Removes the file, which holds nothing of use.
+    pub fn discard(self) {
+        if let Sink::File(file) = self.out {
+            file.discard();
+        }
     }
 }
 

@@ -35,28 +35,90 @@ fn a_cut_at_any_byte_keeps_all_complete_blocks() {
     }
 }
 
+/// What is left of the entries, in their order.
+fn are_some_of(left: &[Entry], all: &[Entry]) -> bool {
+    let mut all = all.iter();
+    left.iter().all(|entry| all.any(|whole| whole == entry))
+}
+
 #[test]
-fn no_flipped_bit_changes_a_sample() {
-    let (bytes, _) = small();
+fn a_flipped_bit_loses_its_block_and_changes_no_sample() {
+    let (bytes, begins) = small();
     let mut damaged = bytes.clone();
     for bit in 0..bytes.len() * 8 {
         damaged[bit / 8] ^= 1 << (bit % 8);
-        if let Ok(recording) = read(&damaged) {
-            assert!(recording.cut.is_some(), "bit {bit} is not noticed");
-            assert_eq!(recording.header, header());
-            assert!(recording.asked.is_none_or(|asked| asked == suite()), "bit {bit}");
-            assert_eq!(*recording.entries, entries()[..recording.entries.len()], "bit {bit}");
+        let block = begins.iter().rposition(|&begin| begin <= bit as u64 / 8).filter(|_| bit / 8 >= 16);
+        match (read(&damaged), block) {
+            // Without device and run nothing can be said.
+            (result, None | Some(0)) => assert!(result.is_err(), "bit {bit}"),
+            (Err(error), Some(_)) => panic!("bit {bit}: {error}"),
+            (Ok(recording), Some(block)) => {
+                assert_eq!(recording.header, header());
+                assert!(recording.is_incomplete(), "bit {bit} is not noticed");
+                let asked = if block == 1 { Suite::default() } else { suite() };
+                assert_eq!(recording.asked, Some(asked), "bit {bit}");
+                let kept = match block {
+                    3 => 3,
+                    4 => 2,
+                    _ => 5,
+                };
+                assert_eq!(recording.entries.len(), kept, "bit {bit} of block {block}");
+                assert!(are_some_of(&recording.entries, &entries()), "bit {bit}");
+                assert_eq!(recording.end.is_some(), block != 5, "bit {bit} of block {block}");
+            }
         }
         damaged[bit / 8] = bytes[bit / 8];
     }
 }
 
 #[test]
-fn damage_is_located() {
+fn damage_is_located_and_what_is_missing_is_named() {
     let (mut bytes, begins) = small();
-    bytes[begins[4] as usize + 20] ^= 1;
-    let text = message(read(&bytes));
-    assert!(text.contains(&format!("block 4 at byte {}: its checksum does not fit", begins[4])), "{text}");
+    bytes[begins[3] as usize + 20] ^= 1;
+    let recording = read(&bytes).unwrap();
+    let [lost] = recording.lost.as_slice() else { panic!("{:?}", recording.lost) };
+    assert_eq!(
+        (lost.offset, lost.end, lost.missing),
+        (begins[3], begins[4], Missing::Experiments { first: 1, last: 1 })
+    );
+    let run = recording.run_info();
+    let words = format!(
+        "damaged from byte {} to {} (its checksum does not fit): experiment 1 is missing",
+        begins[3], begins[4]
+    );
+    assert!(run.warnings[0].contains(&words), "{:?}", run.warnings);
+    // What was in the block failed, and is not just something that nobody asked.
+    let Err(Failure::Failed { reason }) = recording.answer(&entries()[0].experiment) else { panic!("it was lost") };
+    assert!(reason.contains("the recording is damaged"), "{reason}");
+
+    // Nothing is missing where machine code was.
+    let (mut bytes, begins) = small();
+    bytes[begins[2] as usize + 20] ^= 1;
+    let recording = read(&bytes).unwrap();
+    assert_eq!(recording.lost[0].missing, Missing::Nothing);
+    assert_eq!(recording.answer(&chase(77, 77)), Err(Failure::NotRecorded));
+}
+
+/// Patterns are answers of a characterization; without its question they are replayed with the default one.
+#[test]
+fn a_question_that_is_lost_is_assumed_and_that_is_said() {
+    let (mut bytes, begins) = small();
+    bytes[begins[1] as usize + 20] ^= 1;
+    let recording = read(&bytes).unwrap();
+    assert_eq!(recording.asked, Some(Suite::default()));
+    let warnings = recording.run_info().warnings;
+    assert!(warnings[0].contains("it held what was asked, and the default is assumed"), "{warnings:?}");
+}
+
+/// Many places that look like blocks cost no more than a few.
+#[test]
+fn a_file_full_of_beginnings_is_given_up_on() {
+    let (bytes, begins) = small();
+    let block = [&100u32.to_le_bytes()[..], &100u32.to_le_bytes(), &[0; 4], b"\x28\xb5\x2f\xfd"].concat();
+    let file = [&bytes[..begins[2] as usize], &block.repeat(100_000)].concat();
+    let recording = read(&file).unwrap();
+    assert_eq!(recording.cut.as_ref().map(|cut| cut.offset), Some(begins[2]));
+    assert_eq!(recording.bytes, file.len() as u64);
 }
 
 #[test]

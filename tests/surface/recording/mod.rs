@@ -28,7 +28,7 @@ use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Sa
 use strata_model::source::Source;
 use strata_model::topology::{ElementName, RunInfo};
 use strata_model::units::Bytes;
-use strata_recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Recording, VERSION, Writer};
+use strata_recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Missing, Recording, VERSION, Writer};
 
 fn chase(lap: u64, seed: u64) -> Experiment {
     let chase = Chase::each_load(LoadPath::GlobalCa, Bytes(lap * 32), Bytes(32));

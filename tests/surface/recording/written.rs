@@ -26,7 +26,13 @@ fn a_file_is_replaced_and_a_folder_is_not() {
     writer.header(&header()).unwrap();
     writer.measured(&entries()).unwrap();
     writer.end(&run_at_end()).unwrap();
-    assert_eq!(*Recording::read(&path).unwrap().entries, *entries());
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 100_000, "the former file stays until the new one is complete");
+    let partial = writer.partial().unwrap();
+    assert_eq!(*Recording::read(&partial).unwrap().entries, *entries());
+    assert!(matches!(Writer::create(&path), Err(Error::Taken { .. })));
+    assert_eq!(writer.complete().unwrap(), std::fs::metadata(&path).unwrap().len());
+    assert_eq!((*Recording::read(&path).unwrap().entries).len(), entries().len());
+    assert!(!partial.exists());
 
     let Err(error) = Writer::create(folder.path()) else { panic!("a folder was opened") };
     assert!(error.to_string().contains("choose another file"), "{error}");

@@ -3,6 +3,7 @@
 //! "Unknown" is a result and carries its reason. A value from the driver never takes the place of a measured one: where
 //! both exist, both are here.
 
+mod check;
 mod element;
 mod finding;
 mod name;

@@ -104,6 +104,14 @@ pub enum Error {
         /// What was found.
         what: String,
     },
+    /// A result that says what cannot be.
+    #[error("`{name}`: {what}; it was changed or damaged, take another copy")]
+    Impossible {
+        /// The file.
+        name: String,
+        /// Where, and what.
+        what: String,
+    },
     /// JSON that is something else.
     #[error(
         "`{name}` {found}; give a result of schema {} or {}, a recording, or a summary of MT4G",
@@ -143,15 +151,24 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
     let label: Label = typed(name, text)?;
     let other = |found: String| Err(Error::Schema { name: name.to_owned(), found });
     match label.schema {
-        Some(Value::String(schema)) if schema == topology::SCHEMA => typed(name, text).map(Document::Topology),
+        Some(Value::String(schema)) if schema == topology::SCHEMA => {
+            let topology: Box<Topology> = typed(name, text)?;
+            possible(name, topology.defect()).map(|()| Document::Topology(topology))
+        }
         Some(Value::String(schema)) if schema == characterization::SCHEMA => {
-            typed(name, text).map(Document::Characterization)
+            let answer: Box<Characterization> = typed(name, text)?;
+            possible(name, answer.defect()).map(|()| Document::Characterization(answer))
         }
         Some(Value::String(schema)) if schema == comparison::SCHEMA => other("is already a comparison".to_owned()),
         Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
         None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
         None => other("has no schema".to_owned()),
     }
+}
+
+/// Refuses what no run has written.
+fn possible(name: &str, defect: Option<String>) -> Result<(), Error> {
+    defect.map_or(Ok(()), |what| Err(Error::Impossible { name: name.to_owned(), what: shortened(&what) }))
 }
 
 fn typed<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Error> {

@@ -105,7 +105,7 @@ pub fn code(recording: &Recording, dir: &Path) -> Result<Summary, Error> {
             path = dir.join(format!("{stem}-{copy}.cubin"));
             copy += 1;
         }
-        fs::write(&path, bytes).map_err(|source| Error::Write { path: path.clone(), source })?;
+        strata_files::replace(&path, bytes).map_err(|source| Error::Write { path: path.clone(), source })?;
         files.push(Written { path, rows: 0, bytes: bytes.len() as u64 });
     }
     Ok(Summary { files })

@@ -1,11 +1,11 @@
 //! One table of comma-separated values, written row by row.
 
 use std::fmt::{self, Display};
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use csv::{Terminator, WriterBuilder};
+use strata_files::Replacement;
 
 use super::{Error, Written};
 
@@ -20,8 +20,26 @@ impl<T: Display> Display for Maybe<T> {
 
 /// A table that is being written.
 pub struct Rows {
-    out: csv::Writer<File>,
+    out: csv::Writer<Counted>,
     rows: u64,
+}
+
+/// A file and how many bytes were written to it.
+struct Counted {
+    file: Replacement,
+    bytes: u64,
+}
+
+impl io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Writes one table into `dir`.
@@ -34,11 +52,13 @@ pub fn table(
     let path = dir.join(name);
     let write = || {
         // Rows end as RFC 4180 has it.
-        let mut rows = Rows { out: WriterBuilder::new().terminator(Terminator::CRLF).from_path(&path)?, rows: 0 };
+        let file = Counted { file: Replacement::begin(&path)?, bytes: 0 };
+        let mut rows = Rows { out: WriterBuilder::new().terminator(Terminator::CRLF).from_writer(file), rows: 0 };
         rows.out.write_record(header)?;
         fill(&mut rows)?;
         let file = rows.out.into_inner().map_err(csv::IntoInnerError::into_error)?;
-        Ok((rows.rows, file.metadata()?.len()))
+        file.file.commit()?;
+        Ok((rows.rows, file.bytes))
     };
     match write() {
         Ok((rows, bytes)) => Ok(Written { path, rows, bytes }),

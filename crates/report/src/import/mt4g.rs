@@ -5,7 +5,7 @@
 //! footprint and latencies; of a fetch granularity, a stride and the latencies of a cold chase; of a latency, one a line.
 //! Every latency includes what timing it took, which no file says.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ pub fn mt4g(folder: &Path) -> Result<Import, Error> {
 
 /// The experiments of one file.
 fn read(series: Series, path: &Path) -> Result<Vec<(Imported, Samples)>, Error> {
-    let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let file = strata_files::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let keys = match series.question {
         Question::Latency => 0,
         Question::Size | Question::FetchGranularity => 1,
@@ -151,7 +151,7 @@ fn summary(folder: &Path, gpu: &str) -> Result<Option<Summary>, Error> {
 fn parse_summary(path: &PathBuf) -> Result<Summary, Error> {
     let read = |source| Error::Read { path: path.clone(), source };
     let mut text = Vec::new();
-    File::open(path).map_err(read)?.take(MAX_SUMMARY + 1).read_to_end(&mut text).map_err(read)?;
+    strata_files::open(path).map_err(read)?.take(MAX_SUMMARY + 1).read_to_end(&mut text).map_err(read)?;
     if text.len() as u64 > MAX_SUMMARY {
         return Err(Error::TooMuch {
             path: path.clone(),

@@ -1,9 +1,9 @@
 //! Writes a file so that it is either the old one or the whole new one.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use strata_files::is_same;
 
 use super::{Error, Policy};
 
@@ -27,41 +27,11 @@ pub fn check_target(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     }
 }
 
-/// Whether two paths are one file, also by links.
-fn is_same(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (fs::metadata(a), fs::metadata(b)) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => a == b,
-    }
-}
-
-/// Writes a text to a file beside the target, and gives that the target's name.
+/// Writes a text so that the target is the old file or the whole new one.
 ///
 /// # Errors
 ///
 /// [`Error::Write`]; the target is then as before.
 pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
-    let failed = |source: io::Error| Error::Write { path: path.to_owned(), source };
-    // A link stays one, and what it points to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let Some(name) = target.file_name() else {
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it names no file")));
-    };
-    let mut beside = OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}.new", std::process::id()));
-    let beside = target.with_file_name(beside);
-    let written = written(&beside, text).and_then(|()| fs::rename(&beside, &target));
-    written.map_err(|error| {
-        // What was not renamed is of no use. That it cannot be removed either does not change the error.
-        let _ = fs::remove_file(&beside);
-        failed(error)
-    })
-}
-
-fn written(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    strata_files::replace(path, text.as_bytes()).map_err(|source| Error::Write { path: path.to_owned(), source })
 }

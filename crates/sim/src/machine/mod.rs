@@ -49,6 +49,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
+/// Whether a name asks for a file.
+pub fn is_file(wanted: &str) -> bool {
+    wanted.ends_with(".toml") || wanted.contains(['/', '\\'])
+}
+
 impl Machine {
     /// One of the machines that come with this program, by name.
     ///
@@ -70,11 +75,7 @@ impl Machine {
     ///
     /// As [`Machine::named`] and [`Machine::read`].
     pub fn find(wanted: &str) -> Result<Self, Defect> {
-        if wanted.ends_with(".toml") || wanted.contains(['/', '\\']) {
-            Self::read(Path::new(wanted))
-        } else {
-            Self::named(wanted)
-        }
+        if is_file(wanted) { Self::read(Path::new(wanted)) } else { Self::named(wanted) }
     }
 
     /// A machine from a file.
@@ -87,7 +88,7 @@ impl Machine {
         let origin = path.display().to_string();
         let defect = |what: String| Defect::of_file(&origin, what);
         let mut text = String::new();
-        let file = std::fs::File::open(path).map_err(|e| defect(format!("cannot be opened: {e}")))?;
+        let file = strata_files::open(path).map_err(|e| defect(format!("cannot be opened: {e}")))?;
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| defect(format!("cannot be read: {e}")))?;
         if text.len() as u64 > LONGEST {
             return Err(defect(format!("longer than {LONGEST} bytes; a machine file is shorter")));
