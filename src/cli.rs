@@ -1,6 +1,7 @@
 //! The command line: its options and the text of `--help`.
 
 mod compare;
+mod names;
 mod run;
 
 use std::path::PathBuf;
@@ -13,16 +14,20 @@ use gpu_strata::topology::ElementName;
 use gpu_strata::units::Bytes;
 
 pub use compare::{Compare, ComparisonFormat};
+use run::parse_wait;
 pub use run::{Measuring, Run};
-use run::{parse_device, parse_wait};
 
 /// Measures the memory hierarchy of a GPU: sizes, latencies, sharing, TLBs, and what access patterns cost.
 #[derive(Parser, Debug)]
 #[command(name = "strata", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit status: 0 all questions were answered (an \"unknown\" with a reason is an answer); \
-    1 the run failed; 2 bad usage or a bad input file; 3 no such device, no driver, or \
-    the device is busy; 4 only some questions were answered; \
-    130 interrupted.\n\nSet STRATA_CUDA_LIBRARY to the path of the driver's library (libcuda.so.1) if it is in an unusual \
+#[command(after_help = "Exit status:\n  \
+    0    all questions were answered (an \"unknown\" with a reason is an answer)\n  \
+    1    the run failed, or its result could not be written; `compare`: something differs\n  \
+    2    bad usage, or a file that cannot be used; `compare`: any trouble\n  \
+    3    no such device, no driver, or the device is busy\n  \
+    4    only some questions were answered: a probe failed, a recording is cut or damaged, or\n       \
+    the recording of this run could not be written to its end\n  \
+    130  interrupted\n\nSet STRATA_CUDA_LIBRARY to the path of the driver's library (libcuda.so.1) if it is in an unusual \
     place, and STRATA_LOCK_DIR to a folder that all who measure a GPU share, for the locks that keep them apart.")]
 pub struct Cli {
     /// What to do.
@@ -69,6 +74,12 @@ pub enum Command {
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
+    },
+    /// Write the manual pages to a folder
+    Man {
+        /// The folder, which is made if it is missing; `man -l DIR/strata.1` shows the first page
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
     },
 }
 
@@ -127,9 +138,13 @@ pub struct Output {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Write the result to this file instead of standard output
+    /// Write the result to this file instead of standard output; `-` is standard output. A file that is there is replaced once the
+    /// result is complete
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// JSON in one line, without the numbers of the experiments behind each finding
+    #[arg(long)]
+    pub compact: bool,
 }
 
 /// `strata discover`
@@ -137,7 +152,7 @@ pub struct Output {
 pub struct Discover {
     /// Elements to report, separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
     /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3
-    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = parse_element)]
+    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = names::elements(), hide_possible_values = true)]
     pub only: Vec<ElementName>,
     #[command(flatten)]
     pub run: Run,
@@ -148,7 +163,7 @@ pub struct Discover {
 pub struct Characterize {
     /// Parts to measure, separated by commas: locality, synchronization, coalescing, spilling, banks, constant, read_only,
     /// texture_2d, histogram, intensity, texture_3d, operands
-    #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = str::parse::<PartName>)]
+    #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = names::parts(), hide_possible_values = true)]
     pub only: Vec<PartName>,
     /// Threads per block, each from 1 to 1024 [default: the powers of two from 1 to 1024]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_threads,
@@ -199,9 +214,12 @@ impl Characterize {
 /// `strata replay`
 #[derive(Args, Debug)]
 pub struct Replay {
-    /// The recording
-    #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
+    /// The recording; `-` is standard input
+    #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath, required_unless_present = "example")]
+    pub file: Option<PathBuf>,
+    /// A recorded run of a real GPU that comes with this program
+    #[arg(long, value_name = "GPU", value_parser = names::examples(), conflicts_with = "file")]
+    pub example: Option<String>,
     /// Elements of a discovery, or parts of a characterization, separated by commas; `strata discover --help` and `strata
     /// characterize --help` list them
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
@@ -244,7 +262,7 @@ pub struct Measure {
     #[arg(long)]
     pub print: bool,
     /// Device: auto (the first GPU), cuda:N, a UUID or a PCI address, or a simulated machine: sim:NAME or sim:FILE.toml
-    #[arg(long, default_value = "auto", value_parser = parse_device)]
+    #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true)]
     pub device: String,
     /// Record every sample in this file
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
@@ -270,7 +288,7 @@ pub struct L1 {
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = str::parse::<Bytes>)]
     pub shared: Bytes,
     /// Device to measure without a file: auto (the first GPU), cuda:N, a UUID or a PCI address, or a simulated machine
-    #[arg(long, default_value = "auto", value_parser = parse_device, conflicts_with = "file")]
+    #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true, conflicts_with = "file")]
     pub device: String,
     /// Wait up to this many seconds for a GPU that is in use
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, conflicts_with = "file")]
@@ -284,7 +302,7 @@ pub struct L1 {
 #[derive(Args, Debug)]
 pub struct Machines {
     /// The machine to explain: a name or a file
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = names::Machines, hide_possible_values = true)]
     pub name: Option<String>,
     /// Print its machine file instead
     #[arg(long, requires = "name")]
@@ -317,14 +335,6 @@ pub struct Export {
     /// Write the machine code of the recorded kernels to this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub code: Option<PathBuf>,
-}
-
-fn parse_element(text: &str) -> Result<ElementName, String> {
-    let element: ElementName = text.parse()?;
-    if element.is_asked() {
-        return Ok(element);
-    }
-    Err(format!("`{text}` is not an element of an NVIDIA GPU; only imported timings have it"))
 }
 
 fn parse_threads(text: &str) -> Result<u32, String> {

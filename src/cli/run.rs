@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
-use gpu_strata::{Effort, check_device_name};
+use gpu_strata::Effort;
+
+use super::names;
 
 use super::Output;
 
@@ -13,10 +15,10 @@ use super::Output;
 pub struct Measuring {
     /// Device: auto (the first GPU), cuda:N, a UUID or a PCI address (`strata devices` lists them), or a simulated machine:
     /// sim:NAME or sim:FILE.toml (`strata machines` lists them)
-    #[arg(long, default_value = "auto", value_parser = parse_device)]
+    #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true)]
     pub device: String,
     /// How much to measure: quick, standard or thorough. More effort means more allocations and more SMs
-    #[arg(long, default_value = "standard", value_parser = parse_effort)]
+    #[arg(long, default_value = "standard", value_parser = names::efforts(), hide_possible_values = true)]
     pub effort: Effort,
     /// Seed for all random choices
     #[arg(long, default_value_t = 1)]
@@ -50,13 +52,4 @@ pub struct Run {
 pub(super) fn parse_wait(seconds: &str) -> Result<Duration, String> {
     let parsed = seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     parsed.ok_or_else(|| format!("`{seconds}` is no number of seconds"))
-}
-
-fn parse_effort(name: &str) -> Result<Effort, String> {
-    Effort::from_name(name).ok_or_else(|| format!("unknown effort `{name}`: use quick, standard or thorough"))
-}
-
-/// A name that cannot be a device is bad usage. The driver says whether the device exists.
-pub(super) fn parse_device(name: &str) -> Result<String, String> {
-    check_device_name(name).map(|()| name.to_owned()).map_err(|error| error.to_string())
 }

@@ -71,13 +71,13 @@ fn written(arguments: &Compare, target: &Path) -> Result<ExitCode, Fault> {
     policy.write(target)?;
     if !arguments.quiet {
         let file = target.display();
-        eprintln!(
-            "strata: wrote `{file}`: {} limits for {} from {} results; {} values have no limit, and the file says why",
+        output::note(&format!(
+            "wrote `{file}`: {} limits for {} from {} results; {} values have no limit, and the file says why",
             policy.limits(),
             policy.product(),
             policy.made_from(),
             policy.left_out()
-        );
+        ));
         if policy.is_wide() {
             output::warn(&[
                 "so few results say little of the spread, so the limits of what varies are wide; five or more \

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use gpu_strata::Error;
 
+use super::terminal;
+
 /// An outcome that ends the program.
 #[derive(Debug)]
 pub struct Fault {
@@ -42,7 +44,7 @@ impl Fault {
                 message.push_str(&cause);
             }
         }
-        message
+        terminal::safe(&message)
     }
 
     /// The status to end with.

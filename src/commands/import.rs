@@ -21,10 +21,10 @@ pub fn run(arguments: &Import) -> Result<ExitCode, Fault> {
     let device = imported.device().name.clone();
     imported.record(&arguments.output)?;
     output::warn(&warnings);
-    eprintln!(
-        "strata: wrote {series} series from {files} files about {device} to `{file}`; run `strata replay {file}` for the report",
+    output::note(&format!(
+        "wrote {series} series from {files} files about {device} to `{file}`; run `strata replay {file}` for the report",
         file = arguments.output.display(),
-    );
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

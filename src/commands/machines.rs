@@ -14,7 +14,9 @@ pub fn run(arguments: &Machines) -> Result<ExitCode, Fault> {
         None => list()?,
         Some(name) => {
             let machine = Machine::find(name)?;
-            if arguments.toml { machine.toml().to_owned() } else { machine.explain(terminal::of_stdout().width()) }
+            let text =
+                if arguments.toml { machine.toml().to_owned() } else { machine.explain(terminal::of_stdout().width()) };
+            terminal::safe(&text)
         }
     };
     output::stdout(&text)?;

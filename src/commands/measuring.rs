@@ -27,7 +27,7 @@ pub fn run(
     let mut meter = Meter::open(&arguments.measuring)?;
     let answer = meter.ask(started, record, ask)?;
     let recorded = recorded(&meter.device, record, arguments.measuring.quiet);
-    let reported = destination.answer(&answer, arguments.output.format)?;
+    let reported = destination.answer(&answer, &arguments.output)?;
     Ok(if recorded { reported } else { output::partial() })
 }
 
@@ -46,12 +46,12 @@ pub fn recorded(device: &Device, asked: Option<&Path>, quiet: bool) -> bool {
         Some(Recorded::Complete { path, bytes }) => {
             // The user did not choose the name.
             if !quiet && asked.is_some_and(|asked| asked != path) {
-                eprintln!("strata: recorded in `{}` ({bytes} bytes)", path.display());
+                output::note(&format!("recorded in `{}` ({bytes} bytes)", path.display()));
             }
             true
         }
         Some(Recorded::Incomplete { path, reason }) => {
-            eprintln!("strata: warning: the recording `{}` is not complete: {reason}", path.display());
+            output::warn(&[format!("the recording `{}` is not complete: {reason}", path.display())]);
             false
         }
     }

@@ -39,5 +39,6 @@ pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
         Command::Export(arguments) => plain::export(&arguments),
         Command::Schema { of } => plain::schema(of),
         Command::Completions { shell } => plain::completions(shell),
+        Command::Man { dir } => plain::manual(&dir),
     }
 }

@@ -40,6 +40,9 @@ pub struct Destination {
 impl Destination {
     /// Reserves the file, if there is to be one, and the folder of its pictures.
     pub fn open(arguments: &cli::Output) -> Result<Self, Fault> {
+        if arguments.compact && arguments.format != Format::Json {
+            return Err(Fault::usage(anyhow!("--compact is for --format json")));
+        }
         let path = arguments.output.as_deref();
         let destination = Destination::at(path)?;
         let illustrated = path.filter(|path| arguments.format == Format::Markdown && *path != Path::new(STANDARD));
@@ -63,8 +66,9 @@ impl Destination {
     }
 
     /// Writes the report of an answer; the exit status says whether the answer is complete.
-    pub fn answer(self, answer: &Answer, format: Format) -> Result<ExitCode, Fault> {
-        match format {
+    pub fn answer(self, answer: &Answer, arguments: &cli::Output) -> Result<ExitCode, Fault> {
+        match arguments.format {
+            Format::Json if arguments.compact => self.write(&answer.compact_json()?)?,
             Format::Markdown => self.illustrated(answer)?,
             Format::Text => {
                 let text = answer.text(&self.terminal());
@@ -123,9 +127,14 @@ fn no_characterization() -> Fault {
     ))
 }
 
+/// Prints a note to standard error.
+pub fn note(text: &str) {
+    eprintln!("strata: {}", terminal::safe(text));
+}
+
 /// Prints warnings to standard error.
 pub fn warn(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("strata: warning: {warning}");
+        note(&format!("warning: {warning}"));
     }
 }

@@ -1,7 +1,10 @@
 //! Short commands that do not measure: devices, export, schema, completions.
 
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::CommandFactory;
 use gpu_strata::{Device, ExportSummary, Schema, devices_table};
 
@@ -58,5 +61,22 @@ pub fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Fault> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "strata", &mut script);
     output::stdout(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `strata man`
+pub fn manual(dir: &Path) -> Result<ExitCode, Fault> {
+    let failed = || format!("cannot write the manual pages to the folder `{}`; name another one", dir.display());
+    fs::create_dir_all(dir).with_context(failed).map_err(Fault::usage)?;
+    let mut command = Cli::command();
+    command.build();
+    let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
+    for page in pages.filter(|page| !page.is_hide_set()) {
+        let name = page.get_display_name().unwrap_or(page.get_name()).to_owned();
+        let mut text = Vec::new();
+        clap_mangen::Man::new(page).render(&mut text).map_err(Fault::run)?;
+        strata_files::replace(&dir.join(format!("{name}.1")), &text).with_context(failed).map_err(Fault::run)?;
+    }
+    output::note(&format!("wrote the manual pages; `man -l {}/strata.1` shows the first", dir.display()));
     Ok(ExitCode::SUCCESS)
 }

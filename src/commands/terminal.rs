@@ -3,8 +3,14 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-use gpu_strata::Terminal;
+use gpu_strata::{Terminal, printable};
 use terminal_size::{Width, terminal_size_of};
+
+/// Text that holds what a file says, for a terminal: lines without control characters, which could move the cursor, change colours
+/// or reverse what is read.
+pub fn safe(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
 
 /// The width and style of texts on standard output.
 pub fn of_stdout() -> Terminal {
@@ -30,6 +36,11 @@ fn of_terminal(columns: Option<usize>, set: Option<&str>, no_color: Option<&str>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(safe("a\u{1b}[31m\nb\u{202e}\n"), "a\u{fffd}[31m\nb\u{fffd}\n");
+    }
 
     #[test]
     fn the_user_has_the_last_word_on_the_width() {

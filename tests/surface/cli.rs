@@ -5,7 +5,7 @@ use crate::published;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use strata_model::characterization::{PartName, Suite};
 use strata_model::topology::RunInfo;
@@ -49,7 +49,7 @@ fn without_arguments_it_shows_the_help() {
 #[test]
 fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
-    refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard or thorough"]);
+    refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
     refused(&["discover", "--format", "yaml"], &["yaml", "text", "json", "markdown", "html"]);
     refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
     refused(&["discover", "--device", "sim:gtx9999"], &["sim:gtx9999", "no such machine", "a100", "FILE.toml"]);
@@ -181,7 +181,7 @@ fn a_missing_driver_is_said_before_anything_else_happens() {
     for arguments in [&["devices"][..], &["discover"], &["characterize"]] {
         let run = strata(arguments);
         assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
-        assert!(run.stderr.contains("strata replay FILE"), "{}", run.stderr);
+        assert!(run.stderr.contains("strata replay --example h200"), "{}", run.stderr);
     }
 }
 
@@ -373,4 +373,149 @@ fn a_simulated_run_says_so_and_replays() {
     let again = strata(&["discover", "--device", "sim:gtx560ti", "--only", "shared,constant_l1", "--quiet"]);
     let findings = |text: &str| text.split("Device, from the driver").nth(1).map(str::to_owned);
     assert_eq!(findings(&again.stdout), findings(&run.stdout), "a seed gives one result");
+}
+
+/// A wrong name is refused with what is near.
+#[test]
+fn a_wrong_name_is_refused_with_those_that_are_near() {
+    for (arguments, words) in [
+        (&["discover", "--device", "k20c"][..], "did you mean `sim:k20c`?"),
+        (&["discover", "--device", "sim:k2oc"], "did you mean `k20c`"),
+        (&["discover", "--device", "cudda:0"], "did you mean `cuda:0`?"),
+        (&["machines", "gtx56ti"], "did you mean `gtx560ti`"),
+        (&["discover", "--only", "constant_l"], "similar value exists: 'constant_l1'"),
+        (&["characterize", "--only", "localty"], "similar value exists: 'locality'"),
+        (&["discover", "--effort", "quik"], "similar value exists: 'quick'"),
+        (&["compare", "recordings/2026-11-21-h200.json", "reference:gh10"], "did you mean `gh100`"),
+        (&["replay", "recordings/2026-11-22-h200.strata", "--only", "l11"], "did you mean `l1`"),
+        (&["replay", "--example", "h20"], "h200"),
+    ] {
+        refused(arguments, &[words]);
+    }
+    // What only imported timings have cannot be asked for, and is not proposed.
+    let listed = strata(&["discover", "--only", "lds"]).stderr;
+    assert!(listed.contains("[possible values: l1, texture,"), "{listed}");
+    assert!(!listed.contains("vector_l1"), "{listed}");
+}
+
+/// A number is short for a GPU of the driver.
+#[test]
+fn a_number_names_a_gpu() {
+    for device in ["0", "1", "cuda:1"] {
+        let run = strata(&["discover", "--device", device]);
+        assert_eq!(run.status, Some(3), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn completions_complete_values() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = strata(&["completions", shell]).stdout;
+        for value in ["constant_l15", "thorough", "sim:k20c", "cuda:1", "texture_2d", "h200"] {
+            assert!(script.contains(value) || script.contains(&value.replace(':', "\\:")), "{shell}: no {value}");
+        }
+    }
+    // What bash proposes.
+    let script = strata(&["completions", "bash"]).stdout;
+    let asked = |words: &str, at: usize| {
+        let typed: Vec<&str> = words.split(' ').collect();
+        let arguments = format!("strata '{}' '{}'", typed[at], typed[at - 1]);
+        let ask = format!("COMP_WORDS=({words}); COMP_CWORD={at}; _strata {arguments}; echo \"${{COMPREPLY[@]}}\"");
+        let done = Command::new("bash").arg("-c").arg(format!("{script}\n{ask}")).output().unwrap();
+        String::from_utf8_lossy(&done.stdout).trim().to_owned()
+    };
+    assert_eq!(asked("strata discover --effort th", 3), "thorough");
+    assert_eq!(asked("strata machines gtx5", 2), "gtx560ti");
+    assert!(asked("strata replay --example h", 3).contains("h200"));
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let dir = TempDir::new().unwrap();
+    let folder = dir.path().join("man");
+    let run = strata(&["man", folder.to_str().unwrap()]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    for (page, words) in [("strata.1", ".TH strata 1"), ("strata-discover.1", "\\-\\-effort"), ("strata-compare.1", "SYNOPSIS")] {
+        let text = fs::read_to_string(folder.join(page)).unwrap();
+        assert!(text.contains(words), "{page}: no {words} in {text:.2000}");
+    }
+}
+
+/// One line of JSON without the numbers of experiments says the same.
+#[test]
+fn compact_json_says_the_same_in_a_fifth() {
+    let replayed = recording();
+    let replayed = replayed.to_str().unwrap();
+    let whole = strata(&["replay", replayed, "--format", "json"]).stdout;
+    let compact = strata(&["replay", replayed, "--format", "json", "--compact"]).stdout;
+    assert!(compact.len() < whole.len() / 4, "{} of {} bytes", compact.len(), whole.len());
+    assert_eq!(compact.lines().count(), 1);
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("compact.json");
+    fs::write(&file, &compact).unwrap();
+    let run = strata(&["compare", file.to_str().unwrap(), replayed]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let value: serde_json::Value = serde_json::from_str(&compact).unwrap();
+    assert_eq!(published::defects(&value, true), Vec::<String>::new());
+    refused(&["replay", replayed, "--compact"], &["--compact is for --format json"]);
+}
+
+/// The first thing to try without a GPU is a recorded run of a real one.
+#[test]
+fn an_example_comes_with_the_program() {
+    let run = strata(&["replay", "--example", "h200"]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("NVIDIA H200") && run.stdout.contains("Replayed from example h200"), "{}", run.stdout);
+    let run = strata(&["discover"]);
+    let (example, simulated) = (run.stderr.find("replay --example h200"), run.stderr.find("sim:k20c"));
+    assert!(example.is_some() && example < simulated, "{}", run.stderr);
+}
+
+/// Names in a file reach no terminal as they are.
+#[test]
+fn control_characters_reach_no_terminal() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("names.toml");
+    let machine = strata(&["machines", "k20c", "--toml"]).stdout;
+    let name = machine.lines().find(|line| line.starts_with("name = ")).unwrap();
+    let evil = "name = \"Evil\\u001b[31m\\u202eGPU\\u0007\"";
+    fs::write(&file, machine.replacen(name, evil, 1)).unwrap();
+    let file = file.to_str().unwrap();
+    let recorded = dir.path().join("names.strata");
+    let recorded = recorded.to_str().unwrap();
+    let device = format!("sim:{file}");
+    for arguments in [
+        &["machines", file][..],
+        &["machines", file, "--toml"],
+        &["discover", "--device", &device, "--only", "shared", "--record", recorded],
+        &["replay", recorded],
+        &["replay", recorded, "--format", "markdown"],
+        &["compare", recorded, recorded],
+        &["replay", "\u{1b}[31m\u{202e}.strata"],
+        &["discover", "--device", "sim:\u{1b}[31m\u{202e}"],
+    ] {
+        let run = strata(arguments);
+        for text in [run.stdout, run.stderr] {
+            assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{arguments:?}: {text:?}");
+        }
+    }
+}
+
+/// A cause is said once.
+#[test]
+fn causes_are_printed_once() {
+    for arguments in [
+        &["replay", "/nonexistent.strata"][..],
+        &["compare", "/nonexistent.json", "reference"],
+        &["measure", "/nonexistent.json"],
+        &["discover", "--device", "sim:/nonexistent.toml"],
+        &["l1", "/nonexistent.json", "--threads", "32"],
+        &["compare", "--policy", "/nonexistent.toml", "recordings/2026-11-21-h200.json"],
+        &["import", "mt4g", "/nonexistent", "--output", "/tmp/none.strata"],
+        &["replay", "recordings/2026-11-21-h200.strata", "--output", "/nonexistent/file"],
+    ] {
+        let run = strata(arguments);
+        assert_eq!(run.status, Some(2), "{arguments:?}: {}", run.stderr);
+        assert_eq!(run.stderr.matches("No such file").count(), 1, "{}", run.stderr);
+    }
 }

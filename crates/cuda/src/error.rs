@@ -28,7 +28,7 @@ const SYSTEM_DRIVER_MISMATCH: Code = 803;
 const COMPAT_NOT_SUPPORTED: Code = 804;
 
 /// What can be done without a GPU.
-pub(super) const WITHOUT_GPU: &str = "Without a GPU, `strata discover --device sim:a100` measures a simulated one, and `strata replay FILE` reports a recorded run.";
+pub(super) const WITHOUT_GPU: &str = "Without a GPU, `strata replay --example h200` reports a recorded run of a real one, and `strata discover --device sim:k20c` measures a simulated one.";
 /// How a container is given its GPUs.
 pub(super) const CONTAINER: &str = "in a container, ask for the GPUs (`docker run --gpus all`, `apptainer exec --nv`)";
 

@@ -1,4 +1,4 @@
-//! Selects a device: `auto`, `cuda:N`, a UUID or its beginning, or a PCI address.
+//! Selects a device: `auto`, `cuda:N` or `N`, a UUID or its beginning, or a PCI address.
 
 use strata_gpu::{Error, Listed, Result};
 
@@ -7,7 +7,7 @@ pub(super) fn select<'l>(selector: &str, listed: &'l [Listed]) -> Result<&'l Lis
     let selector = selector.trim();
     let found: Vec<&Listed> = if selector.eq_ignore_ascii_case("auto") {
         listed.iter().take(1).collect()
-    } else if let Some(ordinal) = strip_prefix(selector, "cuda:") {
+    } else if let Some(ordinal) = strip_prefix(selector, "cuda:").or(Some(selector).filter(|text| is_number(text))) {
         listed.iter().filter(|device| ordinal.parse() == Ok(device.ordinal)).collect()
     } else if strip_prefix(selector, "gpu-").or(strip_prefix(selector, "mig-")).is_some() {
         let named = |uuid: &str| strip_prefix(uuid, selector).is_some();
@@ -26,6 +26,11 @@ pub(super) fn select<'l>(selector: &str, listed: &'l [Listed]) -> Result<&'l Lis
         [] => Err(Error::NoDevice(format!("there is no device `{selector}`. The driver sees:{}", table(listed)))),
         _ => Err(Error::NoDevice(format!("`{selector}` fits more than one device. The driver sees:{}", table(listed)))),
     }
+}
+
+/// `0` is short for `cuda:0`.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn table(listed: &[Listed]) -> String {

@@ -139,6 +139,19 @@ impl Answer {
         .map_err(Error::report("the result as JSON"))
     }
 
+    /// As [`Answer::json`] in one line and without the numbers of the experiments, which take most of the space.
+    ///
+    /// # Errors
+    ///
+    /// As [`Answer::json`].
+    pub fn compact_json(&self) -> Result<String> {
+        match self {
+            Answer::Discovery(found) => report::compact_json(&found.topology),
+            Answer::Characterized(found) => report::compact_json(&found.characterization),
+        }
+        .map_err(Error::report("the result as JSON"))
+    }
+
     /// As GitHub-flavoured Markdown with pictures.
     pub fn markdown(&self, pictures: Pictures<'_>) -> Markdown {
         match self {

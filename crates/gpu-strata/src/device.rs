@@ -10,8 +10,9 @@ use strata_cuda::Cuda;
 use strata_gpu::Gpu;
 use strata_kernels as kernels;
 use strata_model::facts::{DeviceFacts, Listed, Telemetry};
+use strata_model::names;
 use strata_sim::Sim;
-use strata_sim::machine::Machine;
+use strata_sim::machine::{self, Machine};
 
 use crate::error::{Error, Result};
 use crate::lock::{Lock, Taken};
@@ -186,15 +187,23 @@ pub(crate) fn simulated(name: &str) -> Option<&str> {
 /// [`Error::Input`], which names the forms that there are.
 pub fn check_device_name(name: &str) -> Result<()> {
     let lower = name.to_ascii_lowercase();
-    let ordinal = lower.strip_prefix("cuda:").is_some_and(|n| n.parse::<u32>().is_ok());
+    let ordinal = lower.strip_prefix("cuda:").unwrap_or(&lower).parse::<u32>().is_ok();
     let uuid = lower.starts_with("gpu-") || lower.starts_with("mig-");
     let pci = lower.contains(':') && lower.chars().all(|c| c.is_ascii_hexdigit() || c == ':' || c == '.');
     let simulated = lower.strip_prefix("sim:").is_some_and(|machine| !machine.is_empty());
     if lower == "auto" || ordinal || uuid || pci || simulated {
         return Ok(());
     }
+    let known: Vec<String> =
+        ["auto", "cuda:0"].map(str::to_owned).into_iter().chain(machine::names().map(|m| format!("sim:{m}"))).collect();
+    // A machine's name alone is the likeliest mistake.
+    let near = names::near(&lower, known.iter().map(String::as_str))
+        .into_iter()
+        .chain(names::near(&format!("sim:{lower}"), known.iter().map(String::as_str)))
+        .next();
+    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? Otherwise "));
     Err(Error::Input(format!(
-        "unknown device `{name}`: use auto, cuda:N, a UUID (GPU-…) or a PCI address (0000:1b:00.0), which `strata \
+        "unknown device `{name}`: {near}use auto, cuda:N, a UUID (GPU-…) or a PCI address (0000:1b:00.0), which `strata \
          devices` lists, or sim:NAME or sim:FILE.toml for a simulated machine (`strata machines` lists them)"
     )))
 }

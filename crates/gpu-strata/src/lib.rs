@@ -93,4 +93,4 @@ pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
 
 pub use strata_model::{attribute, characterization, experiment, facts, pattern, samples, topology, units};
-pub use strata_report::report::{devices as devices_table, sample_line};
+pub use strata_report::report::{devices as devices_table, printable, sample_line};

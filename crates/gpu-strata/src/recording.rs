@@ -10,6 +10,7 @@ use strata_infer::{characterize, discover};
 use strata_model::characterization::Suite;
 use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
+use strata_model::names::advice;
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::RunInfo;
 use strata_recording::{Cut, Entry, Header, Writer};
@@ -19,6 +20,9 @@ pub use strata_report::export::{Summary as ExportSummary, Written};
 
 use crate::answer::{Answer, Characterized, Discovery};
 use crate::error::{Error, Result};
+
+/// The recordings that come with the library: name and bytes.
+const EXAMPLES: [(&str, &[u8]); 1] = [("h200", include_bytes!("../../../recordings/example-h200.strata"))];
 
 /// A recording that was read. It needs no GPU to give its result again.
 #[derive(Debug)]
@@ -48,6 +52,29 @@ impl Recording {
     /// How the run was made.
     pub fn run(&self) -> RunInfo {
         self.content.run_info()
+    }
+
+    /// Names of the recordings that come with the library.
+    pub fn examples() -> impl Iterator<Item = &'static str> {
+        EXAMPLES.iter().map(|(name, _)| *name)
+    }
+
+    /// A recording of a real GPU that comes with the library, for those who have none at hand.
+    ///
+    /// ```
+    /// let recording = gpu_strata::Recording::example("h200")?;
+    /// assert_eq!(recording.device().name, "NVIDIA H200");
+    /// # Ok::<(), gpu_strata::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`], if there is none of this name.
+    pub fn example(name: &str) -> Result<Self> {
+        let found = EXAMPLES.iter().find(|(known, _)| *known == name);
+        let (_, bytes) = found
+            .ok_or_else(|| Error::Input(format!("no example `{name}`; {}", advice(name, Recording::examples()))))?;
+        Recording::from_reader(*bytes, &format!("example {name}"))
     }
 
     /// Whether these bytes are the beginning of a recording.

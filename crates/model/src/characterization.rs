@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::DeviceFacts;
+use crate::names;
 use crate::pattern::{MOST_VARIABLES, STATEMENTS_A_PASS};
 use crate::topology::{Finding, RunInfo, by_name};
 
@@ -112,10 +113,10 @@ impl FromStr for PartName {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        PartName::ALL.into_iter().find(|e| e.key() == s).ok_or_else(|| {
-            let known: Vec<_> = PartName::ALL.iter().map(|e| e.key()).collect();
-            format!("no part `{s}`; there are {}", known.join(", "))
-        })
+        PartName::ALL
+            .into_iter()
+            .find(|e| e.key() == s)
+            .ok_or_else(|| format!("no part `{s}`; {}", names::advice(s, PartName::ALL.map(PartName::key))))
     }
 }
 

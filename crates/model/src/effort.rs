@@ -12,6 +12,9 @@ pub enum Effort {
 }
 
 impl Effort {
+    /// All of them, the least first.
+    pub const ALL: [Effort; 3] = [Effort::Quick, Effort::Standard, Effort::Thorough];
+
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
@@ -23,7 +26,7 @@ impl Effort {
 
     /// The effort of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Effort::Quick, Effort::Standard, Effort::Thorough].into_iter().find(|e| e.name() == name)
+        Effort::ALL.into_iter().find(|e| e.name() == name)
     }
 
     /// One of three values.

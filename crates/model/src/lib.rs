@@ -13,6 +13,7 @@ pub mod experiment;
 pub mod facts;
 pub mod import;
 pub mod locate;
+pub mod names;
 pub mod order;
 pub mod pattern;
 pub mod samples;

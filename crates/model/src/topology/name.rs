@@ -6,6 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::names;
+
 /// The memories and caches that strata knows, in the order of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -120,9 +122,9 @@ impl FromStr for ElementName {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        ElementName::ALL.into_iter().find(|e| e.key() == s).ok_or_else(|| {
-            let known: Vec<_> = ElementName::ALL.iter().map(|e| e.key()).collect();
-            format!("no element `{s}`; there are {}", known.join(", "))
-        })
+        ElementName::ALL
+            .into_iter()
+            .find(|e| e.key() == s)
+            .ok_or_else(|| format!("no element `{s}`; {}", names::advice(s, ElementName::ALL.map(ElementName::key))))
     }
 }

@@ -12,7 +12,6 @@ mod content;
 mod curve;
 mod input;
 pub mod mt4g;
-mod names;
 mod place;
 mod published;
 mod require;

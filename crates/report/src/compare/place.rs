@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use strata_model::attribute::{Attribute, Path};
 use strata_model::characterization::PartName;
+use strata_model::names::advice;
 use strata_model::topology::ElementName;
 
-use super::names::advice;
 use crate::reference::{DEVICE, Fact};
 
 /// What an attribute belongs to.

@@ -6,6 +6,7 @@ use super::curve;
 use super::place::{Place, Subject};
 use super::statement::{Claim, Statement, content};
 use crate::reference::{self, Of, Published, Reference, Sure};
+use strata_model::names::{advice, sentence};
 use strata_model::topology::Finding;
 
 /// Which published values are asked for.
@@ -28,8 +29,13 @@ pub enum NoReference {
     )]
     Device(String),
     /// Nothing is built in under this name.
-    #[error("unknown reference `{0}`; `strata compare --list-references` lists all")]
-    Named(String),
+    #[error("unknown reference `{name}`; {advice} `strata compare --list-references` lists all, with their products")]
+    Named {
+        /// What was asked for.
+        name: String,
+        /// Which names are near, or all of them.
+        advice: String,
+    },
     /// A built-in file is broken; a fault of the program.
     #[error(transparent)]
     Defect(#[from] reference::Defect),
@@ -55,7 +61,9 @@ pub fn published(asked: Asked<'_>, kind: Kind) -> Result<Statement, NoReference>
     };
     if chosen.is_empty() {
         return Err(match asked {
-            Asked::Named(name) => NoReference::Named(name.to_owned()),
+            Asked::Named(name) => {
+                NoReference::Named { name: name.to_owned(), advice: sentence(advice(name, reference::names())) }
+            }
             Asked::Device(name, _) => NoReference::Device(name.to_owned()),
         });
     }

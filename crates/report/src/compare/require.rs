@@ -5,9 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use strata_model::attribute::{Attribute, Path};
+use strata_model::names::advice;
 
 use super::comparison::{Comparison, Unmet};
-use super::names::advice;
 use super::place::{Choice, Place, Subject};
 use super::statement::{Claim, Statement};
 

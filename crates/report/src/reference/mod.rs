@@ -29,6 +29,11 @@ const BUILT_IN: [(&str, &str); 15] = [
     ("gh100", include_str!("../../../../reference/gh100.toml")),
 ];
 
+/// Names of the references, oldest chip first.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
 /// All references, oldest chip first.
 ///
 /// # Errors

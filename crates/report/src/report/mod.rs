@@ -40,9 +40,11 @@ pub use small::{devices, sample_line, timings, utc_now};
 pub(crate) use surroundings::host;
 pub use terminal::Terminal;
 pub use text::text;
+pub use words::printable;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The whole result as JSON, with a newline at the end.
 ///
@@ -51,6 +53,31 @@ use serde::Serialize;
 /// If a value cannot be written as JSON, which no finding holds.
 pub fn json(answer: &impl Serialize) -> serde_json::Result<String> {
     Ok(with_number_lists_on_one_line(&serde_json::to_string_pretty(answer)?) + "\n")
+}
+
+/// The key of the numbers of the experiments behind a finding.
+const EXPERIMENTS: &str = "experiments";
+
+/// The result as JSON in one line, with a newline at its end, without the numbers of the experiments behind each finding.
+///
+/// # Errors
+///
+/// As [`json`].
+pub fn compact_json(answer: &impl Serialize) -> serde_json::Result<String> {
+    let mut value = serde_json::to_value(answer)?;
+    without_experiments(&mut value);
+    Ok(value.to_string() + "\n")
+}
+
+fn without_experiments(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, value| key != EXPERIMENTS || !value.is_array());
+            map.values_mut().for_each(without_experiments);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_experiments),
+        _ => {}
+    }
 }
 
 /// Indented JSON has a line for each number of a list, and a finding may rest on a thousand experiments. Only line breaks

@@ -318,7 +318,7 @@ pub(super) fn reason(finding: &Finding) -> String {
 
 /// Text from outside (the names of devices and files, whatever a recording holds) as one line without invisible characters:
 /// some are no XML, and some reverse what is read.
-pub(super) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\r' | '\t' => ' ',
         c if c.is_control() => char::REPLACEMENT_CHARACTER,

@@ -12,6 +12,7 @@ use std::path::Path;
 pub use check::sets_of;
 pub use spec::Spec;
 pub use strata_model::locate::Defect;
+use strata_model::names::{advice, sentence};
 
 /// The machines that come with this program: name and text.
 const BUILT_IN: [(&str, &str); 13] = [
@@ -62,8 +63,7 @@ impl Machine {
     /// If there is none of this name, with those that there are.
     pub fn named(name: &str) -> Result<Self, Defect> {
         let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
-            let known: Vec<&str> = names().collect();
-            let what = format!("no such machine; there are {}, or sim:FILE.toml", known.join(", "));
+            let what = format!("no such machine; {} A file is sim:FILE.toml", sentence(advice(name, names())));
             return Err(Defect::of_file(&format!("sim:{name}"), what));
         };
         Self::parse(name, text)

@@ -5,16 +5,24 @@ const LETTERS_A_CHANGE: usize = 3;
 
 /// Most names that a message lists.
 const MOST: usize = 60;
+/// Most names that it proposes.
+const MOST_NEAR: usize = 5;
+
+/// The names that are near to one that does not exist, the nearest first.
+pub fn near<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+    let near = |name: &'n str| Some((nearness(wanted, name)?, name));
+    let mut near: Vec<(usize, &str)> = names.into_iter().filter_map(near).collect();
+    near.sort_unstable();
+    near.into_iter().take(MOST_NEAR).map(|(_, name)| name).collect()
+}
 
 /// What to say after "no such name": those that are near, or else all that there are.
 pub fn advice<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let mut all: Vec<&str> = names.into_iter().collect();
     all.dedup();
-    let mut near: Vec<(usize, &str)> = all.iter().filter_map(|name| Some((nearness(wanted, name)?, *name))).collect();
-    near.sort();
+    let near = near(wanted, all.iter().copied());
     let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
     if !near.is_empty() {
-        let near: Vec<&str> = near.into_iter().take(5).map(|(_, name)| name).collect();
         return format!("did you mean {}?", quoted(&near).join(" or "));
     }
     let more = all.len().saturating_sub(MOST);
@@ -23,32 +31,22 @@ pub fn advice<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Str
     format!("there are {}{more}", all.join(", "))
 }
 
+/// Advice as a sentence of its own.
+pub fn sentence(advice: String) -> String {
+    if advice.ends_with(['?', '.']) { advice } else { advice + "." }
+}
+
 /// How near a name is; `None` if it is not. Less is nearer.
 fn nearness(wanted: &str, name: &str) -> Option<usize> {
     // A name as long as a book is near to nothing, and comparing it takes its time.
     if wanted.is_empty() || wanted.len() > 100 {
         return None;
     }
-    let changes = changes(wanted, name);
+    let changes = strsim::levenshtein(wanted, name);
     let most = wanted.chars().count().div_ceil(LETTERS_A_CHANGE);
     let (short, long) = if wanted.len() < name.len() { (wanted, name) } else { (name, wanted) };
     let begins = short.len() > 1 && long.starts_with(short);
     (changes <= most || begins).then_some(changes)
-}
-
-/// The least number of letters to insert, delete or replace (Levenshtein, 1966).
-fn changes(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -62,6 +60,5 @@ mod tests {
         assert_eq!(advice("latency.cycle", names), "did you mean `latency.cycles` or `latency.ns`?");
         assert_eq!(advice("lat", names), "did you mean `latency.ns` or `latency.cycles`?");
         assert_eq!(advice("volume", names), "there are size, sets, latency.cycles, latency.ns");
-        assert_eq!([changes("", "abc"), changes("abc", "abc"), changes("kitten", "sitting")], [3, 0, 3]);
     }
 }

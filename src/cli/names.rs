@@ -1,0 +1,73 @@
+//! Options whose values have names: completions list them, and a wrong one is refused with those that are near.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command, Error};
+use gpu_strata::characterization::PartName;
+use gpu_strata::topology::ElementName;
+use gpu_strata::{Effort, Machine, Recording, check_device_name};
+
+/// GPUs that completions propose: a host has up to eight. `strata devices` lists those that are there.
+const GPUS: u32 = 8;
+
+/// Elements that can be asked for; imported timings have others, too.
+pub fn elements() -> impl TypedValueParser<Value = ElementName> {
+    let asked = ElementName::ALL.into_iter().filter(|element| element.is_asked());
+    PossibleValuesParser::new(asked.map(ElementName::key)).try_map(|name| name.parse())
+}
+
+/// Parts of a characterization.
+pub fn parts() -> impl TypedValueParser<Value = PartName> {
+    PossibleValuesParser::new(PartName::ALL.map(PartName::key)).try_map(|name| name.parse())
+}
+
+/// Efforts.
+pub fn efforts() -> impl TypedValueParser<Value = Effort> {
+    let named = |name: String| Effort::from_name(&name).ok_or_else(|| format!("no effort `{name}`"));
+    PossibleValuesParser::new(Effort::ALL.map(Effort::name)).try_map(named)
+}
+
+/// Recordings that come with this program.
+pub fn examples() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(Recording::examples())
+}
+
+/// Names of devices. Whether a device is there, the driver says.
+#[derive(Clone)]
+pub struct Devices;
+
+impl TypedValueParser for Devices {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        let parse = |name: &str| match check_device_name(name) {
+            Ok(()) => Ok(name.to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        TypedValueParser::parse_ref(&parse, command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        let gpus = (0..GPUS).map(|number| format!("cuda:{number}"));
+        let machines = Machine::names().map(|name| format!("sim:{name}"));
+        Some(Box::new(["auto".to_owned()].into_iter().chain(gpus).chain(machines).map(PossibleValue::new)))
+    }
+}
+
+/// Names of simulated machines, or a file.
+#[derive(Clone)]
+pub struct Machines;
+
+impl TypedValueParser for Machines {
+    type Value = String;
+
+    fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        // Whether it is there, the library says: it may be a file.
+        Ok(value.to_string_lossy().into_owned())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        Some(Box::new(Machine::names().map(PossibleValue::new)))
+    }
+}
