@@ -20,11 +20,12 @@ use strata_sim::ptx;
 pub type Parser = fn(&[u8]);
 
 /// The parsers by name.
-pub const ALL: [(&str, Parser); 9] = [
+pub const ALL: [(&str, Parser); 10] = [
     ("machine", machine),
     ("ptx", ptx_text),
     ("recording", recording),
     ("recording_block", recording_block),
+    ("recording_repaired", recording_repaired),
     ("experiments", experiments),
     ("results", results),
     ("policy", policy),
@@ -68,6 +69,25 @@ pub fn recording_block(data: &[u8]) {
     recording(&file);
     // As the version before wrote it, in which an experiment was another structure.
     file[8] = 3;
+    recording(&file);
+}
+
+/// All blocks of a recording, the header among them: each with its length in two bytes before it. They get frames with a checksum
+/// that fits, so that what changes in them is read.
+pub fn recording_repaired(data: &[u8]) {
+    let mut file = strata_recording::MAGIC.to_vec();
+    file.extend_from_slice(&strata_recording::VERSION.to_le_bytes());
+    file.extend_from_slice(&[0; 6]);
+    let mut rest = data;
+    while let Some((length, after)) = rest.split_first_chunk::<2>() {
+        let (plain, after) = after.split_at(usize::from(u16::from_le_bytes(*length)).min(after.len()));
+        let Ok(packed) = zstd::bulk::compress(plain, 1) else { return };
+        for number in [packed.len() as u32, plain.len() as u32, crc32fast::hash(&packed)] {
+            file.extend_from_slice(&number.to_le_bytes());
+        }
+        file.extend_from_slice(&packed);
+        rest = after;
+    }
     recording(&file);
 }
 

@@ -31,11 +31,12 @@ const INSTRUMENTATION: [&str; 6] = [
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A parser, its longest input in bytes, and where inputs to begin with lie besides `fuzz/seeds/NAME`.
-const PARSERS: [(&str, u32, &str); 9] = [
+const PARSERS: [(&str, u32, &str); 10] = [
     ("machine", 20_000, "machines"),
     ("ptx", 20_000, "crates/kernels/src/ptx"),
     ("recording", 20_000, ""),
     ("recording_block", 20_000, ""),
+    ("recording_repaired", 60_000, ""),
     ("experiments", 8_000, ""),
     ("results", 40_000, ""),
     ("policy", 20_000, ""),
