@@ -234,6 +234,7 @@ impl Cost {
             Cost::Percent if number >= MANY_PERCENT => format!("{} times as long", shown(1.0 + number / 100.0)),
             Cost::Percent if number < 0.0 => format!("{} % less time", shown(-number)),
             Cost::Percent => format!("{} % more time", shown(number)),
+            Cost::Cycles(what) if shown(number) == "1" => format!("1 cycle {what}"),
             Cost::Cycles(what) => format!("{} cycles {what}", shown(number)),
             Cost::Times => format!("{} times as long", shown(number)),
             Cost::Limit(what) => format!("{} {what}", shown(number)),

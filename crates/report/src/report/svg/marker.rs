@@ -47,7 +47,7 @@ impl Canvas {
     /// The marker of a series at a place.
     pub(super) fn marker(&mut self, series: usize, at: (f64, f64)) {
         let (colour, path) = (colours::colour(series), outline(series, at));
-        if series / SHAPES % 2 == 0 {
+        if (series / SHAPES).is_multiple_of(2) {
             self.shape("path", &[("fill", &colour), ("d", &path)]);
         } else {
             self.shape("path", &[("class", &"hollow"), ("stroke", &colour), ("stroke-width", &"1.3"), ("d", &path)]);

@@ -31,6 +31,8 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const DASHES = [[], [7, 3], [2, 3], [8, 3, 2, 3]];
 const COLOURS = 6;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+/** A plot that is narrower, in CSS pixels, has labels of marks below each other. */
+const NARROW = 500;
 /** Room for a label of each axis, in CSS pixels. */
 const SPACE = { x: 75, y: 34 };
 
@@ -47,7 +49,7 @@ function element(tag, name, text, ...children) {
 function axisOf(axis, scale, side, log2) {
   const across = side % 2 === 0;
   return {
-    scale, side, label: axis.label, labelSize: 18, labelGap: across ? 2 : 0, font: FONT, labelFont: FONT, stroke: css("--text"), size: across ? 28 : 58, gap: 4,
+    scale, side, label: axis.label || undefined, labelSize: 18, labelGap: across ? 2 : 0, font: FONT, labelFont: FONT, stroke: css("--text"), size: across ? 28 : 58, gap: 4,
     grid: { show: side !== 1, stroke: css("--rule"), width: across ? 0 : 1 }, ticks: { stroke: css("--quiet"), width: 1, size: 4 }, border: { show: across, stroke: css("--quiet"), width: 1 },
     splits: (u, _axis, low, high) => ticks(axis, log2, low, high, Math.max(2, Math.floor((across ? u.bbox.width : u.bbox.height) / devicePixelRatio / SPACE[across ? "x" : "y"]))),
     // uPlot would leave out most powers of two.
@@ -60,7 +62,7 @@ function axisOf(axis, scale, side, log2) {
 const spanning = (whole) => (u, min, max) => (min === u.data[0][0] && max === u.data[0].at(-1) ? whole : [min, max]);
 
 /** What uPlot is to draw of series over one axis, and which of its series belong to each of ours. */
-function curves(plot, marks) {
+function curves(plot, marks, width) {
   const tables = [], series = [{}], bands = [], members = [];
   let shares = false, zero = false;
   plot.series.forEach((s, i) => {
@@ -101,9 +103,9 @@ function curves(plot, marks) {
   };
   const ylog = plot.y.log2 && plot.series.every((s) => s.y.every((y) => y >= 1));
   return {
-    members, bands, series, data: uPlot.join(tables), top: marks.length ? 8 + LABEL_LINE * (levels.length ? Math.min(3, marks.length) : 1) : 10, right: shares, beside: levelRoom(levels), whole,
+    members, bands, series, data: uPlot.join(tables), top: marks.length ? 8 + LABEL_LINE * (levels.length ? Math.min(width < NARROW ? 5 : 3, marks.length) : 1) : 10, right: shares, beside: levelRoom(levels), whole,
     scales: { x: { time: false, distr: log2 ? 3 : 1, log: 2, range: spanning(whole) }, y: { distr: ylog ? 3 : 1, log: 2, range: up }, share: { range: () => [0, 1.02] } },
-    axes: [axisOf(plot.x, "x", 2, log2), axisOf(plot.y, "y", 3, ylog), ...(shares ? [axisOf({ label: "misses", measure: "share" }, "share", 1, false)] : [])],
+    axes: [axisOf(plot.x, "x", 2, log2), axisOf({ ...plot.y, label: "" }, "y", 3, ylog), ...(shares ? [axisOf({ label: "misses", measure: "share" }, "share", 1, false)] : [])],
     hooks: {
       drawClear: [(u) => drawMarks(u, marks, levels)],
       drawSeries: [(u, s) => {
@@ -189,7 +191,7 @@ function draw(place, plots) {
   const marks = [...(plot.marks ?? []), ...JSON.parse(place.dataset.marks || "[]")];
   place.uplot?.destroy();
   place.replaceChildren();
-  const what = plot.kind === "heat" ? heat(plot) : curves(plot, marks);
+  const what = plot.kind === "heat" ? heat(plot) : curves(plot, marks, place.clientWidth);
   const head = element("div", "plot-head", "", element("b", "", plot.title));
   const reset = element("button", "reset", "whole");
   reset.type = "button";
@@ -205,7 +207,8 @@ function draw(place, plots) {
   const field = element("div", "field");
   const tip = element("div", "tip");
   tip.hidden = true;
-  place.append(head, field);
+  // What the y axis shows stands above it, where it has room for its words.
+  place.append(head, ...(plot.kind === "heat" ? [] : [element("div", "upwards", plot.y.label)]), field);
   const size = () => ({ width: Math.max(240, field.clientWidth), height: plot.kind === "heat" ? Math.min(420, Math.max(260, field.clientWidth * 0.7)) : Number(place.dataset.height ?? 260) });
   const whole = () => u.setData(u.data, true);
   const point = (u) => {
@@ -254,7 +257,9 @@ function draw(place, plots) {
   place.uplot = u;
   place.watch ??= new ResizeObserver(() => {
     const { width, height } = place.resized();
-    if (width !== place.uplot.width) place.uplot.setSize({ width, height });
+    // Between narrow and wide, labels go to other lines.
+    if (width < NARROW !== place.uplot.width < NARROW) draw(place, plots);
+    else if (width !== place.uplot.width) place.uplot.setSize({ width, height });
   });
   place.resized = size;
   place.watch.disconnect();
