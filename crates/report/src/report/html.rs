@@ -110,7 +110,7 @@ fn order(finding: &Finding) -> Option<String> {
         (Value::Bytes(_) | Value::Count(_) | Value::Ways(_), Some(number)) => Some(number.to_string()),
         // With a point, as JSON has it.
         (_, Some(number)) => Some(format!("{number:?}")),
-        _ => Some(printable(&words::alone(finding))),
+        (value, None) => Some(printable(&spoken::value(value).unwrap_or_else(|| words::alone(finding)))),
     }
 }
 

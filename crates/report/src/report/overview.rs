@@ -11,7 +11,7 @@ use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, LATENCY_CYCLES, SIZE};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Chase, Experiment, LoadPath, Order, Prepare, Timing};
-use strata_model::topology::{AVERAGE_LOAD, Element, ElementName, Finding, Topology};
+use strata_model::topology::{AVERAGE_LOAD, Element, ElementName, Topology};
 use strata_model::units::Bytes;
 
 /// Fewest footprints of a curve.
@@ -195,18 +195,11 @@ fn levels(topology: &Topology, shown: &BTreeSet<ElementName>) -> Vec<Level> {
 fn knees(topology: &Topology, shown: &BTreeSet<ElementName>) -> Vec<Mark> {
     // The memory behind the caches has a size, but no knee.
     let caches = topology.elements.iter().filter(|(name, _)| shown.contains(name) && **name != ElementName::Dram);
-    let known = caches.filter_map(|(name, element)| {
-        let finding: &Finding = words::capacity(element)?;
-        Some((finding.number()?, name.title(), finding))
-    });
-    let mut known: Vec<(f64, &str, &Finding)> = known.collect();
+    let known = caches.filter_map(|(name, element)| Some((words::capacity(element)?.number()?, name.title())));
+    let mut known: Vec<(f64, &str)> = known.collect();
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mark = |all: &[(f64, &str, &Finding)]| {
-        let (at, _, finding) = all[0];
-        let names: Vec<(f64, &str)> = all.iter().map(|(at, name, _)| (*at, *name)).collect();
-        let (low, high) = (finding.low.unwrap_or(at), finding.high.unwrap_or(at));
-        Mark { at, label: named(&names, &Bytes(at as u64).to_string()), low, high }
-    };
+    // Intervals stand with the findings: several bands over each other would hide what they are of.
+    let mark = |all: &[(f64, &str)]| Mark::new(all[0].0, named(all, &Bytes(all[0].0 as u64).to_string()));
     known.chunk_by(|a, b| a.0 == b.0).map(mark).collect()
 }
 
@@ -219,3 +212,6 @@ fn named(all: &[(f64, &str)], value: &str) -> String {
         [] => value.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

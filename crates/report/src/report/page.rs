@@ -22,8 +22,9 @@ use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Finding, RunInfo};
 
 /// The templates; by the ending of its name, what stands in each is escaped as HTML.
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("page.html", include_str!("templates/page.html")),
+    ("warnings.html", include_str!("templates/warnings.html")),
     ("device.html", include_str!("templates/device.html")),
     ("attributes.html", include_str!("templates/attributes.html")),
     ("evidence.html", include_str!("templates/evidence.html")),

@@ -30,7 +30,10 @@ fn configuration(parts: &Configuration) -> String {
         ways,
         function.as_ref().map(|function| format!("set index by {}", index(function))),
         policy.as_ref().map(|policy| format!("replacement {}", replacement(policy))),
-        misses.as_ref().map(|Curve(points)| format!("misses at {} footprints", points.len())),
+        misses.as_ref().map(|Curve(points)| match points.len() {
+            1 => "misses at 1 footprint".to_owned(),
+            count => format!("misses at {count} footprints"),
+        }),
     ];
     let structure = [sets.is_none(), parts.ways.is_none(), function.is_none(), policy.is_none()];
     let all_unknown = structure.iter().all(|unknown| *unknown);
@@ -87,7 +90,7 @@ mod tests {
         says(
             Kind::Configuration,
             r#"{"size":21504,"misses":[[21632,0.5]]}"#,
-            "21 KiB, misses at 1 footprints; its structure is unknown",
+            "21 KiB, misses at 1 footprint; its structure is unknown",
         );
         says(
             Kind::Configuration,

@@ -33,6 +33,8 @@ const COLOURS = 6;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 /** A plot that is narrower, in CSS pixels, has labels of marks below each other. */
 const NARROW = 500;
+/** Room for three lines of labels above a field, in CSS pixels; for more the plot grows. */
+const USUAL_TOP = 50;
 /** Room for a label of each axis, in CSS pixels. */
 const SPACE = { x: 75, y: 34 };
 
@@ -103,7 +105,7 @@ function curves(plot, marks, width) {
   };
   const ylog = plot.y.log2 && plot.series.every((s) => s.y.every((y) => y >= 1));
   return {
-    members, bands, series, data: uPlot.join(tables), top: marks.length ? 8 + LABEL_LINE * (levels.length ? Math.min(width < NARROW ? 5 : 3, marks.length) : 1) : 10, right: shares, beside: levelRoom(levels), whole,
+    members, bands, series, data: uPlot.join(tables), top: marks.length ? 8 + LABEL_LINE * (levels.length ? Math.min(width < NARROW ? Infinity : 3, marks.length) : 1) : 10, right: shares, beside: levelRoom(levels), whole,
     scales: { x: { time: false, distr: log2 ? 3 : 1, log: 2, range: spanning(whole) }, y: { distr: ylog ? 3 : 1, log: 2, range: up }, share: { range: () => [0, 1.02] } },
     axes: [axisOf(plot.x, "x", 2, log2), axisOf({ ...plot.y, label: "" }, "y", 3, ylog), ...(shares ? [axisOf({ label: "misses", measure: "share" }, "share", 1, false)] : [])],
     hooks: {
@@ -209,7 +211,7 @@ function draw(place, plots) {
   tip.hidden = true;
   // What the y axis shows stands above it, where it has room for its words.
   place.append(head, ...(plot.kind === "heat" ? [] : [element("div", "upwards", plot.y.label)]), field);
-  const size = () => ({ width: Math.max(240, field.clientWidth), height: plot.kind === "heat" ? Math.min(420, Math.max(260, field.clientWidth * 0.7)) : Number(place.dataset.height ?? 260) });
+  const size = () => ({ width: Math.max(240, field.clientWidth), height: plot.kind === "heat" ? Math.min(420, Math.max(260, field.clientWidth * 0.7)) : Number(place.dataset.height ?? 260) + Math.max(0, what.top - USUAL_TOP) });
   const whole = () => u.setData(u.data, true);
   const point = (u) => {
     const { left, top } = u.cursor;
