@@ -113,6 +113,12 @@ impl Browser {
         Ok(answer["result"]["value"].clone())
     }
 
+    /// Waits until the page has been laid out and drawn anew.
+    pub fn settle(&mut self) -> Result<()> {
+        let twice = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))";
+        self.evaluate(twice).map(drop)
+    }
+
     /// A window of this size, as on a telephone or not.
     pub fn window(&mut self, width: u32, height: u32, mobile: bool) -> Result<()> {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile});

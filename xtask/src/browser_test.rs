@@ -8,10 +8,12 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
+use crate::browser_layout as layout;
 
 /// A narrow telephone, in CSS pixels.
 const PHONE: (u32, u32) = (390, 844);
-const DESK: (u32, u32) = (1280, 900);
+/// The first screen of a small desk, in CSS pixels.
+const DESK: (u32, u32) = (1280, 800);
 
 /// Opens every evidence in turn; the titles of plots whose field has no pixel of a series' colour. The ink of axes and marks is
 /// grey in either theme, so that colour tells data from an empty field.
@@ -64,7 +66,13 @@ fn check_page(browser: &mut Browser, page: &Path, screenshots: Option<&Path>) ->
     browser.window(DESK.0, DESK.1, false)?;
     browser.media("screen", "light")?;
     browser.open(page)?;
+    browser.settle()?;
     let count = browser.evaluate("document.querySelectorAll('.plot').length")?.as_u64().unwrap_or(0);
+    shot(browser, page, screenshots, "light")?;
+    layout::first_screen(browser, DESK.1)?;
+    layout::order(browser)?;
+    layout::bar(browser)?;
+    layout::contrast(browser)?;
     let undrawn = browser.evaluate(UNDRAWN)?;
     ensure!(undrawn == json!([]), "plots without data on them: {undrawn}");
     if browser.evaluate("document.querySelectorAll('.summary').length")? == 1 {
@@ -74,26 +82,25 @@ fn check_page(browser: &mut Browser, page: &Path, screenshots: Option<&Path>) ->
     if count > 0 {
         looked_closer(browser)?;
     }
-    shot(browser, page, screenshots, "light")?;
     themes(browser)?;
+    layout::contrast(browser)?;
     shot(browser, page, screenshots, "dark")?;
+    chapter(browser, page, screenshots)?;
     browser.window(PHONE.0, PHONE.1, true)?;
     browser.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")?;
-    settle(browser)?;
+    browser.settle()?;
     let wide = browser.evaluate("document.documentElement.scrollWidth")?.as_u64().unwrap_or(u64::MAX);
     ensure!(wide <= u64::from(PHONE.0), "at {} pixels the page is {wide} wide", PHONE.0);
+    layout::narrow(browser)?;
+    browser.evaluate("(scrollTo(0, 0), document.querySelector('.more')?.scrollIntoView({ block: 'center' }))")?;
+    browser.settle()?;
+    shot(browser, page, screenshots, "phone-table")?;
     browser.evaluate("document.querySelector('.plot')?.scrollIntoView({ block: 'center' })")?;
-    settle(browser)?;
+    browser.settle()?;
     shot(browser, page, screenshots, "phone")?;
-    on_paper(browser)?;
+    on_paper(browser, page, screenshots)?;
     quiet(browser, page)?;
     Ok(count)
-}
-
-/// Waits until the page has been laid out and drawn anew.
-fn settle(browser: &mut Browser) -> Result<()> {
-    let twice = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))";
-    browser.evaluate(twice).map(drop)
 }
 
 /// By the pointer in one direction, by the keyboard in the other.
@@ -140,23 +147,23 @@ fn looked_closer(browser: &mut Browser) -> Result<()> {
         "globalThis.place = document.querySelector('figure .plot:not(.evidence .plot)') ?? document.querySelector('.plot');
          for (let d = place.closest('details'); d; d = null) d.open = true;",
     )?;
-    settle(browser)?;
+    browser.settle()?;
     browser.evaluate("place.scrollIntoView({ block: 'center' })")?;
-    settle(browser)?;
+    browser.settle()?;
     let plot = browser.evaluate(PLOT)?;
     let number = |key: &str| plot[key].as_f64().unwrap_or(0.0);
     let at = |x: f64, y: f64| (number("left") + number("width") * x, number("top") + number("height") * y);
     browser.pointer(&[at(0.4, 0.5), at(0.5, 0.5)], false)?;
-    settle(browser)?;
+    browser.settle()?;
     let tip = browser.evaluate("place.querySelector('.tip').hidden ? '' : place.querySelector('.tip').innerText")?;
     let tip = tip.as_str().unwrap_or_default();
     ensure!(tip.lines().count() > 1 && tip.chars().any(|c| c.is_ascii_digit()), "no value under the pointer: {tip:?}");
     browser.pointer(&[at(0.25, 0.5), at(0.5, 0.5), at(0.75, 0.5)], true)?;
-    settle(browser)?;
+    browser.settle()?;
     let zoomed = browser.evaluate(PLOT)?["span"].as_f64().unwrap_or(f64::MAX);
     ensure!(zoomed < number("span") * 0.9, "dragging left the x axis at {zoomed} of {}", number("span"));
     browser.evaluate("place.querySelector('.reset').click()")?;
-    settle(browser)?;
+    browser.settle()?;
     let whole = browser.evaluate(PLOT)?["span"].as_f64().unwrap_or(0.0);
     ensure!((whole - number("span")).abs() <= whole * 1e-9, "the button leaves {whole} of {}", number("span"));
     Ok(())
@@ -167,21 +174,36 @@ fn themes(browser: &mut Browser) -> Result<()> {
     let background = "getComputedStyle(document.documentElement).backgroundColor";
     let light = browser.evaluate(background)?;
     browser.media("screen", "dark")?;
-    settle(browser)?;
+    browser.settle()?;
     let dark = browser.evaluate(background)?;
     ensure!(light != dark, "the background is {light} in either theme");
     Ok(())
 }
 
-/// On paper each figure is its picture. Leaves the page on the screen.
-fn on_paper(browser: &mut Browser) -> Result<()> {
+/// On paper each figure is its picture, whatever the reader opened or looked at before. Leaves the page on the screen.
+fn on_paper(browser: &mut Browser, page: &Path, screenshots: Option<&Path>) -> Result<()> {
+    browser.window(layout::PAPER.0, layout::PAPER.1, false)?;
     browser.media("print", "light")?;
+    browser.settle()?;
     let amiss = browser.evaluate(
         "[...document.querySelectorAll('figure > svg')].filter((svg) => getComputedStyle(svg).display === 'none').length +
          [...document.querySelectorAll('.plot')].filter((plot) => plot.checkVisibility()).length",
     )?;
     ensure!(amiss == 0, "on paper {amiss} pictures are missing or plots are there");
+    let document = layout::paper(browser)?;
+    if let Some(dir) = screenshots {
+        let name = page.file_stem().unwrap_or_default().to_string_lossy();
+        std::fs::write(dir.join(format!("{name}.pdf")), document)?;
+    }
     browser.media("screen", "light")
+}
+
+/// Pictures of what follows the first screen.
+fn chapter(browser: &mut Browser, page: &Path, screenshots: Option<&Path>) -> Result<()> {
+    browser.media("screen", "light")?;
+    browser.evaluate("document.querySelector('section:nth-of-type(2)')?.scrollIntoView()")?;
+    browser.settle()?;
+    shot(browser, page, screenshots, "chapter")
 }
 
 /// Nothing was asked of anywhere, and the console is empty.

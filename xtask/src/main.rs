@@ -8,6 +8,7 @@ mod agreement;
 mod assemble;
 mod block_rules;
 mod browser;
+mod browser_layout;
 mod browser_test;
 mod check;
 mod circular;

@@ -176,6 +176,25 @@ fn the_page_is_whole() {
 }
 
 #[test]
+fn a_page_opens_with_what_patterns_cost_and_what_to_do() {
+    for recorded in recorded_of::<Characterization>(SCHEMA) {
+        let page = report::characterization::html(&recorded).unwrap();
+        let main = page.split("<main>").nth(1).unwrap();
+        let (first, rest) = main.split_once("</section>").unwrap();
+        assert!(first.contains("<section id=\"costs\">") && first.contains("<th scope=\"col\">Advice</th>"), "{first}");
+        let rows: Vec<&str> = first.split("<th scope=\"row\">").skip(1).collect();
+        assert!(!rows.is_empty());
+        for row in rows {
+            // Each cost leads to its finding.
+            let link = row.split("href=\"#").nth(1).unwrap().split('"').next().unwrap();
+            assert!(rest.contains(&format!("id=\"{link}\"")), "{link}");
+            let advice = row.rsplit("<td>").next().unwrap().split("</td>").next().unwrap();
+            assert!(advice.ends_with('.'), "{row}");
+        }
+    }
+}
+
+#[test]
 fn names_that_mean_mischief_are_text() {
     let mut answer = small(MISCHIEF, false);
     let part = answer.parts.get_mut(&PartName::Locality).unwrap();

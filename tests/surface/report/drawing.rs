@@ -22,13 +22,13 @@ const SMALL_CHARACTER: f64 = 6.4;
 
 /// A shape: a box with what it is of, or a line of text; where it is, in units.
 #[derive(Clone, Debug)]
-struct Shape {
-    what: String,
+pub struct Shape {
+    pub what: String,
     hints: Vec<String>,
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
+    pub left: f64,
+    pub top: f64,
+    pub right: f64,
+    pub bottom: f64,
 }
 
 impl Shape {
@@ -44,7 +44,7 @@ impl Shape {
 /// What is seen of a drawing.
 pub struct Seen {
     boxes: Vec<Shape>,
-    texts: Vec<Shape>,
+    pub texts: Vec<Shape>,
     page: Shape,
 }
 

@@ -3,6 +3,7 @@
 mod characterization;
 mod drawing;
 mod machines;
+mod rendered;
 mod snapshots;
 mod surroundings;
 mod topology;
@@ -83,7 +84,7 @@ fn well_formed(page: &str) {
         assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "no tag: {context}");
         if tag.starts_with('/') {
             assert_eq!(open.pop(), Some(name), "closed out of order: {context}");
-        } else if !tag.ends_with('/') && !["meta", "br", "input"].contains(&name) {
+        } else if !tag.ends_with('/') && !["meta", "br", "wbr", "input"].contains(&name) {
             open.push(name);
         }
     }

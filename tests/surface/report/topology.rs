@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use strata_model::attribute::{
-    Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE, Step,
+    Configuration, Curve, Elements, LATENCY_CYCLES, LATENCY_NS, LEAST_CONFIGURATION, LINE_SIZE, MISS_PENALTY,
+    SHARED_WITH, SIZE, STAIRCASE, Step,
 };
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{Chase, LoadPath};
@@ -61,12 +62,75 @@ fn the_tables_sort_by_numbers_in_base_units() {
     let page = report::html(&small("Tesla K20c", false), &evidence()).unwrap();
     let summary = page.split("<table class=\"summary sortable\">").nth(1).unwrap();
     assert!(
-        summary.contains("<td class=\"number\" data-value=\"2048\">2 KiB<br><small>1.938 KiB to 2 KiB</small></td>"),
+        summary.contains("<td class=\"number\" data-value=\"2048\" title=\"1.938 KiB to 2 KiB\">2 KiB</td>"),
         "{summary}"
     );
     assert!(summary.contains("<td class=\"number\">?</td>"), "what is unknown has nothing to sort by");
     let all = page.split("id=\"all-findings\">").nth(1).unwrap();
     assert!(all.contains("<td class=\"why\" data-value=\"failed: no load came back\">"), "{all}");
+}
+
+/// The section of an element.
+fn section<'p>(page: &'p str, key: &str) -> &'p str {
+    page.split(&format!("<section id=\"{key}\">")).nth(1).unwrap().split("</section>").next().unwrap()
+}
+
+#[test]
+fn a_reason_stands_once_however_many_findings_it_holds_for() {
+    let reason = "the whole hierarchy is of another kind";
+    let mut topology = small("Tesla K20c", false);
+    let l1 = topology.elements.remove(&ElementName::L1).unwrap();
+    let l1 = l1.with(SIZE, Finding::unknown(reason)).with(MISS_PENALTY, Finding::unknown(reason));
+    topology.elements.insert(ElementName::L1, l1);
+    let page = report::html(&topology, &evidence()).unwrap();
+    let section = section(&page, "l1");
+    assert_eq!(section.matches(reason).count(), 1, "{section}");
+    for anchor in ["id=\"l1.size\"", "id=\"l1.miss_penalty\""] {
+        assert_eq!(section.matches(anchor).count(), 1, "{anchor}");
+    }
+    let all = page.split("id=\"all-findings\">").nth(1).unwrap();
+    assert_eq!(all.matches(reason).count(), 2, "a cell and what it is sorted by");
+    assert!(all.contains(">as l1 size</td>"), "{all}");
+}
+
+#[test]
+fn names_of_attributes_are_explained_and_stay_whole() {
+    let page = report::html(&small("Tesla K20c", false), &evidence()).unwrap();
+    let about = LINE_SIZE.attribute().about();
+    assert!(page.contains(&format!("<a href=\"#term.line_size\" title=\"{about}\">Cache line</a>")), "{page}");
+    assert!(page.contains("<code>line_<wbr>size</code>"), "a line may end at an underscore");
+    assert!(page.contains("<div id=\"term.line_size\">") && page.matches(about).count() >= 3, "the glossary has it");
+    // The bar leads to every section, and the title to the warnings.
+    assert!(page.contains("<a class=\"warned\" href=\"#warnings\">1 warning</a>"), "{page}");
+    let bar = page.split("<nav ").nth(1).unwrap().split("</nav>").next().unwrap();
+    for id in page.split("<section id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(id == "warnings" || bar.contains(&format!("href=\"#{id}\"")), "{id}");
+    }
+}
+
+#[test]
+fn the_first_screen_has_a_plot_of_all_paths_or_none() {
+    let none = report::html(&small("Tesla K20c", false), &Evidence::default()).unwrap();
+    assert!(!none.contains("class=\"overview\""), "one load is no curve");
+    for topology in recorded() {
+        let page = report::html(&topology, &Evidence::default()).unwrap();
+        let overview = section(&page, "overview");
+        let kept = topology.elements.values().any(|e| e.finding(SIZE).is_some_and(|size| !size.series.is_empty()));
+        assert_eq!(overview.contains("<figure class=\"overview\">"), kept, "{:?}", topology.replayed_from);
+    }
+}
+
+#[test]
+fn values_of_several_parts_are_words() {
+    let parts = json!({"size": 21504, "misses": [[21632, 0.5]]});
+    let l1 = Element::default().with(
+        LEAST_CONFIGURATION,
+        Finding::measured(serde_json::from_value::<Configuration>(parts).unwrap(), "by hand"),
+    );
+    let topology = Topology { elements: BTreeMap::from([(ElementName::L1, l1)]), ..small("Tesla K20c", false) };
+    let page = report::html(&topology, &Evidence::default()).unwrap();
+    assert!(page.contains("<dd>21 KiB, misses at 1 footprint"), "{page}");
+    assert!(!page.contains("size 21504"), "{page}");
 }
 
 /// The results of the committed recordings that are topologies.
@@ -88,7 +152,7 @@ fn names_that_mean_mischief_are_text() {
     let page = report::html(&topology, &evidence()).unwrap();
     well_formed(&page);
     self_contained(&page);
-    assert!(page.contains("<h1>Memory hierarchy of &lt;script&gt;&amp;&quot;</h1>"), "{page}");
+    assert!(page.contains("<h1>Memory hierarchy of &lt;script&gt;&amp;&quot; <a"), "{page}");
     let markdown = report::markdown(&topology, Pictures::Embedded).text;
     assert!(
         !markdown.contains("<script") && markdown.contains("# Memory hierarchy of &lt;script&gt;&amp;\""),

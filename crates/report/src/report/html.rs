@@ -5,8 +5,12 @@ use minijinja::value::Value as Context;
 
 use super::diagram;
 use super::evidence::Exhibits;
-use super::page::{self, Beginning};
+use super::overview;
+use super::page::{self, Beginning, Entry};
+use super::plot::Plot;
 use super::plots;
+use super::spoken;
+use super::svg;
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, printable};
 use strata_model::attribute::{Attribute, Value};
 use strata_model::evidence::Evidence;
@@ -22,17 +26,32 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
     let mut exhibits = Exhibits::new(evidence);
     let chapters: Vec<Context> =
         topology.elements.iter().map(|(name, element)| chapter(*name, element, &mut exhibits)).collect();
-    let findings = topology
-        .elements
-        .iter()
-        .flat_map(|(name, element)| element.reported().map(|(attribute, finding)| listed(*name, attribute, finding)));
+    let findings = topology.elements.iter().flat_map(|(name, element)| {
+        let all = element.reported().map(|(attribute, finding)| listed(*name, element, attribute, finding));
+        all.collect::<Vec<Context>>()
+    });
     let beginning = Beginning {
         title: format!("Memory hierarchy of {}", topology.device.name),
         device: &topology.device,
         run: &topology.run,
         replayed_from: topology.replayed_from.as_deref(),
     };
+    let overview = overview::of(topology, evidence).and_then(|overview| {
+        let plot = Plot::from(overview.plot);
+        let picture = svg::picture(&plot)?;
+        Some(context! {
+            svg => Context::from_safe_string(picture.inline()),
+            plot => exhibits.store.keep(&plot),
+            description => printable(picture.description()),
+            left_out => overview.left_out,
+        })
+    });
+    let general = [("Overview", "overview"), ("Findings", "findings"), ("Glossary", "glossary"), ("Device", "device")];
+    let places = general.into_iter().chain(topology.elements.keys().map(|name| (name.title(), name.key())));
+    let places = places.map(|(name, key)| page::place(name, key));
     let content = context! {
+        places => places.collect::<Vec<Context>>(),
+        overview => overview,
         columns => columns.collect::<Context>(),
         rows => topology.elements.iter().map(|(name, element)| row(*name, element)).collect::<Context>(),
         legend => words::legend(topology),
@@ -91,22 +110,26 @@ fn order(finding: &Finding) -> Option<String> {
         (Value::Bytes(_) | Value::Count(_) | Value::Ways(_), Some(number)) => Some(number.to_string()),
         // With a point, as JSON has it.
         (_, Some(number)) => Some(format!("{number:?}")),
-        _ => Some(printable(&words::alone(finding))),
+        (value, None) => Some(printable(&spoken::value(value).unwrap_or_else(|| words::alone(finding)))),
     }
 }
 
 /// A finding as a row of the table of all of them.
-fn listed(name: ElementName, attribute: Attribute, finding: &Finding) -> Context {
+fn listed(name: ElementName, element: &Element, attribute: Attribute, finding: &Finding) -> Context {
     let detail = Detail::of(finding);
     let value = match finding.is_known() {
         false => "?".to_owned(),
         true if attribute.is_pictured() => "in its figure".to_owned(),
-        true => words::alone(finding),
+        true => finding.value.as_ref().and_then(spoken::value).unwrap_or_else(|| words::alone(finding)),
     };
     let why = match finding.is_known() {
         true => page::how(&Detail { source: None, ..detail.clone() }),
         false => words::reason(finding),
     };
+    // A reason that holds for several stands at the first of them.
+    let first =
+        element.reported().find(|(_, other)| !other.is_known() && words::reason(other) == words::reason(finding));
+    let first = first.map(|(first, _)| first).filter(|first| !finding.is_known() && *first != attribute);
     let bound = |x: Option<f64>| context! { text => x.map(|x| words::amount(finding, x)), order => x };
     context! {
         key => name.key(),
@@ -120,14 +143,18 @@ fn listed(name: ElementName, attribute: Attribute, finding: &Finding) -> Context
         level => finding.level.map(|level| format!("{:.0} %", level * 100.0)),
         level_order => finding.level,
         source => detail.source,
-        why => printable(&why),
+        why => first.map_or_else(|| printable(&why), |first| format!("as {name} {first}")),
     }
 }
 
 /// The section of an element.
 fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) -> Context {
-    let plots = plots::of(name, element);
-    let mut attributes = Vec::new();
+    let below = |from, to| {
+        let finding = element.finding(Attribute::Staircase);
+        finding.map(|finding| exhibits.misses_below(finding, from, to)).unwrap_or_default()
+    };
+    let plots: Vec<plots::Drawn> = plots::of(name, element).into_iter().map(|drawn| drawn.with_flat(below)).collect();
+    let mut entries = Vec::new();
     let mut figures = Vec::new();
     for (attribute, finding) in words::attributes(element) {
         let shown = exhibits.of(attribute, finding, element);
@@ -138,12 +165,15 @@ fn chapter(name: ElementName, element: &Element, exhibits: &mut Exhibits<'_>) ->
                 let drawn = (Some(&plot.picture), exhibits.store.keep(&plot.plot));
                 figures.push(page::figure(drawn, attribute, words, &plot.plot.numbers(), shown.as_ref()));
             }
-            None => {
-                let instead = attribute.is_pictured().then_some(NO_PICTURE);
-                attributes.push(page::attribute(attribute, finding, instead, shown.as_ref()));
-            }
+            None => entries.push(Entry {
+                named: attribute.into(),
+                finding,
+                instead: attribute.is_pictured().then(|| NO_PICTURE.to_owned()),
+                rests_on: shown,
+            }),
         }
     }
+    let attributes = page::attributes(name.key(), &entries);
     for plot in plots::series::of(name, element) {
         let (named, drawn) = (plot.name(", "), (Some(&plot.picture), exhibits.store.keep(&plot.plot)));
         figures.push(page::figure(drawn, &*named, [plot.picture.description(), ""], &plot.plot.numbers(), None));

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::evidence::Shown;
 use super::plot::{Numbers, Store};
+use super::spoken;
 use super::surroundings;
 use super::svg::{self, Picture};
 use super::words::{self, Detail, SIMULATED, printable};
@@ -21,8 +22,9 @@ use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Finding, RunInfo};
 
 /// The templates; by the ending of its name, what stands in each is escaped as HTML.
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("page.html", include_str!("templates/page.html")),
+    ("warnings.html", include_str!("templates/warnings.html")),
     ("device.html", include_str!("templates/device.html")),
     ("attributes.html", include_str!("templates/attributes.html")),
     ("evidence.html", include_str!("templates/evidence.html")),
@@ -36,7 +38,15 @@ const UPLOT: &str = include_str!("templates/vendor/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("templates/vendor/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("templates/vendor/uPlot-LICENSE");
 /// What is ours: plots, then the page.
-const OURS: &str = concat!(include_str!("templates/plots.js"), "\n", include_str!("templates/report.js"));
+const OURS: &str = concat!(
+    include_str!("templates/plots.js"),
+    "\n",
+    include_str!("templates/marks.js"),
+    "\n",
+    include_str!("templates/report.js"),
+    "\n",
+    include_str!("templates/search.js")
+);
 
 /// What a page begins with.
 pub(super) struct Beginning<'a> {
@@ -51,7 +61,7 @@ pub(super) struct Beginning<'a> {
 }
 
 fn style() -> String {
-    [UPLOT_STYLE, &svg::colours(), include_str!("templates/report.css"), svg::style()].concat()
+    [UPLOT_STYLE, include_str!("templates/report.css"), &svg::style(), include_str!("templates/print.css")].concat()
 }
 
 /// The scripts of a page as their elements hold them.
@@ -108,41 +118,80 @@ pub(super) fn render(
 /// A name with what it means, if a sentence says that.
 #[derive(Clone, Copy)]
 pub(super) struct Named<'a> {
-    /// The name.
+    /// The key in a result.
     pub name: &'a str,
+    /// What people call it, where the key is not that.
+    pub title: Option<&'a str>,
     /// The sentence.
     pub about: Option<&'a str>,
 }
 
 impl From<Attribute> for Named<'_> {
     fn from(attribute: Attribute) -> Self {
-        Named { name: attribute.key(), about: Some(attribute.about()) }
+        Named { name: attribute.key(), title: Some(attribute.title()), about: Some(attribute.about()) }
     }
 }
 
 impl<'a> From<&'a str> for Named<'a> {
     fn from(name: &'a str) -> Self {
-        Named { name, about: None }
+        Named { name, title: None, about: None }
     }
 }
 
-/// A finding in a list; `instead` stands in the place of a value that no text can show.
-pub(super) fn attribute<'a>(
-    named: impl Into<Named<'a>>,
-    finding: &Finding,
-    instead: Option<&str>,
-    rests_on: Option<&Shown>,
-) -> Value {
-    let Named { name, about } = named.into();
-    let name = printable(name);
-    let evidence = evidence(rests_on);
-    if !finding.is_known() {
-        let reason = printable(&words::reason(finding));
-        return context! { name, about, value => "unknown", how => reason, known => false, evidence };
+impl Named<'_> {
+    /// For its template: the key in parts, between which a line may end. `within` names the section.
+    fn value(&self, within: &str) -> Value {
+        let name = printable(self.name);
+        let parts: Vec<String> = name.split_inclusive('_').map(str::to_owned).collect();
+        let id = format!("{within}.{name}");
+        context! { key => name, parts, title => self.title, about => self.about, id }
     }
-    let detail = Detail::of(finding);
-    let value = printable(instead.unwrap_or(&detail.value));
-    context! { name, about, value, how => how(&detail), known => true, evidence }
+}
+
+/// A finding in a list.
+pub(super) struct Entry<'a> {
+    /// Its name.
+    pub named: Named<'a>,
+    /// The finding.
+    pub finding: &'a Finding,
+    /// Stands in the place of a value that no text can show.
+    pub instead: Option<String>,
+    /// What it rests on.
+    pub rests_on: Option<Shown>,
+}
+
+/// The findings of a section: those with a value, then each reason why there is none, once, with all that it holds for.
+pub(super) fn attributes(within: &str, entries: &[Entry<'_>]) -> Vec<Value> {
+    let known = entries.iter().filter(|entry| entry.finding.is_known()).map(|entry| {
+        let detail = Detail::of(entry.finding);
+        let value = entry.instead.clone().or_else(|| spoken::value(entry.finding.value.as_ref()?));
+        context! {
+            names => vec![entry.named.value(within)],
+            value => printable(&value.unwrap_or(detail.value.clone())),
+            how => how(&detail),
+            known => true,
+            evidence => evidence(entry.rests_on.as_ref()),
+        }
+    });
+    let mut reasons: Vec<(String, Vec<&Entry<'_>>)> = Vec::new();
+    for entry in entries.iter().filter(|entry| !entry.finding.is_known()) {
+        let reason = printable(&words::reason(entry.finding));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(entry),
+            None => reasons.push((reason, vec![entry])),
+        }
+    }
+    let unknown = reasons.into_iter().map(|(reason, all)| {
+        let rests_on = all.iter().find_map(|entry| entry.rests_on.as_ref());
+        context! {
+            names => all.iter().map(|entry| entry.named.value(within)).collect::<Vec<Value>>(),
+            value => "unknown",
+            how => reason,
+            known => false,
+            evidence => evidence(rests_on),
+        }
+    });
+    known.chain(unknown).collect()
 }
 
 /// Source, method and note.
@@ -167,6 +216,11 @@ fn evidence(rests_on: Option<&Shown>) -> Option<Value> {
     )
 }
 
+/// A place that the bar of a page leads to: its name, and the key of its section.
+pub(super) fn place(name: &str, key: &str) -> Value {
+    context! { name => printable(name), key }
+}
+
 /// A figure with its numbers: a picture and the number of its plot, where there are any, under this name, with these words.
 pub(super) fn figure<'a>(
     (picture, plot): (Option<&Picture>, Option<usize>),
@@ -175,7 +229,7 @@ pub(super) fn figure<'a>(
     numbers: &Numbers,
     rests_on: Option<&Shown>,
 ) -> Value {
-    let Named { name, about } = named.into();
+    let Named { name, about, .. } = named.into();
     let rows = numbers.rows.iter().map(|row| texts(row));
     context! {
         about,

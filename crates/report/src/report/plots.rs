@@ -13,6 +13,12 @@ use strata_model::attribute::{
 use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
 
+/// A plot of misses begins at this part of the usable capacity, so that the knee is seen from its flat side.
+const FLAT: f64 = 0.5;
+
+/// The series of what was measured below the knee.
+const BELOW: &str = "below the knee, in the search for the size";
+
 /// A finding that is drawn.
 pub(super) struct Drawn {
     /// The attribute that it shows.
@@ -35,6 +41,21 @@ impl Drawn {
     /// What it shows, by the keys of the result, joined by this.
     pub fn name(&self, joint: &str) -> String {
         self.series.map_or(self.attribute.to_string(), |series| format!("{}{joint}{series}", self.attribute))
+    }
+
+    /// A curve of misses with what else was measured below its knee, which `flat` has for footprints from one to another.
+    pub fn with_flat(mut self, flat: impl FnOnce(f64, f64) -> Vec<(f64, f64)>) -> Self {
+        let (Plot::Curves(curves), Attribute::Staircase) = (&mut self.plot, self.attribute) else { return self };
+        let first = curves.series.iter().flat_map(Series::values).map(|(x, _)| x).reduce(f64::min);
+        let points = curves.from.zip(first).map(|(from, first)| flat(from, first)).unwrap_or_default();
+        if points.is_empty() {
+            return self;
+        }
+        curves.series.push(Series::new(BELOW, Draw::Points, points));
+        match svg::picture(&self.plot) {
+            Some(picture) => Drawn { picture, ..self },
+            None => self,
+        }
     }
 
     /// The same of one GPU among several.
@@ -102,6 +123,7 @@ fn staircase(name: ElementName, steps: &[Step], size: Option<f64>) -> Option<Cur
         },
         y: Axis { label: "miss rate of a lap".into(), measure: Measure::Share, log2: false },
         series: vec![series],
+        from: size.map(|size| size * FLAT),
         marks: mark.into_iter().collect(),
         ..Curves::default()
     })

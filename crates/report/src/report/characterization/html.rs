@@ -3,13 +3,16 @@
 use minijinja::context;
 use minijinja::value::Value;
 
+use super::advice::{self, Row};
 use super::figure::{Grid, description, heading, numbers, plot};
 use super::{detail, title, unanswered};
-use crate::report::page::{self, Beginning, texts};
+use crate::report::page::{self, Beginning, Entry, texts};
 use crate::report::plot::Store;
+use crate::report::spoken;
 use crate::report::svg;
 use crate::report::words::{NO_PICTURE, printable};
 use strata_model::characterization::{Characterization, Figure, Part, PartName};
+use strata_model::topology::Finding;
 
 /// The whole report.
 ///
@@ -25,7 +28,14 @@ pub fn html(answer: &Characterization) -> Result<String, minijinja::Error> {
     };
     let mut store = Store::default();
     let chapters: Vec<Value> = answer.parts.iter().map(|(name, part)| chapter(*name, part, &mut store)).collect();
-    page::render("characterization.html", &beginning, &store, context! { chapters => chapters })
+    let first = [page::place("Costs", "costs")].into_iter();
+    let places = first.chain(answer.parts.keys().map(|name| page::place(name.title(), name.key())));
+    let content = context! {
+        places => places.chain([page::place("Device", "device")]).collect::<Vec<Value>>(),
+        advice => advice::rows(answer).iter().map(row).collect::<Vec<Value>>(),
+        chapters => chapters,
+    };
+    page::render("characterization.html", &beginning, &store, content)
 }
 
 /// The section of a part.
@@ -38,11 +48,32 @@ fn chapter(name: PartName, part: &Part, store: &mut Store) -> Value {
         unanswered => printable(&unanswered(part).unwrap_or_default()),
         meaning => texts(&part.meaning),
         missing => texts(&missing),
-        attributes => part.findings.iter().map(|(name, finding)| {
-            let detail = detail(part, name, finding);
-            page::attribute(name.as_str(), finding, Some(&detail.value), None)
-        }).collect::<Value>(),
+        attributes => page::attributes(name.key(), &part.findings.iter().map(|(name, finding)| Entry {
+            named: name.as_str().into(),
+            finding,
+            instead: instead(part, name, finding),
+            rests_on: None,
+        }).collect::<Vec<Entry<'_>>>()),
         figures => part.figures.iter().map(|figure| drawn(figure, store)).collect::<Vec<Value>>(),
+    }
+}
+
+/// The value of a finding with its time; `None` where the value needs words.
+fn instead(part: &Part, name: &str, finding: &Finding) -> Option<String> {
+    let spoken = finding.value.as_ref().is_some_and(|value| spoken::value(value).is_some());
+    (!spoken).then(|| detail(part, name, finding).value)
+}
+
+/// A row of the table of what patterns cost.
+fn row(row: &Row) -> Value {
+    context! {
+        pattern => row.pattern,
+        part => row.part.title(),
+        cost => printable(&row.cost),
+        reason => printable(&row.reason),
+        advice => row.advice,
+        idle => row.idle,
+        link => format!("{}.{}", row.part.key(), row.finding),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What access patterns cost, for people: parts, each with its question, its sentences and its figures.
 
+mod advice;
 pub(super) mod figure;
 mod html;
 mod markdown;

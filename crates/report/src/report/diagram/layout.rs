@@ -2,7 +2,9 @@
 //! down at the right.
 
 use super::model::{Drawing, Group, Kind, Lane, Memory};
-use crate::report::svg::{Anchor, Area, Canvas, Hand, Label, MARGIN, Picture, WIDTH, in_lines, line_width};
+use crate::report::svg::{
+    Anchor, Area, COLOURS, Canvas, GREY, Hand, Label, MARGIN, Picture, WIDTH, in_lines, line_width,
+};
 
 /// Height of a line of names, in units.
 const NAME: f64 = 20.0;
@@ -31,16 +33,16 @@ const BUS: f64 = SM.1 - 14.0;
 /// Inner edges of everything else, in units.
 const WHOLE: (f64, f64) = (MARGIN, WIDTH - MARGIN);
 
-/// Colours by kind, of those that people tell apart (see `svg::COLOURS`), and grey.
+/// Colours by kind, of those that people tell apart, and grey.
 const fn colour(kind: Kind) -> &'static str {
     match kind {
-        Kind::Data => "#0072b2",
-        Kind::Constant => "#d55e00",
-        Kind::Shared => "#009e73",
-        Kind::Path => "#808890",
-        Kind::Translation => "#cc79a7",
-        Kind::L2 => "#56b4e9",
-        Kind::Memory => "#e69f00",
+        Kind::Data => COLOURS[0],
+        Kind::Constant => COLOURS[3],
+        Kind::Shared => COLOURS[2],
+        Kind::Path => GREY,
+        Kind::Translation => COLOURS[5],
+        Kind::L2 => COLOURS[4],
+        Kind::Memory => COLOURS[1],
     }
 }
 

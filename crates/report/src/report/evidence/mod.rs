@@ -7,6 +7,7 @@
 
 mod chains;
 mod fixed;
+mod flat;
 mod loads;
 
 use std::collections::{BTreeMap, HashMap};

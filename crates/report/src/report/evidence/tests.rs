@@ -199,3 +199,15 @@ fn hostile_samples_and_missing_ones_make_no_trouble() {
         }
     }
 }
+
+#[test]
+fn below_the_knee_there_are_the_footprints_of_the_search() {
+    let warm = |footprint| Chase { order: Order::Sequential, warm_laps: 2, ..chase(footprint) };
+    let chases = [1024, 2048, 3072, 4096, 8192].map(warm);
+    let evidence = evidence(chases.map(|chase| (chase.clone(), walked(&chase))));
+    let size = Finding::measured(Bytes(USABLE), "by hand").from_experiments(1..=5).any();
+    let exhibits = Exhibits::new(&evidence);
+    assert_eq!(exhibits.misses_below(&size, 2048.0, 4096.0), [(2048.0, 0.0), (3072.0, 0.0)]);
+    assert_eq!(exhibits.misses_below(&size, 8000.0, 9000.0), [(8192.0, 0.5)], "a share of the loads, not only zero");
+    assert_eq!(exhibits.misses_below(&Finding::unknown("nothing cited"), 0.0, 1e9), []);
+}

@@ -111,6 +111,17 @@ impl Mark {
     }
 }
 
+/// A value on the y axis that has a name.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub(super) struct Level {
+    /// The value.
+    #[serde(serialize_with = "number")]
+    pub at: f64,
+    /// What has it.
+    #[serde(serialize_with = "shown")]
+    pub label: String,
+}
+
 /// Series over one x axis.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub(super) struct Curves {
@@ -131,6 +142,12 @@ pub(super) struct Curves {
     pub series: Vec<Series>,
     /// Places that are worth a line, whoever shows the plot.
     pub marks: Vec<Mark>,
+    /// Values that are worth a line; their names stand at the right, one below the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
+    /// Where the x axis begins at the latest, though the first point lies beyond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<f64>,
     /// Gaps that are much wider than most interrupt a curve of the picture: nothing was measured there.
     #[serde(skip)]
     pub gaps: bool,

@@ -1,7 +1,7 @@
 //! Bars: one beneath the other, each with its label before it and its value behind.
 
 use super::axis::Ruler;
-use super::{Anchor, COLOURS, Canvas, MARGIN, Picture, WIDTH, clipped, drawable, width_of};
+use super::{Anchor, Canvas, MARGIN, Picture, WIDTH, clipped, colours, drawable, width_of};
 use crate::report::plot::{Axis, Bars};
 
 /// Most bars of a picture: more is a table.
@@ -35,7 +35,7 @@ pub(super) fn picture(plot: &Bars) -> Option<Picture> {
         let y = top + ROW * i as f64 + (ROW - HEIGHT) / 2.0;
         let end = ruler.place(bar.value);
         canvas.text((left - 6.0, y + 12.0), Anchor::End, &clipped(&bar.label, LABELS));
-        canvas.rect((left, y), (end - left, HEIGHT), COLOURS[bar.series % COLOURS.len()], "");
+        canvas.rect((left, y), (end - left, HEIGHT), colours::colour(bar.series), "");
         canvas.text((end + 5.0, y + 12.0), Anchor::Start, &plot.axis.measure.show(bar.value));
     }
     canvas.line("axis", (left, top), (left, bottom + 4.0));

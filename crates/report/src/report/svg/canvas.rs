@@ -5,7 +5,7 @@ use std::fmt::Display;
 use quick_xml::Writer;
 use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 
-use super::{LINE_HEIGHT, MARGIN, STYLE, Units, WIDTH, clipped, width_of};
+use super::{LINE_HEIGHT, MARGIN, Units, WIDTH, clipped, look, width_of};
 use crate::report::words::printable;
 
 /// Where a text stands relative to its point.
@@ -49,7 +49,7 @@ impl Picture {
         &self.description
     }
 
-    /// For a page that has the [`super::style`].
+    /// For a page, whose [`super::style`] gives it the colours of its theme.
     pub fn inline(&self) -> String {
         self.document(false)
     }
@@ -61,23 +61,24 @@ impl Picture {
 
     fn document(&self, alone: bool) -> String {
         let mut page = Canvas::default();
-        page.open(
-            "svg",
-            &[
-                ("xmlns", &"http://www.w3.org/2000/svg"),
-                ("class", &"strata-picture"),
-                ("role", &"img"),
-                ("viewBox", &format_args!("0 0 {WIDTH} {}", Units(self.height))),
-            ],
-        );
+        let height = Units(self.height);
+        let whole = format!("0 0 {WIDTH} {height}");
+        let mut attributes: Vec<(&'static str, &dyn Display)> = vec![
+            ("xmlns", &"http://www.w3.org/2000/svg"),
+            ("class", &"strata-picture"),
+            ("role", &"img"),
+            ("viewBox", &whole),
+        ];
+        // Where no page gives it room, it has its own.
+        if alone {
+            attributes.extend([("width", &WIDTH as &dyn Display), ("height", &height)]);
+        }
+        attributes.extend(look::WHOLE.iter().map(|(key, value)| (*key, value as &dyn Display)));
+        page.open("svg", &attributes);
         page.new_line();
         page.line_of("title", &[], &self.title);
         page.line_of("desc", &[], &self.description);
         if alone {
-            page.open("style", &[]);
-            page.write(Event::Text(BytesText::from_escaped(STYLE)));
-            page.close("style");
-            page.new_line();
             page.shape("rect", &[("class", &"paper"), ("width", &"100%"), ("height", &"100%")]);
         }
         page.out.get_mut().extend_from_slice(&self.body);
@@ -87,7 +88,7 @@ impl Picture {
     }
 }
 
-/// The attributes of an element; those without a value are left out.
+/// The attributes of an element; those without a value are left out. A class brings what it looks like.
 type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 
 /// The shapes of a picture as they are drawn.
@@ -109,10 +110,18 @@ impl Canvas {
 
     fn start(name: &'static str, attributes: Attributes<'_>) -> BytesStart<'static> {
         let mut start = BytesStart::new(name);
+        let given = |key: &str| attributes.iter().any(|(other, value)| *other == key && !value.to_string().is_empty());
         for (key, value) in attributes {
             let value = printable(&value.to_string());
-            if !value.is_empty() {
-                start.push_attribute((*key, value.as_str()));
+            if value.is_empty() {
+                continue;
+            }
+            start.push_attribute((*key, value.as_str()));
+            if *key == "class" {
+                look::of(&value)
+                    .into_iter()
+                    .filter(|(plain, _)| !given(plain))
+                    .for_each(|plain| start.push_attribute(plain));
             }
         }
         start
@@ -173,11 +182,6 @@ impl Canvas {
         );
     }
 
-    /// A point of a curve.
-    pub(super) fn dot(&mut self, (x, y): (f64, f64), colour: &str) {
-        self.shape("circle", &[("cx", &Units(x)), ("cy", &Units(y)), ("r", &2.5), ("fill", &colour)]);
-    }
-
     /// A rectangle; `hint`, if it says anything, is shown where the pointer rests on it.
     pub(super) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: &str, hint: &str) {
         let (x, y, width, height) = (Units(x), Units(y), Units(width), Units(height));
@@ -196,20 +200,14 @@ impl Canvas {
 
     /// Text.
     pub(super) fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str) {
-        self.styled_text(at, anchor, ("class", ""), text);
+        self.styled_text(at, anchor, &[], text);
     }
 
-    /// Text with an attribute more.
-    pub(super) fn styled_text(
-        &mut self,
-        (x, y): (f64, f64),
-        anchor: Anchor,
-        (key, value): (&'static str, &str),
-        text: &str,
-    ) {
-        let attributes: Attributes<'_> =
-            &[("x", &Units(x)), ("y", &Units(y)), ("text-anchor", &anchor.name()), (key, &value)];
-        self.line_of("text", attributes, text);
+    /// Text with attributes more.
+    pub(super) fn styled_text(&mut self, (x, y): (f64, f64), anchor: Anchor, more: Attributes<'_>, text: &str) {
+        let (x, y) = (Units(x), Units(y));
+        let own: Attributes<'_> = &[("x", &x), ("y", &y), ("text-anchor", &anchor.name())];
+        self.line_of("text", &[own, more].concat(), text);
     }
 
     /// The title, at the top, on two lines if it is long; where it ends.
@@ -223,7 +221,7 @@ impl Canvas {
         };
         let mut y = MARGIN;
         for line in [first, second].into_iter().filter(|line| !line.is_empty()) {
-            self.styled_text((MARGIN, y + 10.0), Anchor::Start, ("class", "heading"), &clipped(line, width));
+            self.styled_text((MARGIN, y + 10.0), Anchor::Start, &[("class", &"heading")], &clipped(line, width));
             y += LINE_HEIGHT;
         }
         y.max(MARGIN + LINE_HEIGHT)

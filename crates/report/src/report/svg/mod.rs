@@ -7,7 +7,11 @@ mod axis;
 mod bars;
 mod boxes;
 mod canvas;
+mod colours;
 mod lines;
+mod look;
+mod marker;
+mod notes;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -16,6 +20,7 @@ use std::fmt;
 
 pub(super) use boxes::{Area, Hand, Label, in_lines, line_width};
 pub(super) use canvas::{Anchor, Canvas, Picture};
+pub(super) use colours::{COLOURS, GREY};
 
 use super::plot::Plot;
 
@@ -32,24 +37,12 @@ const MOST_MARKS: usize = 4096;
 /// Largest magnitude that is drawn: beyond any count of bytes, and far from where sums of floats overflow.
 const LARGEST: f64 = 1e18;
 
-/// Colours that people tell apart however they see colours: Okabe and Ito, "Color Universal Design" (2008), without their
-/// yellow, which white paper swallows, and black, which is the ink.
-const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
-/// Of each colour whether white text stands better on it than black.
-const WHITE_ON: [bool; 6] = [true, false, false, false, false, false];
-
-/// What a picture wears.
+/// What a page says of its pictures: the colours of its theme.
 const STYLE: &str = include_str!("../templates/picture.css");
 
-/// The style of pictures for a page that holds several.
-pub(super) const fn style() -> &'static str {
-    STYLE
-}
-
-/// The colours of series as properties `--series-0`… of a page, for what its script draws.
-pub(super) fn colours() -> String {
-    let properties = COLOURS.iter().enumerate().map(|(i, colour)| format!("--series-{i}: {colour}; "));
-    format!(":root {{ {}}}\n", properties.collect::<String>())
+/// The style of the pictures of a page.
+pub(super) fn style() -> String {
+    [colours::style().as_str(), STYLE].concat()
 }
 
 /// The picture of a plot, if it can be drawn; a heat map is for a page with a script alone.

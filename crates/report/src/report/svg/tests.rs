@@ -89,6 +89,32 @@ fn names_that_mean_mischief_are_text() {
 }
 
 #[test]
+fn a_file_needs_no_style() {
+    let drawn = [lines(vec![(1024.0, 1.0), (4096.0, 2.0)], true).drawn(), bars(&[1.0, 2.0]).drawn(), tiles(40).drawn()];
+    for picture in drawn.into_iter().flatten() {
+        let file = picture.alone();
+        for missed in ["<style", "style=", "var(", "@media", "currentColor"] {
+            assert!(!file.contains(missed), "{missed}: {file}");
+        }
+        assert!(file.contains("<rect class=\"paper\" fill=\"#ffffff\" width=\"100%\""), "{file}");
+        assert!(file.contains("width=\"440\" height=\"") && !picture.inline().contains("width=\"440\""), "{file}");
+        // Nothing is painted in a colour that was not chosen: what has no fill of its own is text in the picture's ink.
+        for shape in ["<path ", "<rect "] {
+            let all = file.split(shape).skip(1).map(|rest| rest.split('>').next().unwrap());
+            all.for_each(|attributes| assert!(attributes.contains("fill=\""), "{shape}{attributes}"));
+        }
+    }
+}
+
+#[test]
+fn a_plot_can_begin_before_its_first_point() {
+    let whole = Curves { marks: Vec::new(), ..lines(vec![(4096.0, 1.0), (16384.0, 2.0)], true) };
+    let begins_at_1_kib = |plot: Curves| plot.drawn().unwrap().alone().contains(">1 KiB</text>");
+    assert!(!begins_at_1_kib(whole.clone()));
+    assert!(begins_at_1_kib(Curves { from: Some(1024.0), ..whole }));
+}
+
+#[test]
 fn nothing_gives_no_picture() {
     assert!(lines(Vec::new(), false).drawn().is_none());
     assert!(bars(&[]).drawn().is_none());

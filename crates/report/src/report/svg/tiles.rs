@@ -1,6 +1,8 @@
 //! Tiles: labelled squares in rows, rows in groups, a colour a group.
 
-use super::{Anchor, COLOURS, Canvas, LINE_HEIGHT, MARGIN, MOST_MARKS, Picture, WHITE_ON, WIDTH, clipped, width_of};
+use std::fmt::Display;
+
+use super::{Anchor, Canvas, LINE_HEIGHT, MARGIN, MOST_MARKS, Picture, WIDTH, clipped, colours, width_of};
 use crate::report::plot::Tiles;
 
 /// Size of a tile, and room from one to the next, in units.
@@ -22,8 +24,9 @@ pub(super) fn picture(plot: &Tiles) -> Option<Picture> {
     let mut canvas = Canvas::default();
     let mut y = canvas.heading(&plot.title) + 4.0;
     for (i, group) in plot.groups.iter().enumerate() {
-        let colour = COLOURS[i % COLOURS.len()];
-        let ink = if WHITE_ON[i % COLOURS.len()] { "fill:#ffffff" } else { "fill:#000000" };
+        let colour = colours::colour(i);
+        let class = format!("on-{}", i % colours::COLOURS.len());
+        let ink: [(&'static str, &dyn Display); 2] = [("class", &class), ("fill", &colours::on(i))];
         canvas.text((MARGIN, y + 12.0), Anchor::Start, &clipped(&group.name, WIDTH - 2.0 * MARGIN));
         y += LINE_HEIGHT + 4.0;
         for row in &group.rows {
@@ -33,7 +36,7 @@ pub(super) fn picture(plot: &Tiles) -> Option<Picture> {
                     let x = left + PITCH.0 * j as f64;
                     canvas.rect((x, y), TILE, colour, &tile.hint);
                     let label = clipped(&tile.label, TILE.0);
-                    canvas.styled_text((x + TILE.0 / 2.0, y + 14.5), Anchor::Middle, ("style", ink), &label);
+                    canvas.styled_text((x + TILE.0 / 2.0, y + 14.5), Anchor::Middle, &ink, &label);
                 }
                 y += PITCH.1;
             }

@@ -31,6 +31,10 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const DASHES = [[], [7, 3], [2, 3], [8, 3, 2, 3]];
 const COLOURS = 6;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+/** A plot that is narrower, in CSS pixels, has labels of marks below each other. */
+const NARROW = 500;
+/** Room for three lines of labels above a field, in CSS pixels; for more the plot grows. */
+const USUAL_TOP = 50;
 /** Room for a label of each axis, in CSS pixels. */
 const SPACE = { x: 75, y: 34 };
 
@@ -47,7 +51,7 @@ function element(tag, name, text, ...children) {
 function axisOf(axis, scale, side, log2) {
   const across = side % 2 === 0;
   return {
-    scale, side, label: axis.label, labelSize: 18, labelGap: across ? 2 : 0, font: FONT, labelFont: FONT, stroke: css("--text"), size: across ? 28 : 58, gap: 4,
+    scale, side, label: axis.label || undefined, labelSize: 18, labelGap: across ? 2 : 0, font: FONT, labelFont: FONT, stroke: css("--text"), size: across ? 28 : 58, gap: 4,
     grid: { show: side !== 1, stroke: css("--rule"), width: across ? 0 : 1 }, ticks: { stroke: css("--quiet"), width: 1, size: 4 }, border: { show: across, stroke: css("--quiet"), width: 1 },
     splits: (u, _axis, low, high) => ticks(axis, log2, low, high, Math.max(2, Math.floor((across ? u.bbox.width : u.bbox.height) / devicePixelRatio / SPACE[across ? "x" : "y"]))),
     // uPlot would leave out most powers of two.
@@ -59,35 +63,8 @@ function axisOf(axis, scale, side, log2) {
 /** A scale that is asked for all of its data shows `whole`, and for a part that part. */
 const spanning = (whole) => (u, min, max) => (min === u.data[0][0] && max === u.data[0].at(-1) ? whole : [min, max]);
 
-/** Vertical lines with what is certain of them as bands. */
-function drawMarks(u, marks) {
-  const { ctx, bbox } = u;
-  const place = (x) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, u.valToPos(x, "x", true)));
-  ctx.save();
-  ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
-  for (const mark of marks) {
-    if (mark.high > mark.low) {
-      ctx.fillStyle = css("--band");
-      ctx.fillRect(place(mark.low), bbox.top, Math.max(devicePixelRatio, place(mark.high) - place(mark.low)), bbox.height);
-    }
-    const { min, max } = u.scales.x;
-    if (mark.at < min || mark.at > max) continue;
-    const x = place(mark.at);
-    ctx.strokeStyle = ctx.fillStyle = css("--text");
-    ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    const half = ctx.measureText(mark.label).width / 2;
-    ctx.textAlign = "center";
-    ctx.fillText(mark.label, Math.min(Math.max(x, bbox.left + half), bbox.left + bbox.width - half), bbox.top - 5 * devicePixelRatio);
-  }
-  ctx.restore();
-}
-
 /** What uPlot is to draw of series over one axis, and which of its series belong to each of ours. */
-function curves(plot, marks) {
+function curves(plot, marks, width) {
   const tables = [], series = [{}], bands = [], members = [];
   let shares = false, zero = false;
   plot.series.forEach((s, i) => {
@@ -101,12 +78,12 @@ function curves(plot, marks) {
     series.push({
       label: s.name, scale, stroke: colour, width: dots ? 0 : 2, dash: DASHES[i % DASHES.length], fill: undefined,
       paths: s.draw === "steps" ? uPlot.paths.stepped({ align: 1 }) : dots ? () => null : uPlot.paths.linear(),
-      points: { show: dots || s.y.length <= 200, size: dots ? 4 : 5, fill: colour, stroke: colour, width: 0 },
+      points: { show: false },
     });
     if (s.low) {
       columns.push(s.low, s.high);
       own.push(series.length, series.length + 1);
-      for (const end of [0, 1]) series.push({ scale, stroke: colour, width: 0.5, alpha: 0.5, points: { show: dots && end < 0 }, paths: uPlot.paths.linear() });
+      for (const end of [0, 1]) series.push({ scale, stroke: colour, width: 0.5, alpha: 0.5, points: { show: false }, paths: uPlot.paths.linear() });
       bands.push({ series: [own[2], own[1]], fill: `${colour}2e` });
     }
     tables.push(columns);
@@ -114,22 +91,30 @@ function curves(plot, marks) {
   });
   const all = tables.flatMap((t) => t[0]);
   const wide = Math.max(...all.concat(marks.map((m) => m.at)).map(Math.abs));
-  const low = all.concat(marks.map((m) => m.at)).reduce((a, b) => Math.min(a, b), Infinity);
+  const levels = plot.levels ?? [];
+  const low = all.concat(marks.map((m) => m.at), plot.from ?? []).reduce((a, b) => Math.min(a, b), Infinity);
   const log2 = plot.x.log2 && low >= 1;
   const high = Math.max(wide, low);
   const room = log2 ? (high / low) ** 0.02 : (high - low) * 0.02 || 1;
   const whole = log2 ? [low / room, high * room] : [low - room, high + room];
   const up = (_u, min, max) => {
     if (min == null) return [0, 1];
+    if (ylog) return [Math.min(min, ...levels.map((l) => l.at)) / 1.2, max * 1.2];
     const pad = (max - min) * 0.06 || Math.abs(max) * 0.1 || 1;
-    return plot.y.log2 && min > 0 ? [min / 1.1, max * 1.1] : zero && min >= 0 ? [0, max * 1.06 || 1] : [min - pad, max + pad];
+    return zero && min >= 0 ? [0, max * 1.06 || 1] : [min - pad, max + pad];
   };
   const ylog = plot.y.log2 && plot.series.every((s) => s.y.every((y) => y >= 1));
   return {
-    members, bands, series, data: uPlot.join(tables), top: marks.length ? 22 : 10, right: shares, whole,
+    members, bands, series, data: uPlot.join(tables), top: marks.length ? 8 + LABEL_LINE * (levels.length ? Math.min(width < NARROW ? Infinity : 3, marks.length) : 1) : 10, right: shares, beside: levelRoom(levels), whole,
     scales: { x: { time: false, distr: log2 ? 3 : 1, log: 2, range: spanning(whole) }, y: { distr: ylog ? 3 : 1, log: 2, range: up }, share: { range: () => [0, 1.02] } },
-    axes: [axisOf(plot.x, "x", 2, log2), axisOf(plot.y, "y", 3, ylog), ...(shares ? [axisOf({ label: "misses", measure: "share" }, "share", 1, false)] : [])],
-    hooks: { drawClear: [(u) => drawMarks(u, marks)] },
+    axes: [axisOf(plot.x, "x", 2, log2), axisOf({ ...plot.y, label: "" }, "y", 3, ylog), ...(shares ? [axisOf({ label: "misses", measure: "share" }, "share", 1, false)] : [])],
+    hooks: {
+      drawClear: [(u) => drawMarks(u, marks, levels)],
+      drawSeries: [(u, s) => {
+        const i = members.findIndex((own) => own[0] === s);
+        if (i >= 0 && u.series[s].show) drawMarkers(u, s, i, plot.series[i], plot.series.length > 1);
+      }],
+    },
     /** The nearest point and its fellows at the same place. */
     read(u) {
       const points = members.flatMap((own, i) => {
@@ -208,7 +193,7 @@ function draw(place, plots) {
   const marks = [...(plot.marks ?? []), ...JSON.parse(place.dataset.marks || "[]")];
   place.uplot?.destroy();
   place.replaceChildren();
-  const what = plot.kind === "heat" ? heat(plot) : curves(plot, marks);
+  const what = plot.kind === "heat" ? heat(plot) : curves(plot, marks, place.clientWidth);
   const head = element("div", "plot-head", "", element("b", "", plot.title));
   const reset = element("button", "reset", "whole");
   reset.type = "button";
@@ -224,8 +209,9 @@ function draw(place, plots) {
   const field = element("div", "field");
   const tip = element("div", "tip");
   tip.hidden = true;
-  place.append(head, field);
-  const size = () => ({ width: Math.max(240, field.clientWidth), height: plot.kind === "heat" ? Math.min(420, Math.max(260, field.clientWidth * 0.7)) : 260 });
+  // What the y axis shows stands above it, where it has room for its words.
+  place.append(head, ...(plot.kind === "heat" ? [] : [element("div", "upwards", plot.y.label)]), field);
+  const size = () => ({ width: Math.max(240, field.clientWidth), height: plot.kind === "heat" ? Math.min(420, Math.max(260, field.clientWidth * 0.7)) : Number(place.dataset.height ?? 260) + Math.max(0, what.top - USUAL_TOP) });
   const whole = () => u.setData(u.data, true);
   const point = (u) => {
     const { left, top } = u.cursor;
@@ -239,7 +225,7 @@ function draw(place, plots) {
   const zoomed = (u, scale) => scale === "x" && (reset.disabled = u.scales.x.min <= what.whole[0] && u.scales.x.max >= what.whole[1]);
   const u = new uPlot(
     {
-      ...size(), padding: [what.top, what.right ? 0 : 14, 0, 0], legend: { show: false }, series: what.series, bands: what.bands, scales: what.scales, axes: what.axes,
+      ...size(), padding: [what.top, what.right ? 0 : what.beside || 14, 0, 0], legend: { show: false }, series: what.series, bands: what.bands, scales: what.scales, axes: what.axes,
       cursor: { y: plot.kind === "heat", drag: { x: true, y: true, uni: 24 }, dataIdx: nearest, points: { show: plot.kind !== "heat", size: 8 } },
       hooks: { ...what.hooks, setCursor: [point], setScale: [zoomed] },
     },
@@ -257,7 +243,7 @@ function draw(place, plots) {
   if (what.key) place.append(what.key);
   if (what.members.length > 1) {
     const key = (own, i) => {
-      const button = element("button", "", plot.series[i].name);
+      const button = element("button", "", "", sample(i, plot.series[i].draw), plot.series[i].name);
       button.type = "button";
       button.ariaPressed = "true";
       button.style.setProperty("--colour", css(`--series-${i % COLOURS}`));
@@ -273,7 +259,9 @@ function draw(place, plots) {
   place.uplot = u;
   place.watch ??= new ResizeObserver(() => {
     const { width, height } = place.resized();
-    if (width !== place.uplot.width) place.uplot.setSize({ width, height });
+    // Between narrow and wide, labels go to other lines.
+    if (width < NARROW !== place.uplot.width < NARROW) draw(place, plots);
+    else if (width !== place.uplot.width) place.uplot.setSize({ width, height });
   });
   place.resized = size;
   place.watch.disconnect();
