@@ -28,6 +28,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Print no progress, no warnings and no notes; errors are printed
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
 }
 
 /// The commands.
@@ -130,6 +133,9 @@ pub struct Output {
     /// Write the result to this file instead of standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// With all intervals, methods, reasons and figures; a text in a file has them anyway, other formats always
+    #[arg(long)]
+    pub details: bool,
 }
 
 /// `strata discover`

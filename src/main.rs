@@ -13,7 +13,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let started = std::time::Instant::now();
     let cli = cli::Cli::parse();
-    match commands::run(cli.command, started) {
+    match commands::run(cli.command, commands::Call { started, quiet: cli.quiet }) {
         Ok(code) => code,
         Err(fault) => {
             if !fault.is_closed_stdout() {

@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use gpu_strata::{CompareOptions, Policy, Side, compare, references};
 
-use super::Fault;
 use super::output::{self, Destination};
+use super::{Call, Fault};
 use crate::cli::{Compare, ComparisonFormat};
 
 /// Compares, reports and returns the exit status of `diff`: 0 the same, 1 different, 2 any trouble.
-pub fn run(arguments: &Compare) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Compare, call: Call) -> Result<ExitCode, Fault> {
     match (&arguments.policy, &arguments.write_policy) {
         (Some(policy), _) => checked(arguments, policy),
-        (_, Some(target)) => written(arguments, target),
+        (_, Some(target)) => written(arguments, target, call),
         _ => compared(arguments),
     }
     .map_err(Fault::trouble)
@@ -65,7 +65,7 @@ fn checked(arguments: &Compare, policy: &Path) -> Result<ExitCode, Fault> {
 }
 
 /// `--write-policy`
-fn written(arguments: &Compare, target: &Path) -> Result<ExitCode, Fault> {
+fn written(arguments: &Compare, target: &Path, call: Call) -> Result<ExitCode, Fault> {
     let policy = Policy::of_good(sides(arguments))?;
     policy.write(target)?;
     if !arguments.quiet {
@@ -78,11 +78,12 @@ fn written(arguments: &Compare, target: &Path) -> Result<ExitCode, Fault> {
             policy.left_out()
         );
         if policy.is_wide() {
-            output::warn(&[
-                "so few results say little of the spread, so the limits of what varies are wide; five or more \
+            output::warn(
+                call,
+                &["so few results say little of the spread, so the limits of what varies are wide; five or more \
                             results of different GPUs make narrower ones"
-                    .to_owned(),
-            ]);
+                    .to_owned()],
+            );
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -3,42 +3,43 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use gpu_strata::{Answer, Device, Options, Progress, Result};
-use indicatif::{ProgressBar, ProgressStyle};
+use gpu_strata::{Answer, Device, Options, Result};
 
-use super::{Fault, output};
+use super::progress::Bar;
+use super::{Call, Fault, output};
 use crate::cli;
 
 /// A run: opens the device, measures by `ask`, and writes the report.
 pub fn run(
     arguments: &cli::Run,
-    started: Instant,
+    call: Call,
     ask: impl FnOnce(&mut Device, Options<'_>) -> Result<Answer>,
 ) -> std::result::Result<ExitCode, Fault> {
     // A path that cannot be written is an error before the measurement.
     let destination = output::Destination::open(&arguments.output)?;
     let record = arguments.record.as_deref().map(|path| output::Reserved::open(path, "--record")).transpose()?;
-    let answer = Meter::open(&arguments.measuring)?.ask(started, record, ask)?;
-    destination.answer(&answer, arguments.output.format)
+    let answer = Meter::open(&arguments.measuring, call)?.ask(call.started, record, ask)?;
+    destination.answer(&answer, &arguments.output)
 }
 
 /// A device that is open, and how it is measured. Ctrl-C ends a measurement.
 pub struct Meter<'a> {
     arguments: &'a cli::Measuring,
+    call: Call,
     device: Device,
     interrupted: Arc<AtomicBool>,
 }
 
 impl<'a> Meter<'a> {
     /// Opens the device.
-    pub fn open(arguments: &'a cli::Measuring) -> std::result::Result<Self, Fault> {
+    pub fn open(arguments: &'a cli::Measuring, call: Call) -> std::result::Result<Self, Fault> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
         ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
         let device = Device::open_within(&arguments.device, arguments.wait, &interrupted)?;
-        Ok(Meter { arguments, device, interrupted })
+        Ok(Meter { arguments, call, device, interrupted })
     }
 
     /// Measures by `ask`, which began when `started` says.
@@ -49,40 +50,20 @@ impl<'a> Meter<'a> {
         ask: impl FnOnce(&mut Device, Options<'_>) -> Result<Answer>,
     ) -> std::result::Result<Answer, Fault> {
         let arguments = self.arguments;
-        let bar = progress_bar(arguments.quiet);
+        let bar = Bar::new(self.call.quiet);
         let mut options =
-            Options::effort(arguments.effort).seed(arguments.seed).on_progress(|progress| show(&bar, &progress));
+            Options::effort(arguments.effort).seed(arguments.seed).on_progress(|progress| bar.show(&progress));
         options.record = record.map(output::Reserved::take);
         options.host_facts = !arguments.no_host_facts;
         options.interrupted = Arc::clone(&self.interrupted);
         options.started = started;
         let answer = ask(&mut self.device, options);
-        bar.finish_and_clear();
+        bar.clear();
         let answer = answer?;
         if let Some(timings) = answer.timings().filter(|_| arguments.timings) {
             eprint!("{timings}");
         }
-        if !arguments.quiet {
-            output::warn(&answer.run().warnings);
-        }
+        output::warn(self.call, &answer.run().warnings);
         Ok(answer)
     }
-}
-
-fn progress_bar(quiet: bool) -> ProgressBar {
-    if quiet {
-        return ProgressBar::hidden();
-    }
-    // Drawn to standard error, and only if that is a terminal.
-    let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg} [{elapsed} elapsed, about {eta} left]");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
-}
-
-fn show(bar: &ProgressBar, progress: &Progress) {
-    bar.set_length(progress.total as u64);
-    bar.set_position(progress.done as u64);
-    bar.set_message(format!("{}: {} experiments", progress.title, progress.batch));
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use gpu_strata::{Answer, Exchange, Pictures, Terminal};
+use gpu_strata::{Answer, Exchange, Extent, Pictures, Terminal};
 
 use super::folder::Folder;
-use super::{Fault, terminal};
+use super::{Call, Fault, terminal};
 use crate::cli::{self, Format};
 
 /// A file that is written later. It is opened at once, so that a path that cannot be written is an error before the
@@ -87,11 +87,13 @@ impl Destination {
     }
 
     /// Writes the report of an answer; the exit status says whether the answer is complete.
-    pub fn answer(self, answer: &Answer, format: Format) -> Result<ExitCode, Fault> {
-        match format {
+    pub fn answer(self, answer: &Answer, arguments: &cli::Output) -> Result<ExitCode, Fault> {
+        match arguments.format {
             Format::Markdown => self.illustrated(answer)?,
             Format::Text => {
-                let text = answer.text(&self.terminal());
+                // A file is kept, and has room.
+                let whole = arguments.details || self.file.is_some();
+                let text = answer.text(&self.terminal(), if whole { Extent::Details } else { Extent::Short });
                 self.write(&text)?;
             }
             Format::Json => self.write(&answer.json()?)?,
@@ -144,9 +146,9 @@ fn no_characterization() -> Fault {
     ))
 }
 
-/// Prints warnings to standard error.
-pub fn warn(warnings: &[String]) {
-    for warning in warnings {
+/// Prints warnings to standard error, if they are wanted.
+pub fn warn(call: Call, warnings: &[String]) {
+    for warning in warnings.iter().filter(|_| !call.quiet) {
         eprintln!("strata: warning: {warning}");
     }
 }

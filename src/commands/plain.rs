@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use gpu_strata::{Device, ExportSummary, Recording, Schema, devices_table};
 
-use super::{Fault, output};
+use super::{Call, Fault, output};
 use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
@@ -20,10 +20,10 @@ pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
 }
 
 /// `strata export`
-pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
+pub fn export(arguments: &Export, call: Call) -> Result<ExitCode, Fault> {
     let recording = Recording::open(&arguments.file)?;
     if let Some(cut) = recording.cut() {
-        output::warn(&[cut]);
+        output::warn(call, &[cut]);
     }
     let mut lines = String::new();
     let mut note = |summary: ExportSummary| {

@@ -26,11 +26,11 @@
 //! result from it on any machine.
 //!
 //! ```no_run
-//! use gpu_strata::{Answer, Device, Options, Recording, Terminal};
+//! use gpu_strata::{Answer, Device, Extent, Options, Recording, Terminal};
 //!
 //! Device::open("auto")?.discover(Options::default().record("h200.strata"))?;
 //! let answer: Answer = Recording::open("h200.strata")?.replay()?;
-//! print!("{}", answer.text(&Terminal::PAPER));
+//! print!("{}", answer.text(&Terminal::PAPER, Extent::Short));
 //! # Ok::<(), gpu_strata::Error>(())
 //! ```
 //!
@@ -79,7 +79,9 @@ mod policy;
 mod recording;
 mod run;
 
-pub use answer::{Answer, Characterized, Discovery, Exchange, Markdown, PictureFile, Pictures, Schema, Terminal};
+pub use answer::{
+    Answer, Characterized, Discovery, Exchange, Extent, Markdown, PictureFile, Pictures, Schema, Terminal,
+};
 pub use comparison::{Choice, CompareOptions, Comparison, MaxAge, Requirement, Side, compare, references};
 pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};

@@ -7,6 +7,7 @@
 //! ([`Evidence`](strata_model::evidence::Evidence)).
 
 pub mod acceptance;
+mod advice;
 mod album;
 pub mod characterization;
 pub mod comparison;
@@ -22,6 +23,7 @@ mod page;
 pub mod papers;
 mod plot;
 mod plots;
+mod short;
 mod small;
 mod surroundings;
 mod svg;
@@ -38,7 +40,7 @@ pub use markdown::markdown;
 pub use mt4g::{Mt4g, mt4g};
 pub use small::{devices, sample_line, timings, utc_now};
 pub(crate) use surroundings::host;
-pub use terminal::Terminal;
+pub use terminal::{Extent, Terminal};
 pub use text::text;
 
 use schemars::JsonSchema;
