@@ -1,6 +1,7 @@
 //! The command line: its options and the text of `--help`.
 
 mod compare;
+mod explain;
 mod run;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use gpu_strata::topology::ElementName;
 use gpu_strata::units::Bytes;
 
 pub use compare::{Compare, ComparisonFormat};
+pub use explain::Explain;
 pub use run::{Measuring, Run};
 use run::{parse_device, parse_wait};
 
@@ -58,6 +60,10 @@ pub enum Command {
     },
     /// List the simulated machines, or explain one
     Machines(Machines),
+    /// Explain an attribute of a result, an element or a term
+    Explain(Explain),
+    /// Print the terms of the field as strata uses them
+    Glossary,
     /// Run experiments from a JSON file, or run those of a recording again
     Measure(Measure),
     /// Write the samples of a recording as CSV files

@@ -3,6 +3,7 @@
 mod characterize;
 mod compare;
 mod discover;
+mod explain;
 mod fault;
 mod figures;
 mod folder;
@@ -44,6 +45,8 @@ pub fn run(command: Command, call: Call) -> Result<ExitCode, Fault> {
         Command::L1(arguments) => l1::run(&arguments, call),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Glossary => explain::glossary(),
         Command::Measure(arguments) => measure::run(&arguments, call.started),
         Command::Export(arguments) => plain::export(&arguments, call),
         Command::Schema { of } => plain::schema(of),

@@ -8,6 +8,7 @@
 mod cli;
 mod compare;
 mod coverage;
+mod explain;
 mod export;
 mod figures;
 mod golden;

@@ -70,6 +70,7 @@ mod answer;
 mod comparison;
 mod device;
 mod error;
+mod explained;
 mod figures;
 mod host;
 mod launch;
@@ -85,6 +86,7 @@ pub use answer::{
 pub use comparison::{Choice, CompareOptions, Comparison, MaxAge, Requirement, Side, compare, references};
 pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};
+pub use explained::{explain, glossary};
 pub use figures::{FIGURES_PAGE, figures};
 pub use launch::{L1OfLaunch, Launch, l1};
 pub use machine::Machine;

@@ -4,6 +4,7 @@
 //! both exist, both are here.
 
 mod element;
+mod explained;
 mod finding;
 mod name;
 mod run;

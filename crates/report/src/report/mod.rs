@@ -13,6 +13,7 @@ pub mod characterization;
 pub mod comparison;
 mod diagram;
 mod evidence;
+pub mod explained;
 mod html;
 mod hwloc;
 pub mod launched;
