@@ -117,6 +117,8 @@ pub enum Document {
     Characterization,
     /// The result of `strata compare`
     Comparison,
+    /// The result of `strata compare` of three or more results
+    Several,
     /// The result of `strata compare --policy`
     Acceptance,
 }

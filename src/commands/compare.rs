@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use gpu_strata::{CompareOptions, Policy, Side, compare, references};
+use gpu_strata::{CompareOptions, Policy, Side, compare, compare_several, references};
 
 use super::output::{self, Destination};
 use super::{Call, Fault};
@@ -15,6 +15,7 @@ pub fn run(arguments: &Compare, call: Call) -> Result<ExitCode, Fault> {
     match (&arguments.policy, &arguments.write_policy) {
         (Some(policy), _) => checked(arguments, policy),
         (_, Some(target)) => written(arguments, target, call),
+        _ if !arguments.more.is_empty() => several(arguments),
         _ => compared(arguments),
     }
     .map_err(Fault::trouble)
@@ -29,12 +30,7 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
     // Without a name, a side is the published values of the other side's GPU.
     let side = |argument: &Option<String>| argument.as_deref().map_or(Side::PublishedOfOther, Side::named);
     let destination = destination(arguments, None)?;
-    let options = CompareOptions {
-        tolerance_percent: arguments.tolerance,
-        only: arguments.only.clone(),
-        required: arguments.require.clone(),
-        max_age: arguments.max_age,
-    };
+    let options = options(arguments);
     let answer = compare(side(&arguments.a), side(&arguments.b), &options)?;
     if !arguments.quiet {
         let text = match arguments.format {
@@ -45,6 +41,30 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
         destination.write(&text)?;
     }
     Ok(ExitCode::from(u8::from(!answer.same())))
+}
+
+/// Three or more results: 0 no two differ, 1 some do.
+fn several(arguments: &Compare) -> Result<ExitCode, Fault> {
+    let destination = destination(arguments, None)?;
+    let answer = compare_several(sides(arguments), &options(arguments))?;
+    if !arguments.quiet {
+        let text = match arguments.format {
+            ComparisonFormat::Text => answer.text(&destination.terminal()),
+            ComparisonFormat::Json => answer.json()?,
+            ComparisonFormat::Markdown => answer.markdown(),
+        };
+        destination.write(&text)?;
+    }
+    Ok(ExitCode::from(u8::from(!answer.same())))
+}
+
+fn options(arguments: &Compare) -> CompareOptions {
+    CompareOptions {
+        tolerance_percent: arguments.tolerance,
+        only: arguments.only.clone(),
+        required: arguments.require.clone(),
+        max_age: arguments.max_age,
+    }
 }
 
 /// `--policy`: 0 every result passes, 1 one does not.

@@ -48,6 +48,7 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
         Document::Topology => Schema::Topology,
         Document::Characterization => Schema::Characterization,
         Document::Comparison => Schema::Comparison,
+        Document::Several => Schema::Several,
         Document::Acceptance => Schema::Acceptance,
     };
     output::stdout(&schema.json()?)?;

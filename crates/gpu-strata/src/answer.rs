@@ -194,6 +194,8 @@ pub enum Schema {
     Characterization,
     /// Of a comparison.
     Comparison,
+    /// Of a comparison of three or more results.
+    Several,
     /// Of results that were held against a policy.
     Acceptance,
 }
@@ -209,6 +211,7 @@ impl Schema {
             Schema::Topology => report::schema::<Topology>(),
             Schema::Characterization => report::schema::<Characterization>(),
             Schema::Comparison => report::schema::<strata_report::compare::Comparison>(),
+            Schema::Several => report::schema::<strata_report::compare::Several>(),
             Schema::Acceptance => report::schema::<strata_report::policy::Acceptance>(),
         }
         .map_err(Error::report("the schema"))

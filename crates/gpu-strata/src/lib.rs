@@ -79,6 +79,7 @@ mod machine;
 mod policy;
 mod recording;
 mod run;
+mod several;
 
 pub use answer::{
     Answer, Characterized, Discovery, Exchange, Extent, Markdown, PictureFile, Pictures, Schema, Terminal,
@@ -93,6 +94,7 @@ pub use machine::Machine;
 pub use policy::{Acceptance, Policy};
 pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
+pub use several::{ComparisonOfSeveral, compare_several};
 
 pub use strata_model::{attribute, characterization, experiment, facts, pattern, samples, topology, units};
 pub use strata_report::report::{devices as devices_table, sample_line};

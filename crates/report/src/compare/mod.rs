@@ -16,6 +16,7 @@ mod names;
 mod place;
 mod published;
 mod require;
+pub mod several;
 mod statement;
 
 pub use age::MaxAge;
@@ -25,6 +26,7 @@ pub(crate) use names::advice;
 pub use place::{Choice, Place, Subject};
 pub use published::{Asked, NoReference, published};
 pub use require::{Requirement, check_names};
+pub use several::{Several, several};
 pub use statement::{Claim, Statement};
 
 use std::collections::BTreeSet;
