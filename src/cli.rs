@@ -1,6 +1,7 @@
 //! The command line: its options and the text of `--help`.
 
 mod compare;
+mod explain;
 mod names;
 mod run;
 
@@ -14,6 +15,7 @@ use gpu_strata::topology::ElementName;
 use gpu_strata::units::Bytes;
 
 pub use compare::{Compare, ComparisonFormat};
+pub use explain::Explain;
 use run::parse_wait;
 pub use run::{Measuring, Run};
 
@@ -33,6 +35,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Print no progress, no warnings and no notes; errors are printed
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
 }
 
 /// The commands.
@@ -60,6 +65,10 @@ pub enum Command {
     },
     /// List the simulated machines, or explain one
     Machines(Machines),
+    /// Explain an attribute of a result, an element or a term
+    Explain(Explain),
+    /// Print the terms of the field as strata uses them
+    Glossary,
     /// Run experiments from a JSON file, or run those of a recording again
     Measure(Measure),
     /// Write the samples of a recording as CSV files
@@ -119,6 +128,8 @@ pub enum Document {
     Characterization,
     /// The result of `strata compare`
     Comparison,
+    /// The result of `strata compare` of three or more results
+    Several,
     /// The result of `strata compare --policy`
     Acceptance,
 }
@@ -145,6 +156,9 @@ pub struct Output {
     /// JSON in one line, without the numbers of the experiments behind each finding
     #[arg(long)]
     pub compact: bool,
+    /// With all intervals, methods, reasons and figures; a text in a file has them anyway, other formats always
+    #[arg(long)]
+    pub details: bool,
 }
 
 /// `strata discover`

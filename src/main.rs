@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    match commands::run(cli.command, started) {
+    match commands::run(cli.command, commands::Call { started, quiet: cli.quiet }) {
         Ok(code) => code,
         Err(fault) => {
             if !fault.is_closed_stdout() {

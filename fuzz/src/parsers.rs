@@ -135,12 +135,12 @@ pub fn results(data: &[u8]) {
     }
     if let Ok(topology) = serde_json::from_slice::<Topology>(data) {
         let _ = report::html(&topology, &Evidence::default());
-        let _ = report::text(&topology, &report::Terminal::PAPER);
+        let _ = report::text(&topology, &report::Terminal::PAPER, report::Extent::Details);
         let _ = report::markdown(&topology, report::Pictures::Embedded);
     }
     if let Ok(characterization) = serde_json::from_slice::<Characterization>(data) {
         let _ = report::characterization::html(&characterization);
-        let _ = report::characterization::text(&characterization, &report::Terminal::PAPER);
+        let _ = report::characterization::text(&characterization, &report::Terminal::PAPER, report::Extent::Details);
     }
 }
 

@@ -34,8 +34,9 @@ pub struct Compare {
     /// As A [default: reference]
     #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
     pub b: Option<String>,
-    /// Further results; only with --policy or --write-policy, for which A and B are results like these
-    #[arg(value_name = "RESULT", value_hint = ValueHint::FilePath, requires = CLASS)]
+    /// Further results: three or more stand beside each other in one table, which marks those that differ from more than half
+    /// of the others
+    #[arg(value_name = "RESULT", value_hint = ValueHint::FilePath)]
     pub more: Vec<String>,
     /// Hold each result against the limits of this policy instead of comparing two
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = CLASS,
@@ -56,7 +57,7 @@ pub struct Compare {
     /// difference
     #[arg(long, value_name = "ELEMENT.ATTRIBUTE,…", value_delimiter = ',', value_parser = str::parse::<Requirement>)]
     pub require: Vec<Requirement>,
-    /// Refuse B (A, if B is published values; with --policy every result) if its run started longer ago than this, such as 30m,
+    /// Refuse B (A, if B is published values; with --policy or three results every one) if its run started longer ago than this, such as 30m,
     /// 1h or 7d, if it started more than five minutes in the future, or if nobody can say when
     #[arg(long, value_name = "DURATION", value_parser = str::parse::<MaxAge>)]
     pub max_age: Option<MaxAge>,
@@ -79,7 +80,8 @@ pub struct Compare {
 pub enum ComparisonFormat {
     /// Lines for people
     Text,
-    /// The whole comparison; `strata schema comparison` describes it, and with --policy `strata schema acceptance`
+    /// The whole comparison; `strata schema comparison` describes it, that of three or more `strata schema several`, and with
+    /// --policy `strata schema acceptance`
     Json,
     /// Tables, as GitHub-flavoured Markdown; not with --policy
     Markdown,

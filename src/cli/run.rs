@@ -32,9 +32,6 @@ pub struct Measuring {
     /// Print where the time went, to standard error
     #[arg(long)]
     pub timings: bool,
-    /// Print no progress and no warnings
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// Options of all commands that report what they measure.

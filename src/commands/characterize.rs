@@ -1,14 +1,13 @@
 //! `strata characterize`: measure what access patterns cost, record, report.
 
 use std::process::ExitCode;
-use std::time::Instant;
 
-use super::{Fault, measuring, output};
+use super::{Call, Fault, measuring, output};
 use crate::cli::Characterize;
 
 /// Measures what access patterns cost on one GPU.
-pub fn run(arguments: &Characterize, started: Instant) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Characterize, call: Call) -> Result<ExitCode, Fault> {
     output::check_of_characterization(arguments.run.output.format)?;
     let suite = arguments.suite();
-    measuring::run(&arguments.run, started, |device, options| Ok(device.characterize(&suite, options)?.into()))
+    measuring::run(&arguments.run, call, |device, options| Ok(device.characterize(&suite, options)?.into()))
 }

@@ -4,18 +4,19 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use gpu_strata::{CompareOptions, Policy, Side, compare, references};
+use gpu_strata::{CompareOptions, Policy, Side, compare, compare_several, references};
 
-use super::Fault;
 use super::files::Files;
 use super::output::{self, Destination};
+use super::{Call, Fault};
 use crate::cli::{Compare, ComparisonFormat};
 
 /// Compares, reports and returns the exit status of `diff`: 0 the same, 1 different, 2 any trouble.
-pub fn run(arguments: &Compare) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Compare, call: Call) -> Result<ExitCode, Fault> {
     match (&arguments.policy, &arguments.write_policy) {
         (Some(policy), _) => checked(arguments, policy),
-        (_, Some(target)) => written(arguments, target),
+        (_, Some(target)) => written(arguments, target, call),
+        _ if !arguments.more.is_empty() => several(arguments),
         _ => compared(arguments),
     }
     .map_err(Fault::trouble)
@@ -30,12 +31,7 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
     // Without a name, a side is the published values of the other side's GPU.
     let side = |argument: &Option<String>| argument.as_deref().map_or(Side::PublishedOfOther, Side::named);
     let destination = destination(arguments, None)?;
-    let options = CompareOptions {
-        tolerance_percent: arguments.tolerance,
-        only: arguments.only.clone(),
-        required: arguments.require.clone(),
-        max_age: arguments.max_age,
-    };
+    let options = options(arguments);
     let answer = compare(side(&arguments.a), side(&arguments.b), &options)?;
     if !arguments.quiet {
         let text = match arguments.format {
@@ -46,6 +42,30 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
         destination.write(&text)?;
     }
     Ok(ExitCode::from(u8::from(!answer.same())))
+}
+
+/// Three or more results: 0 no two differ, 1 some do.
+fn several(arguments: &Compare) -> Result<ExitCode, Fault> {
+    let destination = destination(arguments, None)?;
+    let answer = compare_several(sides(arguments), &options(arguments))?;
+    if !arguments.quiet {
+        let text = match arguments.format {
+            ComparisonFormat::Text => answer.text(&destination.terminal()),
+            ComparisonFormat::Json => answer.json()?,
+            ComparisonFormat::Markdown => answer.markdown(),
+        };
+        destination.write(&text)?;
+    }
+    Ok(ExitCode::from(u8::from(!answer.same())))
+}
+
+fn options(arguments: &Compare) -> CompareOptions {
+    CompareOptions {
+        tolerance_percent: arguments.tolerance,
+        only: arguments.only.clone(),
+        required: arguments.require.clone(),
+        max_age: arguments.max_age,
+    }
 }
 
 /// `--policy`: 0 every result passes, 1 one does not.
@@ -66,24 +86,28 @@ fn checked(arguments: &Compare, policy: &Path) -> Result<ExitCode, Fault> {
 }
 
 /// `--write-policy`
-fn written(arguments: &Compare, target: &Path) -> Result<ExitCode, Fault> {
+fn written(arguments: &Compare, target: &Path, call: Call) -> Result<ExitCode, Fault> {
     let policy = Policy::of_good(sides(arguments))?;
     policy.write(target)?;
     if !arguments.quiet {
         let file = target.display();
-        output::note(&format!(
-            "wrote `{file}`: {} limits for {} from {} results; {} values have no limit, and the file says why",
-            policy.limits(),
-            policy.product(),
-            policy.made_from(),
-            policy.left_out()
-        ));
+        output::note(
+            call,
+            &format!(
+                "wrote `{file}`: {} limits for {} from {} results; {} values have no limit, and the file says why",
+                policy.limits(),
+                policy.product(),
+                policy.made_from(),
+                policy.left_out()
+            ),
+        );
         if policy.is_wide() {
-            output::warn(&[
-                "so few results say little of the spread, so the limits of what varies are wide; five or more \
+            output::warn(
+                call,
+                &["so few results say little of the spread, so the limits of what varies are wide; five or more \
                             results of different GPUs make narrower ones"
-                    .to_owned(),
-            ]);
+                    .to_owned()],
+            );
         }
     }
     Ok(ExitCode::SUCCESS)

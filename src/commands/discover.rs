@@ -1,13 +1,12 @@
 //! `strata discover`: measure, record, report.
 
 use std::process::ExitCode;
-use std::time::Instant;
 
-use super::{Fault, measuring};
+use super::{Call, Fault, measuring};
 use crate::cli::Discover;
 
 /// Measures the topology of one GPU.
-pub fn run(arguments: &Discover, started: Instant) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     let Discover { only, run } = arguments;
-    measuring::run(run, started, |device, options| Ok(device.discover_only(only, options)?.into()))
+    measuring::run(run, call, |device, options| Ok(device.discover_only(only, options)?.into()))
 }

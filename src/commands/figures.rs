@@ -9,14 +9,14 @@ use gpu_strata::{FIGURES_PAGE, Side};
 use super::files::side;
 use super::folder::Folder;
 use super::measuring::Meter;
-use super::{Fault, output};
+use super::{Call, Fault, output};
 use crate::cli::Figures;
 
 /// Writes a page with pictures to a folder. Without results it measures them first.
-pub fn run(arguments: &Figures, started: Instant) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Figures, call: Call) -> Result<ExitCode, Fault> {
     let mut folder = Folder::open(&arguments.dir, "give the folder first, and the results after it")?;
     let (sides, complete) = match arguments.files.as_slice() {
-        [] => measured(arguments, started)?,
+        [] => measured(arguments, call)?,
         files => (files.iter().map(|file| side(file)).collect(), true),
     };
     let page = gpu_strata::figures(sides)?;
@@ -28,10 +28,10 @@ pub fn run(arguments: &Figures, started: Instant) -> Result<ExitCode, Fault> {
 }
 
 /// A discovery and a characterization of one GPU, and whether both are complete.
-fn measured(arguments: &Figures, started: Instant) -> Result<(Vec<Side>, bool), Fault> {
-    let mut meter = Meter::open(&arguments.measuring)?;
+fn measured(arguments: &Figures, call: Call) -> Result<(Vec<Side>, bool), Fault> {
+    let mut meter = Meter::open(&arguments.measuring, call)?;
     let answers = [
-        meter.ask(started, None, |device, options| Ok(device.discover(options)?.into()))?,
+        meter.ask(call.started, None, |device, options| Ok(device.discover(options)?.into()))?,
         meter
             .ask(Instant::now(), None, |device, options| Ok(device.characterize(&Suite::default(), options)?.into()))?,
     ];

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use gpu_strata::Imported;
 
 use super::files::Files;
-use super::{Fault, output};
+use super::{Call, Fault, output};
 use crate::cli::{Import, Tool};
 
 /// Reads the timings and writes the recording.
-pub fn run(arguments: &Import) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Import, call: Call) -> Result<ExitCode, Fault> {
     let imported = match arguments.tool {
         Tool::Mt4g => Imported::mt4g(&arguments.folder)?,
     };
@@ -20,11 +20,14 @@ pub fn run(arguments: &Import) -> Result<ExitCode, Fault> {
     let (warnings, series, files) = (imported.run().warnings.clone(), imported.series(), imported.files());
     let device = imported.device().name.clone();
     imported.record(&arguments.output)?;
-    output::warn(&warnings);
-    output::note(&format!(
-        "wrote {series} series from {files} files about {device} to `{file}`; run `strata replay {file}` for the report",
-        file = arguments.output.display(),
-    ));
+    output::warn(call, &warnings);
+    output::note(
+        call,
+        &format!(
+            "wrote {series} series from {files} files about {device} to `{file}`; run `strata replay {file}` for the report",
+            file = arguments.output.display(),
+        ),
+    );
     Ok(ExitCode::SUCCESS)
 }
 

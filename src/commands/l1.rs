@@ -8,18 +8,18 @@ use gpu_strata::topology::ElementName;
 use gpu_strata::{Device, Launch, Options, Side, l1};
 
 use super::files::side;
-use super::{Fault, output, terminal};
+use super::{Call, Fault, output, terminal};
 use crate::cli::{L1, ListFormat};
 
 /// Answers from a result, or measures the L1 first.
-pub fn run(arguments: &L1) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &L1, call: Call) -> Result<ExitCode, Fault> {
     let launch = Launch { threads_per_block: arguments.threads, shared_per_block: arguments.shared };
     let side = match &arguments.file {
         Some(file) => side(file),
         None => {
             let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
             let found = device.discover_only(&[ElementName::L1], Options::default())?;
-            output::warn(&found.topology.run.warnings);
+            output::warn(call, &found.topology.run.warnings);
             if found.topology.is_partial() {
                 return Err(Fault::run(anyhow!(
                     "the L1 could not be measured: see the warnings, or `strata discover`"

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use gpu_strata::experiment::Experiment;
@@ -14,11 +13,11 @@ use gpu_strata::{Device, Options, Recording, sample_line};
 use strata_files::STANDARD;
 
 use super::files::Files;
-use super::{Fault, measuring, output};
+use super::{Call, Fault, measuring, output};
 use crate::cli::Measure;
 
 /// Runs the experiments of a file and prints one line for each.
-pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Measure, call: Call) -> Result<ExitCode, Fault> {
     let numbered = experiments(arguments)?;
     let list: Vec<Experiment> = numbered.values().cloned().collect();
     if arguments.print {
@@ -34,14 +33,14 @@ pub fn run(arguments: &Measure, started: Instant) -> Result<ExitCode, Fault> {
     let mut options = Options::default().seed(0);
     options.record = record.map(Path::to_owned);
     options.host_facts = !arguments.no_host_facts;
-    options.started = started;
+    options.started = call.started;
     let answers = device.measure(&list, options)?;
     let mut text = String::new();
     for ((number, experiment), answer) in numbered.iter().zip(&answers) {
         text.push_str(&sample_line(*number, experiment, answer));
     }
     let failed = answers.iter().filter(|a| a.is_err()).count();
-    let recorded = measuring::recorded(&device, record, false);
+    let recorded = measuring::recorded(call, &device, record);
     output::stdout(&text)?;
     Ok(if failed == 0 && recorded { ExitCode::SUCCESS } else { output::partial() })
 }

@@ -3,6 +3,7 @@
 mod characterize;
 mod compare;
 mod discover;
+mod explain;
 mod fault;
 mod figures;
 mod files;
@@ -14,6 +15,7 @@ mod measure;
 mod measuring;
 mod output;
 mod plain;
+mod progress;
 mod replay;
 mod terminal;
 
@@ -23,22 +25,33 @@ use std::time::Instant;
 use crate::cli::Command;
 pub use fault::Fault;
 
-/// Runs a command. `started` is when the process began.
-pub fn run(command: Command, started: Instant) -> Result<ExitCode, Fault> {
+/// What all commands are told.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// When the process began.
+    pub started: Instant,
+    /// Nothing goes to standard error but errors.
+    pub quiet: bool,
+}
+
+/// Runs a command.
+pub fn run(command: Command, call: Call) -> Result<ExitCode, Fault> {
     match command {
-        Command::Discover(arguments) => discover::run(&arguments, started),
-        Command::Characterize(arguments) => characterize::run(&arguments, started),
-        Command::Replay(arguments) => replay::run(&arguments),
-        Command::Import(arguments) => import::run(&arguments),
-        Command::Compare(arguments) => compare::run(&arguments),
-        Command::Figures(arguments) => figures::run(&arguments, started),
-        Command::L1(arguments) => l1::run(&arguments),
+        Command::Discover(arguments) => discover::run(&arguments, call),
+        Command::Characterize(arguments) => characterize::run(&arguments, call),
+        Command::Replay(arguments) => replay::run(&arguments, call),
+        Command::Import(arguments) => import::run(&arguments, call),
+        Command::Compare(arguments) => compare::run(&arguments, call),
+        Command::Figures(arguments) => figures::run(&arguments, call),
+        Command::L1(arguments) => l1::run(&arguments, call),
         Command::Devices { format } => plain::devices(format),
         Command::Machines(arguments) => machines::run(&arguments),
-        Command::Measure(arguments) => measure::run(&arguments, started),
-        Command::Export(arguments) => plain::export(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Glossary => explain::glossary(),
+        Command::Measure(arguments) => measure::run(&arguments, call),
+        Command::Export(arguments) => plain::export(&arguments, call),
         Command::Schema { of } => plain::schema(of),
         Command::Completions { shell } => plain::completions(shell),
-        Command::Man { dir } => plain::manual(&dir),
+        Command::Man { dir } => plain::manual(&dir, call),
     }
 }

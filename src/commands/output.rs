@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use gpu_strata::{Answer, Exchange, Pictures, Terminal};
+use gpu_strata::{Answer, Exchange, Extent, Pictures, Terminal};
 use strata_files::{Replacement, STANDARD};
 
 use super::folder::Folder;
-use super::{Fault, terminal};
+use super::{Call, Fault, terminal};
 use crate::cli::{self, Format};
 
 /// Whether a file could be written, before anything is measured. It is neither made nor changed.
@@ -71,7 +71,9 @@ impl Destination {
             Format::Json if arguments.compact => self.write(&answer.compact_json()?)?,
             Format::Markdown => self.illustrated(answer)?,
             Format::Text => {
-                let text = answer.text(&self.terminal());
+                // A file is kept, and has room.
+                let whole = arguments.details || self.file.is_some();
+                let text = answer.text(&self.terminal(), if whole { Extent::Details } else { Extent::Short });
                 self.write(&text)?;
             }
             Format::Json => self.write(&answer.json()?)?,
@@ -127,14 +129,21 @@ fn no_characterization() -> Fault {
     ))
 }
 
-/// Prints a note to standard error.
-pub fn note(text: &str) {
+/// Prints an error to standard error, also where notes are not wanted.
+pub fn error(text: &str) {
     eprintln!("strata: {}", terminal::safe(text));
 }
 
-/// Prints warnings to standard error.
-pub fn warn(warnings: &[String]) {
+/// Prints a note to standard error, if notes are wanted.
+pub fn note(call: Call, text: &str) {
+    if !call.quiet {
+        error(text);
+    }
+}
+
+/// Prints warnings to standard error, if they are wanted.
+pub fn warn(call: Call, warnings: &[String]) {
     for warning in warnings {
-        note(&format!("warning: {warning}"));
+        note(call, &format!("warning: {warning}"));
     }
 }

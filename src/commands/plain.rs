@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 use gpu_strata::{Device, ExportSummary, Schema, devices_table};
 
-use super::{Fault, files, output};
+use super::{Call, Fault, files, output};
 use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
@@ -23,10 +23,10 @@ pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
 }
 
 /// `strata export`
-pub fn export(arguments: &Export) -> Result<ExitCode, Fault> {
+pub fn export(arguments: &Export, call: Call) -> Result<ExitCode, Fault> {
     let recording = files::recording(&arguments.file)?;
     let defects = recording.defects();
-    output::warn(&defects);
+    output::warn(call, &defects);
     let mut lines = String::new();
     let mut note = |summary: ExportSummary| {
         for file in summary.files {
@@ -50,6 +50,7 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
         Document::Topology => Schema::Topology,
         Document::Characterization => Schema::Characterization,
         Document::Comparison => Schema::Comparison,
+        Document::Several => Schema::Several,
         Document::Acceptance => Schema::Acceptance,
     };
     output::stdout(&schema.json()?)?;
@@ -65,7 +66,7 @@ pub fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Fault> {
 }
 
 /// `strata man`
-pub fn manual(dir: &Path) -> Result<ExitCode, Fault> {
+pub fn manual(dir: &Path, call: Call) -> Result<ExitCode, Fault> {
     let failed = || format!("cannot write the manual pages to the folder `{}`; name another one", dir.display());
     fs::create_dir_all(dir).with_context(failed).map_err(Fault::usage)?;
     let mut command = Cli::command();
@@ -77,6 +78,6 @@ pub fn manual(dir: &Path) -> Result<ExitCode, Fault> {
         clap_mangen::Man::new(page).render(&mut text).map_err(Fault::run)?;
         strata_files::replace(&dir.join(format!("{name}.1")), &text).with_context(failed).map_err(Fault::run)?;
     }
-    output::note(&format!("wrote the manual pages; `man -l {}/strata.1` shows the first", dir.display()));
+    output::note(call, &format!("wrote the manual pages; `man -l {}/strata.1` shows the first", dir.display()));
     Ok(ExitCode::SUCCESS)
 }

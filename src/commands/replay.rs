@@ -6,11 +6,11 @@ use anyhow::anyhow;
 use gpu_strata::{Answer, Recording};
 
 use super::files::{self, Files};
-use super::{Fault, output};
+use super::{Call, Fault, output};
 use crate::cli::Replay;
 
 /// Reads the recording and infers all values again.
-pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
+pub fn run(arguments: &Replay, call: Call) -> Result<ExitCode, Fault> {
     let target = arguments.output.output.as_deref();
     Files::default().read(&arguments.file).written(target, "--output").check()?;
     let destination = output::Destination::open(&arguments.output)?;
@@ -24,7 +24,7 @@ pub fn run(arguments: &Replay) -> Result<ExitCode, Fault> {
     if matches!(answer, Answer::Characterized(_)) {
         output::check_of_characterization(arguments.output.format)?;
     }
-    output::warn(&answer.run().warnings);
+    output::warn(call, &answer.run().warnings);
     let reported = destination.answer(&answer, &arguments.output)?;
     Ok(if is_whole { reported } else { output::partial() })
 }

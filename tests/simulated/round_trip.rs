@@ -182,7 +182,7 @@ fn sourced(text: &str) {
 /// The text report up to the reasons of what is unknown. Both runs get the same date.
 fn report_of(mut topology: Topology) -> String {
     (topology.run.started, topology.run.duration_s) = (String::new(), 0.0);
-    let report = report::text(&topology, &report::Terminal::PAPER);
+    let report = report::text(&topology, &report::Terminal::PAPER, report::Extent::Details);
     let (known, _unknown) = report.split_once("\nUnknown\n").expect("something is always unknown");
     known.to_owned()
 }

@@ -41,7 +41,7 @@ fn help_reads_well() {
 fn without_arguments_it_shows_the_help() {
     let run = strata(&[]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
-    assert!(run.stderr.contains("Usage: strata <COMMAND>"), "{}", run.stderr);
+    assert!(run.stderr.contains("Usage: strata [OPTIONS] <COMMAND>"), "{}", run.stderr);
     let version = strata(&["--version"]);
     assert_eq!(version.stdout, format!("strata {}\n", env!("CARGO_PKG_VERSION")));
 }
@@ -219,7 +219,7 @@ fn a_result_goes_where_it_is_told_to() {
     let replayed = replayed.to_str().unwrap();
     let run = strata(&["replay", replayed, "--output", file.to_str().unwrap()]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(0), ""));
-    assert_eq!(fs::read_to_string(&file).unwrap(), strata(&["replay", replayed]).stdout);
+    assert_eq!(fs::read_to_string(&file).unwrap(), strata(&["replay", replayed, "--details"]).stdout);
 }
 
 #[test]
@@ -435,7 +435,9 @@ fn manual_pages_are_written() {
     let folder = dir.path().join("man");
     let run = strata(&["man", folder.to_str().unwrap()]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
-    for (page, words) in [("strata.1", ".TH strata 1"), ("strata-discover.1", "\\-\\-effort"), ("strata-compare.1", "SYNOPSIS")] {
+    for (page, words) in
+        [("strata.1", ".TH strata 1"), ("strata-discover.1", "\\-\\-effort"), ("strata-compare.1", "SYNOPSIS")]
+    {
         let text = fs::read_to_string(folder.join(page)).unwrap();
         assert!(text.contains(words), "{page}: no {words} in {text:.2000}");
     }

@@ -27,7 +27,7 @@ fn replay(recording: &Path, format: &str) -> String {
     let output = Command::cargo_bin("strata")
         .unwrap()
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["replay", "--format", format])
+        .args(["replay", "--details", "--format", format])
         .arg(&name)
         .assert()
         // What was measured beside another program is answered in part.

@@ -31,6 +31,7 @@ fn what_is_published_is_what_is_printed() {
         (topology::SCHEMA, report::schema::<Topology>().unwrap()),
         (characterization::SCHEMA, report::schema::<Characterization>().unwrap()),
         (compare::SCHEMA, report::schema::<Comparison>().unwrap()),
+        (compare::several::SCHEMA, report::schema::<compare::Several>().unwrap()),
         (policy::ACCEPTANCE, report::schema::<Acceptance>().unwrap()),
     ];
     for (name, now) in printed {

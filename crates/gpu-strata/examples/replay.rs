@@ -7,7 +7,7 @@
 
 use std::error::Error;
 
-use gpu_strata::{Recording, Terminal};
+use gpu_strata::{Extent, Recording, Terminal};
 
 /// The recording that comes with the sources.
 const H200: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recordings/2026-11-21-h200.strata");
@@ -17,6 +17,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let recording = Recording::open(file)?;
     println!("{}, {} experiments", recording.device().name, recording.experiments().count());
     let answer = recording.replay()?;
-    print!("{}", answer.text(&Terminal::PAPER));
+    print!("{}", answer.text(&Terminal::PAPER, Extent::Short));
     Ok(())
 }

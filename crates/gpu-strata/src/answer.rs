@@ -8,7 +8,7 @@ use strata_model::facts::DeviceFacts;
 use strata_model::topology::{RunInfo, Topology};
 use strata_report::report;
 
-pub use strata_report::report::{Markdown, PictureFile, Pictures, Terminal};
+pub use strata_report::report::{Extent, Markdown, PictureFile, Pictures, Terminal};
 
 use crate::error::{Error, Result};
 use crate::run::Timings;
@@ -118,11 +118,11 @@ impl Answer {
         }
     }
 
-    /// As a text for people, fitted to a terminal.
-    pub fn text(&self, terminal: &Terminal) -> String {
+    /// As a text for people, fitted to a terminal: in short, or with all details.
+    pub fn text(&self, terminal: &Terminal, extent: Extent) -> String {
         match self {
-            Answer::Discovery(found) => report::text(&found.topology, terminal),
-            Answer::Characterized(found) => report::characterization::text(&found.characterization, terminal),
+            Answer::Discovery(found) => report::text(&found.topology, terminal, extent),
+            Answer::Characterized(found) => report::characterization::text(&found.characterization, terminal, extent),
         }
     }
 
@@ -207,6 +207,8 @@ pub enum Schema {
     Characterization,
     /// Of a comparison.
     Comparison,
+    /// Of a comparison of three or more results.
+    Several,
     /// Of results that were held against a policy.
     Acceptance,
 }
@@ -222,6 +224,7 @@ impl Schema {
             Schema::Topology => report::schema::<Topology>(),
             Schema::Characterization => report::schema::<Characterization>(),
             Schema::Comparison => report::schema::<strata_report::compare::Comparison>(),
+            Schema::Several => report::schema::<strata_report::compare::Several>(),
             Schema::Acceptance => report::schema::<strata_report::policy::Acceptance>(),
         }
         .map_err(Error::report("the schema"))

@@ -131,7 +131,7 @@ pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison>
     let judged = if matches!(b, Loaded::Document(..)) { &b } else { &a };
     judged.check_age(options.max_age)?;
     let (a, b) = (a.statement(&b)?, b.statement(&a)?);
-    compare::check_names(&options.only, &options.required, [&a, &b]).map_err(Error::Input)?;
+    compare::check_names(&options.only, &options.required, &[&a, &b]).map_err(Error::Input)?;
     let document = compare::compare(&a, &b, options);
     if !document.compared() && document.unmet.is_empty() {
         let only = if document.only.is_empty() { String::new() } else { format!(" in {}", document.only.join(", ")) };

@@ -26,11 +26,11 @@
 //! result from it on any machine.
 //!
 //! ```no_run
-//! use gpu_strata::{Answer, Device, Options, Recording, Terminal};
+//! use gpu_strata::{Answer, Device, Extent, Options, Recording, Terminal};
 //!
 //! Device::open("auto")?.discover(Options::default().record("h200.strata"))?;
 //! let answer: Answer = Recording::open("h200.strata")?.replay()?;
-//! print!("{}", answer.text(&Terminal::PAPER));
+//! print!("{}", answer.text(&Terminal::PAPER, Extent::Short));
 //! # Ok::<(), gpu_strata::Error>(())
 //! ```
 //!
@@ -70,6 +70,7 @@ mod answer;
 mod comparison;
 mod device;
 mod error;
+mod explained;
 mod figures;
 mod host;
 mod launch;
@@ -79,11 +80,15 @@ mod policy;
 mod recorded;
 mod recording;
 mod run;
+mod several;
 
-pub use answer::{Answer, Characterized, Discovery, Exchange, Markdown, PictureFile, Pictures, Schema, Terminal};
+pub use answer::{
+    Answer, Characterized, Discovery, Exchange, Extent, Markdown, PictureFile, Pictures, Schema, Terminal,
+};
 pub use comparison::{Choice, CompareOptions, Comparison, MaxAge, Requirement, Side, compare, references};
 pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};
+pub use explained::{explain, glossary};
 pub use figures::{FIGURES_PAGE, figures};
 pub use launch::{L1OfLaunch, Launch, l1};
 pub use machine::Machine;
@@ -91,6 +96,7 @@ pub use policy::{Acceptance, Policy};
 pub use recorded::Recorded;
 pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
+pub use several::{ComparisonOfSeveral, compare_several};
 
 pub use strata_model::{attribute, characterization, experiment, facts, pattern, samples, topology, units};
 pub use strata_report::report::{devices as devices_table, printable, sample_line};

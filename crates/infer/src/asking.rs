@@ -6,11 +6,13 @@
 use std::time::{Duration, Instant};
 
 use crate::probe::{Gap, Notebook, clock};
+use crate::time::Time;
 use strata_model::source::Source;
 use strata_model::topology::RunInfo;
 
 /// Where a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// What is under way, as a report calls it.
     pub title: &'static str,
@@ -20,6 +22,8 @@ pub struct Progress {
     pub total: usize,
     /// Experiments in the batch that begins.
     pub batch: usize,
+    /// About how much of the run's time has passed, from 0 to 1. It never falls, and is below 1 while a question is open.
+    pub share: f64,
 }
 
 /// The time that one stage took.
@@ -69,14 +73,16 @@ pub struct Asking<'a> {
     progress: &'a mut dyn FnMut(Progress),
     done: usize,
     total: usize,
+    time: Time,
     stages: Vec<Stage>,
     next: u32,
 }
 
 impl<'a> Asking<'a> {
-    /// A run of so many questions.
-    pub fn new(source: &'a mut dyn Source, total: usize, progress: &'a mut dyn FnMut(Progress)) -> Self {
-        Asking { source, progress, done: 0, total, stages: Vec::new(), next: 1 }
+    /// A run of questions that take about this much time each, compared with one another.
+    pub fn new(source: &'a mut dyn Source, weights: Vec<u32>, progress: &'a mut dyn FnMut(Progress)) -> Self {
+        let total = weights.len();
+        Asking { source, progress, done: 0, total, time: Time::of(weights), stages: Vec::new(), next: 1 }
     }
 
     /// Asks all `questions`, with a measurement of the clock before and after: whether it held while the run went on.
@@ -118,6 +124,7 @@ impl<'a> Asking<'a> {
         title: &'static str,
         infer: impl Fn(&Notebook) -> T,
     ) -> T {
+        self.time.question_begins();
         let mut answer = self.stage(notebook, name, title, &infer);
         for _ in 0..MAX_ROUNDS {
             let disturbed = self.source.disturbed();
@@ -128,6 +135,7 @@ impl<'a> Asking<'a> {
             answer = self.stage(notebook, name, title, &infer);
         }
         self.done += 1;
+        self.time.question_done();
         answer
     }
 
@@ -150,12 +158,14 @@ impl<'a> Asking<'a> {
                 self.stages.push(stage);
                 return answer;
             }
-            (self.progress)(Progress { title, done: self.done, total: self.total, batch: missing.len() });
+            let share = self.time.share();
+            (self.progress)(Progress { title, done: self.done, total: self.total, batch: missing.len(), share });
             let started = Instant::now();
             let answers = self.source.run(&missing);
             stage.measuring += started.elapsed();
             stage.experiments += missing.len();
             stage.batches += 1;
+            self.time.batch_done();
             for (experiment, answer) in missing.into_iter().zip(answers) {
                 let number = self.source.number(&experiment).unwrap_or(self.next);
                 self.next = self.next.max(number) + 1;

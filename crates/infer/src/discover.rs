@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
 use crate::consistent;
 use crate::probe::{self, Effort, Notebook, latency};
+use crate::time;
 use strata_model::evidence::Evidence;
 use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
@@ -67,7 +68,8 @@ pub fn discover(
     let wanted: Vec<ElementName> =
         ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
     let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
-    let mut asking = Asking::new(source, wanted.len(), progress);
+    let weights = wanted.iter().map(|name| time::of_element(*name)).collect();
+    let mut asking = Asking::new(source, weights, progress);
     let (mut elements, mut clock): (BTreeMap<ElementName, Element>, _) =
         asking.with_clock(&mut notebook, |asking, notebook| {
             wanted

@@ -10,3 +10,4 @@ pub mod characterize;
 mod consistent;
 pub mod discover;
 pub mod probe;
+mod time;

@@ -101,6 +101,32 @@ impl PartName {
             PartName::Operands => "Operands in registers, shared memory and the L1",
         }
     }
+
+    /// What a programmer does about it, in one sentence that holds on every GPU.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            PartName::Locality => "Place together what is used together, aligned to the bytes that one load fetches.",
+            PartName::Synchronization => {
+                "Use the barrier of the smallest group that shares data, and as few as possible."
+            }
+            PartName::Coalescing => "Let neighbouring threads access neighbouring words.",
+            PartName::Spilling => {
+                "Keep few values alive in a thread, or start smaller blocks, so that registers hold them."
+            }
+            PartName::Banks => "Pad the rows of shared arrays, or use an odd stride in words.",
+            PartName::Constant => "Use constant memory where all lanes of a warp read the same word.",
+            PartName::ReadOnly => "Use `ld.global.nc` (`__ldg`) where it is faster here.",
+            PartName::Texture2d => {
+                "Use a CUDA array for the orders in which it is faster here, or where a filter is needed."
+            }
+            PartName::Histogram => "Where shared atomics are faster, count in shared memory and merge at the end.",
+            PartName::Intensity => {
+                "Reuse each loaded word for as many operations: keep tiles in registers and shared memory."
+            }
+            PartName::Texture3d => "Use a CUDA array for the orders in which it is faster here.",
+            PartName::Operands => "Keep operands that are used again in registers.",
+        }
+    }
 }
 
 impl fmt::Display for PartName {

@@ -11,6 +11,7 @@ pub mod effort;
 pub mod evidence;
 pub mod experiment;
 pub mod facts;
+pub mod glossary;
 pub mod import;
 pub mod locate;
 pub mod names;

@@ -4,6 +4,7 @@ mod accept;
 mod hostile;
 mod policy;
 mod reports;
+mod several;
 
 use std::fs;
 use std::path::{Path, PathBuf};

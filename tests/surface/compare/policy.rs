@@ -296,7 +296,6 @@ fn good_results_must_belong_together() {
     let two = good(&dir, "two.json", 2, 281.0);
     of(&[H200, &two, "--only", "l1"], &["cannot be used with"]);
     of(&[H200, &two, "--max-age", "1h"], &["cannot be used with"]);
-    refused(&[H200, &two, H200], &["--policy"]);
 }
 
 #[test]

@@ -109,7 +109,7 @@ pub(super) fn small(device: &str, simulated: bool) -> Characterization {
 #[test]
 fn a_small_answer_reads_well() {
     let answer = small("Tesla K20c", true);
-    let text = report::characterization::text(&answer, &Terminal::PAPER);
+    let text = report::characterization::text(&answer, &Terminal::PAPER, report::Extent::Details);
     for line in text.lines() {
         assert!(line.chars().count() <= 80 && line == line.trim_end(), "{line}");
     }
@@ -131,7 +131,7 @@ fn no_table_is_wider_than_a_terminal() {
     wide.lines.push(line("", &[(1e300, 1e-300), (-7.5, 0.0)]));
     for name in ["y".repeat(200), "many words ".repeat(20), String::new()] {
         answer.parts.get_mut(&PartName::Texture2d).unwrap().figures[0].x.names[1] = name;
-        let text = report::characterization::text(&answer, &Terminal::PAPER);
+        let text = report::characterization::text(&answer, &Terminal::PAPER, report::Extent::Details);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
@@ -144,7 +144,9 @@ fn a_recorded_characterization_makes_a_whole_page_and_lines_of_80_columns() {
         self_contained(&page);
         assert!(page.len() < 3 << 20, "{} bytes", page.len());
         assert!(
-            report::characterization::text(&recorded, &Terminal::PAPER).lines().all(|line| line.chars().count() <= 80)
+            report::characterization::text(&recorded, &Terminal::PAPER, report::Extent::Details)
+                .lines()
+                .all(|line| line.chars().count() <= 80)
         );
         assert!(report::characterization::markdown(&recorded, Pictures::Embedded).text.contains("data:image/svg+xml"));
     }
@@ -171,7 +173,8 @@ fn the_page_is_whole() {
     let measured = small("Tesla K20c", false);
     assert!(
         !report::characterization::html(&measured).unwrap().contains("SIMULATED")
-            && !report::characterization::text(&measured, &Terminal::PAPER).contains("SIMULATED")
+            && !report::characterization::text(&measured, &Terminal::PAPER, report::Extent::Details)
+                .contains("SIMULATED")
     );
 }
 
@@ -224,7 +227,7 @@ fn what_cannot_be_drawn_is_still_said() {
     let page = report::characterization::html(&answer).unwrap();
     well_formed(&page);
     assert_eq!((page.matches("<svg ").count(), page.matches("no picture available").count()), (1, 2), "{page}");
-    assert!(report::characterization::text(&answer, &Terminal::PAPER).contains("1.00e300"));
+    assert!(report::characterization::text(&answer, &Terminal::PAPER, report::Extent::Details).contains("1.00e300"));
     assert!(report::characterization::markdown(&answer, Pictures::Embedded).text.contains("No point was measured."));
 }
 

@@ -19,7 +19,10 @@ fn beside<'a>() -> Pictures<'a> {
 #[test]
 fn texts() {
     for (name, topology) in all().into_iter().filter(|(_, topology)| topology.run.simulated) {
-        insta::assert_snapshot!(format!("{name}-text"), report::text(&topology, &Terminal::PAPER));
+        insta::assert_snapshot!(
+            format!("{name}-text"),
+            report::text(&topology, &Terminal::PAPER, report::Extent::Details)
+        );
     }
 }
 
@@ -63,8 +66,10 @@ fn no_line_of_a_text_is_longer_than_the_terminal() {
     let costs: Vec<Characterization> = recorded_of(characterization::SCHEMA);
     for width in WIDTHS {
         let terminal = Terminal::new(width, false);
-        let texts = topologies.iter().map(|(_, topology)| report::text(topology, &terminal));
-        for text in texts.chain(costs.iter().map(|answer| report::characterization::text(answer, &terminal))) {
+        let texts = topologies.iter().map(|(_, topology)| report::text(topology, &terminal, report::Extent::Details));
+        for text in texts.chain(
+            costs.iter().map(|answer| report::characterization::text(answer, &terminal, report::Extent::Details)),
+        ) {
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width} columns: {line}");
             }
@@ -76,7 +81,7 @@ fn no_line_of_a_text_is_longer_than_the_terminal() {
 fn a_narrow_text_says_what_a_wide_one_says() {
     for (name, topology) in all() {
         let words = |width| {
-            let text = report::text(&topology, &Terminal::new(width, false));
+            let text = report::text(&topology, &Terminal::new(width, false), report::Extent::Details);
             let list = text.split("Intervals and sources").nth(1).unwrap().to_owned();
             list.split_whitespace().collect::<String>()
         };
@@ -90,9 +95,9 @@ fn a_narrow_text_says_what_a_wide_one_says() {
 #[test]
 fn styles_are_all_that_a_terminal_adds() {
     for (name, topology) in all() {
-        let plain = report::text(&topology, &Terminal::new(80, false));
+        let plain = report::text(&topology, &Terminal::new(80, false), report::Extent::Details);
         assert!(!plain.contains('\u{1b}'));
-        let mut styled = report::text(&topology, &Terminal::new(80, true));
+        let mut styled = report::text(&topology, &Terminal::new(80, true), report::Extent::Details);
         assert!(styled.contains("\u{1b}[1m"), "{name}");
         for style in ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[0m"] {
             styled = styled.replace(style, "");

@@ -72,8 +72,8 @@ fn reports(change: impl Fn(RunInfo) -> RunInfo) -> [String; 6] {
     let mut costs = characterization::small("Tesla K20c", false);
     costs.run = change(costs.run);
     [
-        report::text(&topology, &Terminal::PAPER),
-        report::characterization::text(&costs, &Terminal::PAPER),
+        report::text(&topology, &Terminal::PAPER, report::Extent::Details),
+        report::characterization::text(&costs, &Terminal::PAPER, report::Extent::Details),
         report::markdown(&topology, Pictures::Embedded).text,
         report::characterization::markdown(&costs, Pictures::Embedded).text,
         report::html(&topology, &topology::evidence()).unwrap(),

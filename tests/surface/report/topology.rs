@@ -164,7 +164,7 @@ fn names_that_mean_mischief_are_text() {
 #[test]
 fn a_simulated_result_says_so_before_anything_else() {
     let simulated = small("Tesla K20c", true);
-    assert!(report::text(&simulated, &Terminal::PAPER).starts_with("SIMULATED: "));
+    assert!(report::text(&simulated, &Terminal::PAPER, report::Extent::Details).starts_with("SIMULATED: "));
     assert!(
         report::markdown(&simulated, Pictures::Embedded).text.starts_with("**SIMULATED: no hardware was measured.**\n")
     );

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 
 use crate::asking::{Asking, ClockSeen, Progress, Stage};
 use crate::probe::{Effort, Gap, Notebook};
+use crate::time;
 use strata_model::characterization::{self, Characterization, Figure, Part, PartName, Suite};
 use strata_model::facts::DeviceFacts;
 use strata_model::source::Source;
@@ -87,7 +88,8 @@ pub fn characterize(
     let wanted: Vec<PartName> =
         PartName::ALL.into_iter().filter(|p| suite.parts.is_empty() || suite.parts.contains(p)).collect();
     let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
-    let mut asking = Asking::new(source, wanted.len(), progress);
+    let weights = wanted.iter().map(|name| time::of_part(*name)).collect();
+    let mut asking = Asking::new(source, weights, progress);
     let (parts, clock) = asking.with_clock(&mut notebook, |asking, notebook| {
         wanted
             .into_iter()

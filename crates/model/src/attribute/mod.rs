@@ -7,6 +7,7 @@
 mod banks;
 mod cache;
 mod curve;
+mod explained;
 mod launches;
 mod path;
 mod sm_map;
@@ -21,6 +22,7 @@ use std::str::FromStr;
 pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
 pub use cache::{Configuration, Elements, IndexFunction, Mask, Odds, Policy, Sizes, Ways};
 pub use curve::{Curve, Step};
+pub use explained::Explanation;
 pub use launches::{LaunchRow, Launches};
 pub use path::Path;
 pub use sm_map::{SmMap, SmPlace};

@@ -5,6 +5,7 @@
 
 mod check;
 mod element;
+mod explained;
 mod finding;
 mod name;
 mod run;

@@ -15,6 +15,7 @@ pub mod mt4g;
 mod place;
 mod published;
 mod require;
+pub mod several;
 mod statement;
 
 pub use age::MaxAge;
@@ -23,6 +24,7 @@ pub use input::{Document, Error, LONGEST, parse};
 pub use place::{Choice, Place, Subject};
 pub use published::{Asked, NoReference, published};
 pub use require::{Requirement, check_names};
+pub use several::{Several, several};
 pub use statement::{Claim, Statement};
 
 use std::collections::BTreeSet;

@@ -23,7 +23,7 @@ impl Requirement {
     }
 
     /// Each attribute, finding or line that it stands for, as a choice of its own.
-    fn each(&self, sides: [&Statement; 2]) -> Vec<Choice> {
+    fn each(&self, sides: &[&Statement]) -> Vec<Choice> {
         let mut each = Vec::new();
         for subject in self.0.subjects() {
             let mut names: BTreeSet<String> = BTreeSet::new();
@@ -38,7 +38,7 @@ impl Requirement {
                     }
                 }
                 Subject::Part(_) | Subject::Device => {
-                    let places = sides.into_iter().flat_map(|side| side.claims.keys());
+                    let places = sides.iter().flat_map(|side| side.claims.keys());
                     let of_part = places.filter(|place| place.subject == *subject && self.0.has(place));
                     names.extend(of_part.map(|place| place.name.clone()));
                 }
@@ -73,10 +73,10 @@ impl fmt::Display for Requirement {
 /// # Errors
 ///
 /// The first name that does not exist, with those that do.
-pub fn check_names(only: &[Choice], required: &[Requirement], sides: [&Statement; 2]) -> Result<(), String> {
+pub fn check_names(only: &[Choice], required: &[Requirement], sides: &[&Statement]) -> Result<(), String> {
     for choice in only.iter().chain(required.iter().map(|requirement| &requirement.0)) {
         let Some(name) = choice.attribute().filter(|_| !choice.is_registered()) else { continue };
-        let places = || sides.into_iter().flat_map(|side| side.claims.keys());
+        let places = || sides.iter().flat_map(|side| side.claims.keys());
         if places().any(|place| choice.has(place)) {
             continue;
         }
@@ -99,7 +99,7 @@ pub(super) fn unmet(required: &[Requirement], a: &Statement, b: &Statement, answ
     let decided: BTreeSet<&str> =
         [&answer.differs, &answer.agrees, &answer.contested].into_iter().flatten().map(|row| &*row.place).collect();
     let mut unmet: Vec<Unmet> = Vec::new();
-    for choice in required.iter().flat_map(|requirement| requirement.each([a, b])) {
+    for choice in required.iter().flat_map(|requirement| requirement.each(&[a, b])) {
         let (in_a, in_b) = (missing(&choice, a), missing(&choice, b));
         let mut places = a.claims.keys().filter(|place| choice.has(place));
         let because = if in_a.is_some() || in_b.is_some() || places.any(|place| decided.contains(&*place.to_string())) {
@@ -114,6 +114,12 @@ pub(super) fn unmet(required: &[Requirement], a: &Statement, b: &Statement, answ
         }
     }
     unmet
+}
+
+/// What is required and not known in all of these.
+pub(super) fn unknown_somewhere(required: &[Requirement], sides: &[&Statement]) -> Vec<Choice> {
+    let each = required.iter().flat_map(|requirement| requirement.each(sides));
+    each.filter(|choice| sides.iter().any(|side| missing(choice, side).is_some())).collect()
 }
 
 /// Why a side does not know what is required; `None` if it does. A bound alone is no value.

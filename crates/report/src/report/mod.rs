@@ -7,11 +7,13 @@
 //! ([`Evidence`](strata_model::evidence::Evidence)).
 
 pub mod acceptance;
+mod advice;
 mod album;
 pub mod characterization;
 pub mod comparison;
 mod diagram;
 mod evidence;
+pub mod explained;
 mod html;
 mod hwloc;
 pub mod launched;
@@ -23,6 +25,7 @@ mod page;
 pub mod papers;
 mod plot;
 mod plots;
+mod short;
 mod small;
 mod spoken;
 mod surroundings;
@@ -40,7 +43,7 @@ pub use markdown::markdown;
 pub use mt4g::{Mt4g, mt4g};
 pub use small::{devices, sample_line, timings, utc_now};
 pub(crate) use surroundings::host;
-pub use terminal::Terminal;
+pub use terminal::{Extent, Terminal};
 pub use text::text;
 pub use words::printable;
 

@@ -11,6 +11,15 @@ const NARROWEST: usize = 40;
 /// Widest text, in columns: lines that are longer cannot be followed.
 const WIDEST: usize = 160;
 
+/// How much of a result a text says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What one reads at a terminal: the table and about a screen below it.
+    Short,
+    /// The same with all intervals, methods, reasons and figures.
+    Details,
+}
+
 /// What a text is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminal {

@@ -1,11 +1,12 @@
-//! The text report: a table with one row per element, then the details.
+//! The text report: a table with one row per element, what one does with it, what is unknown; then the details, if they are
+//! asked for.
 
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::small::trimmed;
-use super::surroundings;
-use super::terminal::Terminal;
-use super::words::{self, COLUMNS, Detail, FROM_DRIVER};
+use super::terminal::{Extent, Terminal};
+use super::words::{self, COLUMNS, Detail, SIGNS};
+use super::{advice, short, surroundings};
 use strata_model::attribute::{Attribute, Kind};
 use strata_model::topology::Topology;
 
@@ -14,8 +15,11 @@ const NANOSECONDS: usize = 5;
 /// Columns that a narrow table does without, in this order. What is in them stands in the list below the table.
 const PUT_AWAY: [usize; 6] = [NANOSECONDS, 6, 7, 3, 2, 4];
 
-/// The whole report, for a terminal or for paper.
-pub fn text(topology: &Topology, terminal: &Terminal) -> String {
+/// Says where the rest is, below a short text.
+pub(super) const MORE: &str = "`--details` says more, and so does a file (`--output FILE`).";
+
+/// The report, for a terminal or for paper.
+pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String {
     let head = words::head(&topology.device, &topology.run, topology.replayed_from.as_deref());
     let mut out = beginning(&head, terminal);
     out.push('\n');
@@ -25,15 +29,32 @@ pub fn text(topology: &Topology, terminal: &Terminal) -> String {
         out.push_str(&if i < 2 { terminal.heading(line) } else { line.to_owned() });
         out.push('\n');
     }
-    if let Some(launch) = words::of_launch(topology) {
-        out.push_str(&terminal.wrapped(&launch, "", ""));
-    }
-    terminal.section(&mut out, "Device, from the driver", &words::device(&topology.device));
-    terminal.section(&mut out, surroundings::TITLE, &surroundings::lines(&topology.run));
-    terminal.section(&mut out, "Intervals and sources", &details(topology, !columns.contains(&NANOSECONDS)));
-    terminal.reasons(&mut out, "Unknown", &by_reason(unknown(topology)));
+    out.push_str(&terminal.wrapped(&legend(topology, &columns), "", ""));
     terminal.section(&mut out, "Warnings", &topology.run.warnings);
+    terminal.section(&mut out, advice::TITLE, &advice::lines(topology));
+    match extent {
+        Extent::Short => {
+            terminal.reasons(&mut out, "Unknown", &short::reasons(topology));
+            out.push('\n');
+            out.push_str(&terminal.wrapped(MORE, "", ""));
+        }
+        Extent::Details => {
+            terminal.section(&mut out, "Device, from the driver", &words::device(&topology.device));
+            terminal.section(&mut out, surroundings::TITLE, &surroundings::lines(&topology.run));
+            terminal.section(&mut out, "Intervals and sources", &details(topology, !columns.contains(&NANOSECONDS)));
+            terminal.reasons(&mut out, "Unknown", &by_reason(unknown(topology)));
+        }
+    }
     out
+}
+
+/// What the signs mean that stand in these columns of the table.
+fn legend(topology: &Topology, columns: &[usize]) -> String {
+    let rows: Vec<[String; 8]> = topology.elements.iter().map(|(name, element)| words::row(*name, element)).collect();
+    let cells = || rows.iter().flat_map(|row| columns.iter().filter(|column| **column > 0).map(|column| &row[*column]));
+    let stands = |sign: &str| cells().any(|cell| cell == sign || cell.starts_with(sign) || cell.ends_with(sign));
+    let signs = SIGNS.iter().filter(|(sign, _)| stands(sign));
+    signs.map(|(sign, meaning)| format!("{sign} {meaning}")).collect::<Vec<_>>().join("; ")
 }
 
 /// The head of a report, whose first line says what it is of.
@@ -90,9 +111,6 @@ fn details(topology: &Topology, nanoseconds: bool) -> Vec<String> {
             }
             lines.push(format!("{} {}: {}", name.key(), attribute, Detail::of(finding)));
         }
-    }
-    if words::has_driver_mark(topology) {
-        lines.push(format!("{FROM_DRIVER} from the driver, not measured"));
     }
     lines
 }

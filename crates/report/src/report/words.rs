@@ -46,6 +46,15 @@ pub(super) const COLUMNS: [Column; 8] = [
     column("#/SM", "", false),
 ];
 
+/// The signs in the table, and what they mean.
+pub(super) const SIGNS: [(&str, &str); 5] = [
+    (UNKNOWN, "unknown"),
+    (">", "lower bound"),
+    ("≤", "upper bound"),
+    (NOT_APPLICABLE, "does not apply"),
+    (FROM_DRIVER, "from the driver, not measured"),
+];
+
 /// Stands where no picture of a curve or map could be made.
 pub(super) const NO_PICTURE: &str = "no picture available; see the JSON format";
 /// What the signs in the table mean.
@@ -223,11 +232,6 @@ pub(super) fn behind(element: &Element) -> [Option<&Finding>; 7] {
     ]
 }
 
-/// Whether some cell bears [`FROM_DRIVER`].
-pub(super) fn has_driver_mark(topology: &Topology) -> bool {
-    topology.elements.values().any(|e| e.finding(SIZE).is_some_and(|s| s.source == Some(Provenance::Driver)))
-}
-
 /// A finding in words.
 #[derive(Clone)]
 pub(super) struct Detail {
@@ -310,9 +314,12 @@ pub(super) fn alone(finding: &Finding) -> String {
     }
 }
 
+/// Stands before the reason of a measurement that failed.
+pub(super) const FAILED: &str = "failed: ";
+
 /// Why a finding has no value.
 pub(super) fn reason(finding: &Finding) -> String {
-    let mark = if finding.failed { "failed: " } else { "" };
+    let mark = if finding.failed { FAILED } else { "" };
     format!("{mark}{}", finding.reason.as_deref().unwrap_or("no reason was given"))
 }
 

@@ -1,4 +1,4 @@
-//! The report for a terminal: each part with its tables, then the details.
+//! The report for a terminal: each part in short, then its tables and the details, if they are asked for.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use textwrap::WordSplitter::NoHyphenation;
 use super::figure::{Grid, compact, heading, place};
 use super::{detail, findings, unanswered};
 use crate::report::surroundings;
-use crate::report::terminal::Terminal;
-use crate::report::text::{beginning, by_reason};
+use crate::report::terminal::{Extent, Terminal};
+use crate::report::text::{MORE, beginning, by_reason};
 use crate::report::words::{self, printable};
 use strata_model::characterization::{Characterization, Figure, Part, PartName, Point};
 
@@ -20,25 +20,55 @@ const PLACE: usize = 12;
 /// What stands before a table.
 const INDENT: &str = "  ";
 
-/// The whole report, for a terminal or for paper.
-pub fn text(answer: &Characterization, terminal: &Terminal) -> String {
+/// Sentences of a part that a short text has: the first says what the pattern costs.
+const FEW_SENTENCES: usize = 1;
+
+/// The report, for a terminal or for paper.
+pub fn text(answer: &Characterization, terminal: &Terminal, extent: Extent) -> String {
     let head = words::head(&answer.device, &answer.run, answer.replayed_from.as_deref());
     let mut out = beginning(&head, terminal);
+    terminal.section(&mut out, "Warnings", &answer.run.warnings);
     for (name, part) in &answer.parts {
-        chapter(&mut out, *name, part, terminal);
+        in_short(&mut out, *name, part, terminal);
     }
-    terminal.section(&mut out, "Device, from the driver", &words::device(&answer.device));
-    terminal.section(&mut out, surroundings::TITLE, &surroundings::lines(&answer.run));
+    out.push('\n');
+    match extent {
+        Extent::Short => out.push_str(&terminal.wrapped(MORE, "", "")),
+        Extent::Details => {
+            out.push_str(&terminal.wrapped_heading("Details", ""));
+            details(&mut out, answer, terminal);
+        }
+    }
+    out
+}
+
+/// A part as its pattern, what it costs here, and what one does about it.
+fn in_short(out: &mut String, name: PartName, part: &Part, terminal: &Terminal) {
+    let cost = part.meaning.iter().take(FEW_SENTENCES).cloned();
+    let reason = unanswered(part).map(|reason| format!("Not answered: {reason}"));
+    let advice = (!part.meaning.is_empty()).then(|| format!("{ADVICE} {}", name.advice()));
+    let lines: Vec<String> = cost.chain(reason).chain(advice).collect();
+    terminal.section(out, &format!("{} ({})", name.title(), name.key()), &lines);
+}
+
+/// Stands before what one does about a pattern.
+const ADVICE: &str = "Advice:";
+
+/// All figures, intervals and reasons.
+fn details(out: &mut String, answer: &Characterization, terminal: &Terminal) {
+    for (name, part) in &answer.parts {
+        chapter(out, *name, part, terminal);
+    }
+    terminal.section(out, "Device, from the driver", &words::device(&answer.device));
+    terminal.section(out, surroundings::TITLE, &surroundings::lines(&answer.run));
     let known = findings(answer).filter(|(.., finding)| finding.is_known());
     let known: Vec<String> = known
         .map(|(part, content, name, finding)| format!("{} {name}: {}", part.key(), detail(content, name, finding)))
         .collect();
-    terminal.section(&mut out, "Intervals and sources", &known);
+    terminal.section(out, "Intervals and sources", &known);
     let unknown = findings(answer).filter(|(.., finding)| !finding.is_known());
     let unknown = unknown.map(|(part, _, name, finding)| (format!("{} {name}", part.key()), words::reason(finding)));
-    terminal.reasons(&mut out, "Unknown", &by_reason(unknown));
-    terminal.section(&mut out, "Warnings", &answer.run.warnings);
-    out
+    terminal.reasons(out, "Unknown", &by_reason(unknown));
 }
 
 fn chapter(out: &mut String, name: PartName, part: &Part, terminal: &Terminal) {

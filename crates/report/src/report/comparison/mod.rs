@@ -1,6 +1,7 @@
 //! A comparison for people: first the differences, then the values that only one side knows, then the equal values.
 
 mod markdown;
+pub mod several;
 mod text;
 
 pub use markdown::markdown;

@@ -1,0 +1,248 @@
+//! How each attribute is found, how that fails, and what it is good for. A new attribute does not compile without these.
+
+use super::Attribute;
+
+/// What one wants to know of an attribute besides [`Attribute::about`], each in a few sentences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// How it is found.
+    pub found: &'static str,
+    /// How finding it fails, and what it does not say.
+    pub fails: &'static str,
+    /// Where it is used.
+    pub used: &'static str,
+}
+
+impl Attribute {
+    /// How it is found, how that fails, and where it is used.
+    pub const fn explained(self) -> Explanation {
+        let (found, fails, used) = match self {
+            Attribute::Cached => (
+                "A small footprint is loaded again and again, by the usual path and by one that bypasses the L1. If the \
+                 usual path is faster, a cache answers.",
+                "Unknown if the two medians are too close for their spread.",
+                "It decides whether the L1 is worth a tile, and whether spilled registers stay near the SM.",
+            ),
+            Attribute::Size => (
+                "A chase walks nested footprints and times each load. The size is the last footprint before the number of \
+                 misses grows with it; a Kolmogorov-Smirnov test confirms the change.",
+                "If no footprint misses, only a lower bound is known. Spikes of latency widen the interval. On most GPUs \
+                 the L1 depends on the launch: see `by_launch`.",
+                "Size of a tile or of a table that is read again. Use the lower end of the interval.",
+            ),
+            Attribute::NominalSize => (
+                "The driver is asked. Nothing is measured.",
+                "It may count what one SM cannot use, such as a far partition.",
+                "To see what a data sheet means, beside the measured size.",
+            ),
+            Attribute::ThrashSize => (
+                "In the chase that finds the size, it is the smallest footprint of which at least 99 % of the loads miss.",
+                "Unknown if the search ends before everything misses. With random replacement the last hits fade slowly, \
+                 and the interval is wide.",
+                "From here on a cache helps nothing. Together with the size it shows how replacement works.",
+            ),
+            Attribute::Conflicts => (
+                "Misses of each lap below the usable capacity are counted, after the growth with the footprint is taken \
+                 off.",
+                "Unknown if the misses cannot be told from the noise of single loads.",
+                "If it is not zero, a tile of the usable size does not stay in the cache whole.",
+            ),
+            Attribute::Staircase => (
+                "It is the miss rate of the footprints from the size to the thrash size, from the chase that finds both.",
+                "Unknown where the size is unknown. It has as many points as the search happened to measure.",
+                "Steps show sets that fill one by one; a smooth curve shows random replacement.",
+            ),
+            Attribute::LineSize => (
+                "A footprint of 1.5 times the capacity is cut into chunks, and one element of each is loaded. The miss \
+                 rate falls when chunks become larger than a line.",
+                "Unknown without a size, or if the miss rates do not step at a power of two.",
+                "Alignment of arrays and structures, and padding against false sharing of lines.",
+            ),
+            Attribute::FetchGranularity => (
+                "A cold array is walked element by element. The distance from one miss to the next is what a miss fetches.",
+                "Unknown if hits and misses overlap. A prefetch looks like a larger fetch.",
+                "Coalescing: a warp that uses only a part of each sector wastes the rest of the bandwidth.",
+            ),
+            Attribute::Reach => (
+                "One line in each page is visited, over more and more pages. The reach is the last footprint before the \
+                 first load of a page takes longer than the second.",
+                "Unknown if the data leaves the L2 first, or if misses cost too little to be seen.",
+                "Keep random accesses within it, or walk large data in pieces of it.",
+            ),
+            Attribute::Entries => (
+                "The pages in use when the first TLB miss occurs, divided by how many pages share an entry.",
+                "Sets that were not full may hold more. Unknown if one entry maps a different amount at different \
+                 distances.",
+                "To compare the TLB with those of other GPUs.",
+            ),
+            Attribute::PageSize => (
+                "The distance between visited pages is doubled until the covered footprint stops growing. The largest \
+                 distance before that is one entry.",
+                "Unknown without a reach. Memory of the driver in smaller pieces would give a smaller value.",
+                "Data within one page costs one translation: place together what is used together.",
+            ),
+            Attribute::LatencyCycles => (
+                "A chase of dependent loads within the memory is timed over n and over 2n loads. The difference holds no \
+                 overhead. Loads from DRAM are timed one by one, after the L2 was flushed.",
+                "Unknown if no footprint stays in this memory alone. Another program on the GPU disturbs it; the run \
+                 measures again.",
+                "How many independent loads or warps it takes to hide a load.",
+            ),
+            Attribute::LatencyNs => (
+                "The latency in cycles, divided by the SM clock that the same run measured.",
+                "Unknown if the clock could not be measured. If the clock changes during the run, the interval widens.",
+                "To compare GPUs that run at different clocks.",
+            ),
+            Attribute::MissPenalty => (
+                "In footprints that are partly too large, the median of the misses minus the median of the hits. Of the L2 \
+                 it is the difference of two latencies; of a TLB, what the first load of a page takes longer than the \
+                 second.",
+                "Unknown if hits and misses form no two groups.",
+                "What a tile that fits saves for each load.",
+            ),
+            Attribute::MissOverhead => (
+                "One chain larger than the L1 is timed load by load, once through the L1 and once around it.",
+                "Unknown if the spread is larger than the difference can be.",
+                "Whether loads without reuse should bypass the L1 (`ld.global.cg`).",
+            ),
+            Attribute::MappingGranularity => (
+                "The driver is asked for the smallest piece of memory that it maps. Nothing is measured.",
+                "It is not known where the driver gives no answer.",
+                "It bounds which addresses are neighbours in physical memory.",
+            ),
+            Attribute::Spectrum => (
+                "One cold chain contains every combination of cache level and TLB level. The latencies of each combination \
+                 have a median of their own.",
+                "A combination that the chain did not meet is missing; the note says which.",
+                "To tell which part of a slow load is the cache and which the translation.",
+            ),
+            Attribute::SharedWith => (
+                "One path fills a cache, another path loads, and the first one looks again. If its data are gone, both use \
+                 the same cache.",
+                "Unknown if the size of one of the two is unknown.",
+                "Data read by two paths compete for the same space.",
+            ),
+            Attribute::InstancesPerSm => (
+                "Thread 0 fills the cache and another thread of the block disturbs it, for every thread. Threads that \
+                 never disturb use another instance.",
+                "Unknown if a disturbance cannot be told from noise.",
+                "Whether the capacity is there once in an SM, or once for each of its parts.",
+            ),
+            Attribute::Sets => (
+                "The footprint grows line by line. Lines that start to miss together are in one set.",
+                "Unknown if a line that missed hits again at a larger footprint: then no line belongs to one fixed set \
+                 that is replaced in order.",
+                "Together with the index it says which strides collide.",
+            ),
+            Attribute::Ways => (
+                "The number of lines that start to miss together, when one line more comes to their set.",
+                "Unknown where the sets are unknown. A list where sets differ.",
+                "As many lines at a colliding stride stay in the cache; one more evicts.",
+            ),
+            Attribute::Index => (
+                "Of the addresses of each set, the bits or parities of bits that all of them share. Their number must \
+                 explain all sets.",
+                "Unknown if sets are unknown, or if pages of physical memory are smaller than the cache.",
+                "To choose strides and paddings that spread over all sets.",
+            ),
+            Attribute::Replacement => (
+                "Random orders of visits to the lines of one set are timed. A policy is named if it alone explains every \
+                 visit; probabilities are counted.",
+                "Unknown if no known policy explains the visits, or if more than one does.",
+                "What stays when data does not fit: under LRU a loop that is a little too large misses always.",
+            ),
+            Attribute::LeastConfiguration => (
+                "Size and structure are measured again, with a kernel that requests all shared memory (carveout 100 %).",
+                "Its parts are unknown for the same reasons as those of the whole cache.",
+                "What a kernel with much shared memory has left of the L1.",
+            ),
+            Attribute::ByLaunch => (
+                "The size is measured again for launches with different threads, shared memory and carveouts.",
+                "Only some launches are measured; `strata l1` infers others from the memory that is set aside. Unknown if \
+                 sizes vary more between allocations than between launches.",
+                "To choose threads and shared memory of a block so that a tile fits.",
+            ),
+            Attribute::Partitions => (
+                "Every SM, one at a time, does dependent atomics on the same lines. SMs whose times rise and fall together \
+                 are near the same part.",
+                "Unknown if the times correlate for some SMs only, or if they drift. Very close parts do not show.",
+                "Whether work should stay with the SMs of one part.",
+            ),
+            Attribute::NearLatency => (
+                "The atomics that find the partitions, on lines of the SM's own partition.",
+                "Unknown if partitions are unknown. It is of an atomic, with the overhead of timing: a load is faster.",
+                "The least that a flag or a counter in global memory costs.",
+            ),
+            Attribute::FarLatency => (
+                "The atomics that find the partitions, on lines of another partition.",
+                "Unknown if partitions are unknown, or if there is one only.",
+                "What an access across the partitions costs more, beside the near latency.",
+            ),
+            Attribute::SmMap => (
+                "The atomics that find the partitions, SM by SM, and the groups of SMs with alike times within each.",
+                "Groups are null where times within a partition do not separate.",
+                "To place blocks that share data on SMs of one partition.",
+            ),
+            Attribute::Banks => (
+                "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \
+                 away.",
+                "Unknown if no stride stands out from the spread, or if rows are longer than 512 words.",
+                "Lanes that access words a multiple of the banks apart wait for each other.",
+            ),
+            Attribute::BankWidth => (
+                "Words of the next row that conflict with word 0 are in its bank: their number is the width.",
+                "Unknown if the conflicting words are not at powers of two from each other.",
+                "Which neighbouring words of different lanes come from one bank.",
+            ),
+            Attribute::BankModes => (
+                "The banks are measured again with the other width that the driver offers (compute capability 3.x).",
+                "Unknown if the rows stay where they are when the other width is requested.",
+                "To choose the mode by the width of a kernel's elements.",
+            ),
+            Attribute::ConflictCycles => (
+                "The latencies of all strides are fitted by the number of rows that each needs from one bank. The slope is \
+                 the cost of one more.",
+                "If no straight line fits, the note says so.",
+                "To weigh a bank conflict against the instructions that avoid it.",
+            ),
+            Attribute::Broadcast => (
+                "All lanes load one word; then all but one. The times are compared with one word for each lane.",
+                "Unknown if the times lie between those of two and of 32 rows.",
+                "Whether a warp may read one word of shared memory without a cost.",
+            ),
+            Attribute::Padding => (
+                "Words are added to the rows of a square of 32 x 32 elements, until a column costs as little as the best \
+                 stride.",
+                "Null for a width for which no padding helps.",
+                "Transposes and tiles in shared memory.",
+            ),
+            Attribute::BankCurve => (
+                "A warp loads shared memory at strides from 0 to 64 elements, for accesses of 4, 8 and 16 bytes.",
+                "Unknown if another program disturbs it. Counts of rows are null where they are no whole number.",
+                "To look up what a stride costs.",
+            ),
+        };
+        Explanation { found, fails, used }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_attribute_has_four_texts_of_its_own() {
+        let mut all = Vec::new();
+        for attribute in Attribute::ALL {
+            let Explanation { found, fails, used } = attribute.explained();
+            for text in [attribute.about(), found, fails, used] {
+                assert!(text.ends_with('.') && text.len() > 25, "{attribute}: {text:?}");
+                all.push(text);
+            }
+        }
+        // Attributes that are unknown together may say so in the same words, but nothing else is said twice.
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "a text stands twice");
+    }
+}

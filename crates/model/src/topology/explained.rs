@@ -1,0 +1,106 @@
+//! What each element is and what programs use it for. A new element does not compile without these.
+
+use super::ElementName;
+use crate::attribute::Attribute;
+
+impl ElementName {
+    /// What it is, in a sentence or two.
+    pub const fn about(self) -> &'static str {
+        match self {
+            ElementName::L1 => {
+                "The data cache of an SM, as loads of global memory see it (`ld.global.ca`). It shares one memory with \
+                 shared memory on most GPUs."
+            }
+            ElementName::Texture => "The cache that texture fetches use (`tex`). On newer GPUs it is the L1.",
+            ElementName::ReadOnly => {
+                "The path of loads of data that the kernel does not write (`ld.global.nc`, `__ldg`). On newer GPUs it is \
+                 the L1."
+            }
+            ElementName::ConstantL1 => "The first cache of constant memory (`ld.const`, by a computed index).",
+            ElementName::ConstantL15 => "The second cache of constant memory, between the first one and the L2.",
+            ElementName::ConstantUniform => {
+                "The path of constants whose address is the same for the whole warp, as the compiler can prove (ULDC)."
+            }
+            ElementName::Shared => {
+                "Memory of an SM that the threads of a block share, and that a program fills itself (`ld.shared`)."
+            }
+            ElementName::Local => {
+                "Memory of one thread: spilled registers and arrays with a computed index (`ld.local`). It is part of \
+                 global memory and cached like it."
+            }
+            ElementName::L2 => {
+                "The cache that all SMs share, before device memory (`ld.global.cg` goes to it past the L1)."
+            }
+            ElementName::Dram => "Device memory: GDDR or HBM.",
+            ElementName::Host => "Pinned memory of the host, which a kernel reads over the bus.",
+            ElementName::TlbL1 => "The first level of address translation: the TLB that is asked first.",
+            ElementName::TlbL2 => "The second level of address translation, asked where the first one misses.",
+            ElementName::TlbL3 => "The third level of address translation, asked where the second one misses.",
+            ElementName::ScalarL1 => "The scalar data cache of an AMD GPU. Only imported timings have it.",
+        }
+    }
+
+    /// What programs use it for.
+    pub const fn used(self) -> &'static str {
+        match self {
+            ElementName::L1 => "Data that the blocks of an SM read again within a short time.",
+            ElementName::Texture => "Images with filters, and data read in two or three dimensions.",
+            ElementName::ReadOnly => "Inputs of a kernel, where global loads are not cached otherwise.",
+            ElementName::ConstantL1 => "Small tables of which all lanes of a warp read the same word.",
+            ElementName::ConstantL15 => "Constants that do not fit into the first cache.",
+            ElementName::ConstantUniform => "Kernel parameters and constants with a fixed index.",
+            ElementName::Shared => "Tiles that all threads of a block read, and exchange between threads.",
+            ElementName::Local => "The compiler uses it where registers do not suffice.",
+            ElementName::L2 => "Data that several SMs read, and what one kernel leaves for the next.",
+            ElementName::Dram => "Everything that no cache holds.",
+            ElementName::Host => "Data that is read once, without a copy before.",
+            ElementName::TlbL1 => "Every access to global memory.",
+            ElementName::TlbL2 => "Accesses spread over more memory than the first level covers.",
+            ElementName::TlbL3 => "Accesses spread over more memory than the second level covers.",
+            ElementName::ScalarL1 => "Values that are the same for all lanes of a wavefront.",
+        }
+    }
+
+    /// The attributes that it may have, in the order of a report. A GPU may have some of them only.
+    pub fn attributes(self) -> impl Iterator<Item = Attribute> {
+        use Attribute::*;
+        const OF_A_CACHE: &[Attribute] = &[
+            Size,
+            ThrashSize,
+            Conflicts,
+            Staircase,
+            LineSize,
+            FetchGranularity,
+            MissPenalty,
+            SharedWith,
+            InstancesPerSm,
+            Sets,
+            Ways,
+            Index,
+            Replacement,
+            LatencyCycles,
+            LatencyNs,
+        ];
+        const OF_A_TLB: &[Attribute] = &[Staircase, MissPenalty, Sets, Ways, Reach, Entries, PageSize];
+        const LATENCY: &[Attribute] = &[LatencyCycles, LatencyNs];
+        let (many, more): (&[Attribute], &[Attribute]) = match self {
+            ElementName::L1 => (OF_A_CACHE, &[Cached, MissOverhead, LeastConfiguration, ByLaunch]),
+            ElementName::Texture
+            | ElementName::ReadOnly
+            | ElementName::ConstantL1
+            | ElementName::ConstantL15
+            | ElementName::ScalarL1 => (OF_A_CACHE, &[]),
+            ElementName::L2 => (OF_A_CACHE, &[NominalSize, Partitions, NearLatency, FarLatency, SmMap]),
+            ElementName::Shared => {
+                (LATENCY, &[Size, Banks, BankWidth, BankModes, ConflictCycles, Broadcast, Padding, BankCurve])
+            }
+            ElementName::Local => (LATENCY, &[Cached]),
+            ElementName::Dram | ElementName::ConstantUniform => (LATENCY, &[Size]),
+            ElementName::Host => (LATENCY, &[]),
+            ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
+            ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
+        };
+        let has = move |attribute: &Attribute| many.contains(attribute) || more.contains(attribute);
+        Attribute::in_report_order().into_iter().filter(has)
+    }
+}

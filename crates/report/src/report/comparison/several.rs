@@ -1,0 +1,127 @@
+//! Three or more results beside each other: a table with a column for each.
+
+use std::fmt::Write;
+
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+use super::{side, stated};
+use crate::compare::several::{Cell, Row};
+use crate::compare::{Several, Stated};
+use crate::report::markdown::plain;
+use crate::report::small::trimmed;
+use crate::report::terminal::Terminal;
+use crate::report::words::{UNKNOWN, printable};
+
+/// Stands after an outlier.
+const OUTLIER: &str = " *";
+/// Most columns for the name of a place, which would break within a word otherwise.
+const PLACE: usize = 34;
+/// Columns for a value and the gap before it, from which a text has fewer results in a block.
+const COLUMN: usize = 15;
+
+/// The results' letters: A to Z, then by number.
+fn letter(i: usize) -> String {
+    u8::try_from(i).ok().filter(|i| *i < 26).map_or_else(|| format!("#{}", i + 1), |i| char::from(b'A' + i).to_string())
+}
+
+fn head(answer: &Several) -> Vec<String> {
+    let mut lines: Vec<String> = answer.sides.iter().enumerate().map(|(i, of)| side(&letter(i), of)).collect();
+    lines.extend(answer.remarks.iter().cloned());
+    if !answer.only.is_empty() {
+        lines.push(format!("Only {}", answer.only.join(", ")));
+    }
+    if !answer.required.is_empty() {
+        lines.push(format!("Required {}", answer.required.join(", ")));
+    }
+    let tolerance = match answer.tolerance_percent {
+        0.0 => String::new(),
+        percent => format!(" and the gap is more than {percent} % of the larger value"),
+    };
+    lines.push(format!(
+        "Two numbers differ if their intervals do not overlap{tolerance}. All pairs share a 5 % chance of a false difference. \
+         * marks an outlier: a value that differs from more than half of the others. {UNKNOWN} is unknown."
+    ));
+    let (mut differ, mut same, mut alone) = (0, 0, 0);
+    for row in &answer.rows {
+        let count = if row.differs() {
+            &mut differ
+        } else if row.pairs_compared > 0 {
+            &mut same
+        } else {
+            &mut alone
+        };
+        *count += 1;
+    }
+    let verdict = if answer.same { "Nothing differs" } else { "The results differ" };
+    lines.push(format!("{verdict}: {differ} different, {same} the same, {alone} that cannot be compared."));
+    lines
+}
+
+/// The groups of rows, with their titles.
+fn groups(answer: &Several) -> [(&'static str, Vec<&Row>); 2] {
+    let (differ, rest): (Vec<&Row>, Vec<&Row>) = answer.rows.iter().partition(|row| row.differs());
+    [("Different", differ), ("The same", rest.into_iter().filter(|row| row.pairs_compared > 0).collect())]
+}
+
+fn cell(cell: &Cell, show: &dyn Fn(&Stated) -> String) -> String {
+    let shown = cell.stated.as_ref().map_or(UNKNOWN.to_owned(), |known| printable(&show(known)));
+    format!("{shown}{}", if cell.outlier { OUTLIER } else { "" })
+}
+
+/// Without its interval: a table has no place for it.
+fn short(known: &Stated) -> String {
+    match &known.value {
+        Some(_) => stated(&Stated { low: None, high: None, ..known.clone() }),
+        None => stated(known),
+    }
+}
+
+/// The whole comparison for a terminal. Intervals are in the other formats.
+pub fn text(answer: &Several, terminal: &Terminal) -> String {
+    let mut out: String = head(answer).iter().map(|line| terminal.wrapped(line, "", "  ")).collect();
+    let columns: Vec<usize> = (0..answer.sides.len()).collect();
+    let longest = answer.rows.iter().map(|row| row.place.chars().count()).max().unwrap_or(0);
+    let place = longest.min(PLACE).min(terminal.width() / 2);
+    let most = (terminal.width().saturating_sub(place) / COLUMN).max(1);
+    let width = |columns: usize| u16::try_from(columns).unwrap_or(u16::MAX);
+    for (title, rows) in groups(answer).into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        out.push('\n');
+        out.push_str(&terminal.wrapped_heading(title, "  "));
+        for (i, block) in columns.chunks(most).enumerate() {
+            out.push_str(if i > 0 { "\n" } else { "" });
+            let mut table = Table::new();
+            table.load_style(presets::NOTHING);
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(width(terminal.width()));
+            table.set_header([String::new()].into_iter().chain(block.iter().map(|i| letter(*i))));
+            for row in &rows {
+                let cells = block.iter().map(|i| row.cells.get(*i).map_or(String::new(), |one| cell(one, &short)));
+                table.add_row([printable(&row.place)].into_iter().chain(cells));
+            }
+            if let Some(places) = table.column_mut(0) {
+                places.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width(place))));
+            }
+            out.push_str(&trimmed(&table));
+        }
+    }
+    out
+}
+
+/// The whole comparison as GitHub-flavoured Markdown.
+pub fn markdown(answer: &Several) -> String {
+    let mut out = "# Comparison\n\n".to_owned();
+    for line in head(answer) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "- {}", plain(&line));
+    }
+    for (title, rows) in groups(answer).into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        let letters: Vec<String> = (0..answer.sides.len()).map(letter).collect();
+        let _ =
+            writeln!(out, "\n## {title}\n\n| what | {} |\n|---|{}", letters.join(" | "), "---|".repeat(letters.len()));
+        for row in rows {
+            let cells: Vec<String> = row.cells.iter().map(|one| plain(&cell(one, &stated))).collect();
+            let _ = writeln!(out, "| {} | {} |", plain(&row.place), cells.join(" | "));
+        }
+    }
+    out
+}
