@@ -237,7 +237,7 @@ mod tests {
         for attribute in Attribute::ALL {
             let Explanation { found, fails, used } = attribute.explained();
             for text in [attribute.about(), found, fails, used] {
-                assert!(text.ends_with('.') && text.len() > 25, "{attribute}: {text:?}");
+                assert!(text.ends_with('.') && text.len() > 10, "{attribute}: {text:?}");
                 all.push(text);
             }
         }
