@@ -49,6 +49,14 @@ fn bytes(value: u64) -> Finding<Bytes> {
     Finding::measured(Bytes(value), "by hand").range(value as f64, value as f64)
 }
 
+/// How many objects of a kind hwloc-calc counts.
+#[track_caller]
+fn calc(file: &Path, kind: &str) -> usize {
+    let done = Command::new("hwloc-calc").arg("-i").arg(file).args(["-N", kind, "all"]).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    said.trim().parse().unwrap_or_else(|_| panic!("{said}{}", String::from_utf8_lossy(&done.stderr)))
+}
+
 /// A GPU of this many SMs with so many caches each, in so many partitions of the L2.
 fn gpu(name: &str, sms: u32, instances: u64, partitions: u64) -> Topology {
     let l1 = Element::default()
@@ -100,6 +108,9 @@ fn every_sm_and_every_cache_is_drawn() {
         assert!(drawing.contains("(48KB)") && drawing.contains("(3072KB)"), "{drawing}");
         let groups = if partitions > 1 { partitions as usize } else { 0 };
         assert_eq!(drawing.matches("L2 partition").count(), groups, "{drawing}");
+        // A core is an SM, and all partitions are one level.
+        assert_eq!(calc(&file, "Core"), sms as usize);
+        assert_eq!(if groups > 0 { calc(&file, "Group") } else { 0 }, groups);
         assert!(draw(&file, &["--of", "svg"]).contains("<svg"));
         let all = draw(&file, &["--of", "console", "-v", "--no-collapse"]);
         assert!(all.contains("32.5 cycles (32 to 33, level 0.95, measured)"), "{all}");
@@ -138,6 +149,9 @@ fn recordings_are_drawn() {
         let drawing = draw(&written(&dir, &topology), &["--of", "console", "--no-collapse"]);
         let sms = topology.device.multiprocessors as usize;
         assert!(drawing.matches("PU L#").count().is_multiple_of(sms), "{drawing}");
+        // 27.6 MiB in each half of 60 MiB.
+        let partitions = ["(28MB)", "L2 partition"].map(|words| drawing.matches(words).count());
+        assert_eq!((calc(&written(&dir, &topology), "L2"), partitions), (2, [2, 2]), "{drawing}");
         drawn += 1;
     }
     assert!(drawn > 0, "no recording was found");

@@ -1,7 +1,7 @@
 //! A discovery as XML of hwloc, which `lstopo -i FILE` draws.
 //!
-//! The GPU is a machine of one package. Its processing units are SMs, or where an SM has several first-level caches, the
-//! parts of an SM that use one of them each; its memory is a NUMA node beside the L2. hwloc knows no texture path, constant
+//! The GPU is a machine of one package. Each SM is a core. Its processing units are SMs as well, or where an SM has several
+//! first-level caches, the parts of an SM that use one of them each; its memory is a NUMA node beside the L2. hwloc knows no texture path, constant
 //! cache or shared memory: these, and all latencies, intervals and sources, are attributes (`info`) of what they belong to.
 
 use std::fmt::Write;
@@ -18,6 +18,9 @@ const VERSION: &str = "2.0";
 /// hwloc's number for caches of data and instructions, and for those of data.
 const UNIFIED: &str = "0";
 const DATA: &str = "1";
+/// hwloc's number for groups that a user made, and one for all that are partitions: groups of one number are one level.
+const GROUP: &str = "1001";
+const PARTITION: &str = "0";
 /// Most processing units that are drawn: a recording may claim any number.
 const MOST_UNITS: usize = 1 << 14;
 /// Attributes of an element that a page of boxes can say.
@@ -165,36 +168,41 @@ impl<'t> Page<'t> {
     fn l2(&mut self, all: &Set, sms: usize, cache: Option<ElementName>, instances: usize) -> std::io::Result<()> {
         let size = self.number(ElementName::L2, Attribute::Size).unwrap_or(self.topology.device.l2_size);
         let attributes = self.cache(ElementName::L2, size, 2, UNIFIED);
-        self.open("L2Cache", all, &attributes)?;
-        self.infos(ElementName::L2)?;
-        for Partition { number, sms } in self.partitions(sms) {
-            if let Some(number) = number {
-                let units = Set::of(sms.iter().flat_map(|sm| sm * instances..(sm + 1) * instances));
-                self.open(
-                    "Group",
-                    &units,
-                    &[("subtype", "L2 partition".into()), ("kind", "1001".into()), ("subkind", number.to_string())],
-                )?;
+        let partitions = self.partitions(sms);
+        // What one SM can use is a partition's if that much fits in each of them.
+        let each = size * partitions.len() as u64 <= self.topology.device.l2_size;
+        if !each {
+            self.open("L2Cache", all, &attributes)?;
+            self.infos(ElementName::L2)?;
+        }
+        for Partition { number, sms } in partitions {
+            let units = Set::of(sms.iter().flat_map(|sm| sm * instances..(sm + 1) * instances));
+            let subtype = ("subtype", "L2 partition".to_owned());
+            let partition = number.map(|_| subtype);
+            if each {
+                let attributes: Vec<_> = attributes.iter().cloned().chain(partition.clone()).collect();
+                self.open("L2Cache", &units, &attributes)?;
+                self.infos(ElementName::L2)?;
+            } else if let Some(subtype) = partition.clone() {
+                self.open("Group", &units, &[subtype, ("kind", GROUP.into()), ("subkind", PARTITION.into())])?;
             }
             for sm in sms {
                 self.sm(sm, cache, instances)?;
             }
-            if number.is_some() {
+            if each || partition.is_some() {
                 self.close()?;
             }
         }
-        self.close()
+        if each { Ok(()) } else { self.close() }
     }
 
+    /// An SM is a core: with one first-level cache inside of that, otherwise above its parts.
     fn sm(&mut self, sm: usize, cache: Option<ElementName>, instances: usize) -> std::io::Result<()> {
         let units = sm * instances..(sm + 1) * instances;
+        let core = [("os_index", sm.to_string()), ("subtype", "SM".into())];
         let several = instances > 1;
         if several {
-            self.open(
-                "Group",
-                &Set::of(units.clone()),
-                &[("subtype", "SM".into()), ("kind", "1001".into()), ("subkind", sm.to_string())],
-            )?;
+            self.open("Core", &Set::of(units.clone()), &core)?;
             self.memories_of_sm()?;
         }
         for unit in units {
@@ -206,25 +214,16 @@ impl<'t> Page<'t> {
                 self.open("L1Cache", &set, &attributes)?;
                 self.infos(name)?;
             }
-            self.open(
-                "Core",
-                &set,
-                &[("os_index", unit.to_string()), ("subtype", if several { "part of an SM" } else { "SM" }.into())],
-            )?;
             if !several {
+                self.open("Core", &set, &core)?;
                 self.memories_of_sm()?;
             }
             self.open("PU", &set, &[("os_index", unit.to_string())])?;
-            self.close()?;
-            self.close()?;
-            if cache.is_some() {
+            for _ in 0..1 + usize::from(!several) + usize::from(cache.is_some()) {
                 self.close()?;
             }
         }
-        if several {
-            self.close()?;
-        }
-        Ok(())
+        if several { self.close() } else { Ok(()) }
     }
 
     /// What an SM has besides the cache that is drawn.
