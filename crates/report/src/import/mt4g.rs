@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::files::{self, Found};
 use super::{Error, Import, Summary, rows};
@@ -148,18 +148,18 @@ fn summary(folder: &Path, gpu: &str) -> Result<Option<Summary>, Error> {
     parse_summary(&path).map(Some)
 }
 
-fn parse_summary(path: &PathBuf) -> Result<Summary, Error> {
-    let read = |source| Error::Read { path: path.clone(), source };
+fn parse_summary(path: &Path) -> Result<Summary, Error> {
+    let read = |source| Error::Read { path: path.to_owned(), source };
     let mut text = Vec::new();
     strata_files::open(path).map_err(read)?.take(MAX_SUMMARY + 1).read_to_end(&mut text).map_err(read)?;
     if text.len() as u64 > MAX_SUMMARY {
         return Err(Error::TooMuch {
-            path: path.clone(),
+            path: path.to_owned(),
             what: format!("is larger than {}, so it is not a summary of MT4G", Bytes(MAX_SUMMARY)),
         });
     }
     serde_json::from_slice(&text).map_err(|error| Error::Summary {
-        path: path.clone(),
+        path: path.to_owned(),
         line: error.line(),
         column: error.column(),
         what: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
