@@ -271,7 +271,7 @@ fn no_driver_at_all() {
     in_child("no_driver_at_all", hidden, || {
         let error = failure(devices());
         assert!(error.is_absence());
-        says(&error, &["libcuda.so.1", "not installed", "not visible", "container", "LIBRARY", "strata replay FILE"]);
+        says(&error, &["libcuda.so.1", "not installed", "not visible", "container", "LIBRARY", "strata replay --example h200"]);
     });
 }
 
@@ -321,7 +321,7 @@ fn no_device() {
     faulty("no_device", "no-device", || {
         for error in [failure(Cuda::open("auto")), failure(devices())] {
             assert!(matches!(error, Error::NoDevice(_)));
-            says(&error, &["no CUDA device", "nvidia-smi", "--gpus all", "strata replay FILE"]);
+            says(&error, &["no CUDA device", "nvidia-smi", "--gpus all", "strata replay --example h200"]);
         }
     });
 }
