@@ -271,7 +271,10 @@ fn no_driver_at_all() {
     in_child("no_driver_at_all", hidden, || {
         let error = failure(devices());
         assert!(error.is_absence());
-        says(&error, &["libcuda.so.1", "not installed", "not visible", "container", "LIBRARY", "strata replay --example h200"]);
+        says(
+            &error,
+            &["libcuda.so.1", "not installed", "not visible", "container", "LIBRARY", "strata replay --example h200"],
+        );
     });
 }
 
