@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use strata_model::attribute::SIZE;
-use strata_model::topology::{ElementName, Finding, Topology};
+use strata_model::attribute::{CACHED, SIZE};
+use strata_model::topology::{Element, ElementName, Finding, Topology};
 use strata_report::report;
 
 fn recorded() -> Topology {
@@ -110,6 +110,42 @@ fn values_are_those_of_the_findings() {
     less.elements.get_mut(&ElementName::Texture).unwrap().set(SIZE, Finding::unknown("nobody looked"));
     let left_out = &written(&less)["strata"]["leftOut"]["memory.texture"];
     assert_eq!(left_out, "size is not known: nobody looked");
+}
+
+/// Keys that a cache may have.
+const MAY_HAVE: [&str; 6] =
+    ["size", "fetchGranularity", "lineSize", "missPenalty", "latency", "amountPerMultiprocessor"];
+
+/// What is missing of a cache that is there.
+fn unexplained(document: &Value) -> Vec<String> {
+    let mut missing = Vec::new();
+    for cache in ["l1", "texture", "readOnly", "constant.l1", "constant.l1.5"] {
+        let path = match cache.split_once('.') {
+            Some((constant, level)) => format!("/memory/{constant}/{level}"),
+            None => format!("/memory/{cache}"),
+        };
+        let Some(there) = document.pointer(&path) else { continue };
+        let keys = MAY_HAVE.iter().filter(|key| there.get(**key).is_none());
+        let reason = |key: &str| document["strata"]["leftOut"][format!("memory.{cache}.{key}")].as_str().is_some();
+        missing.extend(keys.filter(|key| !reason(key)).map(|key| format!("{cache}.{key}")));
+    }
+    missing
+}
+
+#[test]
+fn every_key_that_is_missing_has_a_reason() {
+    let whole = recorded();
+    assert_eq!(unexplained(&written(&whole)), Vec::<String>::new());
+    let line = &written(&whole)["strata"]["leftOut"]["memory.constant.l1.5.lineSize"];
+    assert_eq!(line, "the capacity is larger than a module can declare");
+    // Loads by the L1 need not be cached: then nothing else is known of it.
+    let mut less = whole.clone();
+    less.elements.insert(ElementName::L1, Element::default().with(CACHED, Finding::measured(false, "by hand")));
+    let document = written(&less);
+    assert_eq!(unexplained(&document), Vec::<String>::new());
+    assert_eq!(document["strata"]["leftOut"]["memory.l1.size"], "loads by this path are not cached before the L2");
+    less.elements.remove(&ElementName::L1);
+    assert_eq!(written(&less)["strata"]["leftOut"]["memory.l1.size"], "not asked for");
 }
 
 /// The folder of MT4G's results beside the checkout.

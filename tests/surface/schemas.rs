@@ -103,3 +103,40 @@ fn a_changed_characterization_is_refused() {
         assert!(!defects(&changed, false).is_empty(), "{what} was not seen");
     }
 }
+
+/// Generators of types name them by their titles, and need to know how long a list is and which units there are.
+#[test]
+fn schemas_say_what_generators_ask() {
+    for schema in [report::schema::<Topology>().unwrap(), report::schema::<Characterization>().unwrap()] {
+        let schema: Value = serde_json::from_str(&schema).unwrap();
+        for (name, definition) in schema["$defs"].as_object().unwrap() {
+            assert_eq!(definition["title"], json!(name));
+        }
+        let mut lists = Vec::new();
+        fixed(&schema, &mut lists);
+        assert!(!lists.is_empty() && lists.iter().all(|items| *items == json!(false)), "{lists:?}");
+        let efforts = &schema["$defs"]["RunInfo"]["properties"]["effort"]["enum"];
+        assert_eq!(efforts, &json!(["quick", "standard", "thorough", "imported", ""]));
+    }
+    let report = recorded(topology::SCHEMA).remove(0);
+    let mut changed = report.clone();
+    changed["elements"]["l1"]["size"]["unit"] = json!("KiB");
+    assert!(!is_valid(&changed), "another unit was not seen");
+    let mut changed = report.clone();
+    changed["run"]["effort"] = json!("heroic");
+    assert!(!is_valid(&changed), "another effort was not seen");
+}
+
+/// What follows the described places of each list.
+fn fixed(schema: &Value, found: &mut Vec<Value>) {
+    match schema {
+        Value::Object(map) => {
+            if map.contains_key("prefixItems") {
+                found.push(map.get("items").cloned().unwrap_or(Value::Null));
+            }
+            map.values().for_each(|value| fixed(value, found));
+        }
+        Value::Array(list) => list.iter().for_each(|value| fixed(value, found)),
+        _ => {}
+    }
+}

@@ -277,7 +277,12 @@ impl JsonSchema for Element {
         for attribute in Attribute::ALL {
             let mut finding = generator.subschema_for::<Finding<Json>>();
             let value = attribute.kind().schema(generator);
-            finding.insert("properties".into(), json!({ "value": { "anyOf": [value, { "type": "null" }] } }));
+            let mut own = json!({ "value": { "anyOf": [value, { "type": "null" }] } });
+            // Some attributes have no unit, or one of several.
+            if let Some(unit) = Some(attribute.unit()).filter(|unit| !unit.is_empty() && !unit.contains(' ')) {
+                own["unit"] = json!({ "enum": [unit, null] });
+            }
+            finding.insert("properties".into(), own);
             let property = json!({ "description": attribute.about(), "anyOf": [finding, { "type": "null" }] });
             match attribute.path() {
                 (field, None) => {

@@ -19,7 +19,8 @@ pub struct RunInfo {
     pub simulated: bool,
     /// Seed for all random choices.
     pub seed: u64,
-    /// Effort: `quick`, `standard` or `thorough`.
+    /// Effort: `quick`, `standard` or `thorough`; `imported` for timings of another tool, empty for experiments by themselves.
+    #[schemars(extend("enum" = ["quick", "standard", "thorough", "imported", ""]))]
     pub effort: String,
     /// Elements asked for; empty for all.
     pub only: Vec<ElementName>,

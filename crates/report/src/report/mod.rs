@@ -47,7 +47,9 @@ pub use terminal::{Extent, Terminal};
 pub use text::text;
 pub use words::printable;
 
-use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -113,7 +115,23 @@ fn with_number_lists_on_one_line(json: &str) -> String {
 ///
 /// If the schema cannot be written as JSON.
 pub fn schema<T: JsonSchema>() -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(T))? + "\n")
+    let settings = SchemaSettings::default().with_transform(RecursiveTransform(close));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
+        for (name, definition) in definitions {
+            if let Value::Object(definition) = definition {
+                definition.entry("title").or_insert_with(|| name.as_str().into());
+            }
+        }
+    }
+    Ok(serde_json::to_string_pretty(&schema)? + "\n")
+}
+
+/// A list of which each place is described has no further ones.
+fn close(schema: &mut Schema) {
+    if schema.get("prefixItems").is_some() && schema.get("items").is_none() {
+        schema.insert("items".into(), false.into());
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use strata_model::attribute::{
-    Attribute, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE,
+    Attribute, CACHED, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
+    SIZE,
 };
 use strata_model::topology::{Element, ElementName, Topology};
 use strata_model::units::{Bytes as InBytes, Cycles};
@@ -198,7 +199,7 @@ struct Ours {
     /// Latencies of the L2 and of memory, which readers take only together with bandwidths.
     latency: BTreeMap<&'static str, Latency>,
     /// What was found and left out, or not found, and why.
-    left_out: BTreeMap<&'static str, String>,
+    left_out: BTreeMap<String, String>,
 }
 
 /// The whole document.
@@ -221,7 +222,7 @@ pub fn mt4g(topology: &Topology) -> Mt4g {
         if found.is_whole() {
             return Some(found);
         }
-        left_out.insert(key, missing(element(name)));
+        left_out.insert(key.to_owned(), missing(element(name)));
         None
     };
     let (texture, read_only) =
@@ -239,7 +240,21 @@ pub fn mt4g(topology: &Topology) -> Mt4g {
     if !latency.is_empty() {
         let why = "bandwidth is not measured yet, and readers expect a latency here only together with a bandwidth: see \
                    strata.latency";
-        left_out.insert("memory.l2.latency, memory.main.latency", why.into());
+        left_out.insert("memory.l2.latency, memory.main.latency".to_owned(), why.into());
+    }
+    let caches = [
+        ("memory.l1", ElementName::L1),
+        ("memory.l2", ElementName::L2),
+        ("memory.texture", ElementName::Texture),
+        ("memory.readOnly", ElementName::ReadOnly),
+        ("memory.constant.l1", ElementName::ConstantL1),
+        ("memory.constant.l1.5", ElementName::ConstantL15),
+    ];
+    for (key, name) in caches {
+        // Of a cache that is left out as a whole, one reason is there already.
+        if !left_out.contains_key(key) {
+            left_out.extend(gaps(key, name, element(name)));
+        }
     }
     Mt4g {
         compute: Compute {
@@ -339,6 +354,36 @@ fn name(element: ElementName) -> Option<&'static str> {
         ElementName::ConstantL1 => "Constant L1",
         _ => return None,
     })
+}
+
+/// The keys of a cache that are not there, each with its reason.
+fn gaps(key: &str, name: ElementName, element: Option<&Element>) -> Vec<(String, String)> {
+    let there = element.map(cache).unwrap_or_default();
+    let is_l2 = name == ElementName::L2;
+    let keys: [(&str, bool, Attribute); 6] = [
+        (if is_l2 { "segmentSize" } else { "size" }, there.size.is_some(), SIZE.into()),
+        ("fetchGranularity", there.fetch_granularity.is_some(), FETCH_GRANULARITY.into()),
+        ("lineSize", there.line_size.is_some(), LINE_SIZE.into()),
+        ("missPenalty", there.miss_penalty.is_some(), MISS_PENALTY.into()),
+        // The device has one L2, and its latency has a reason of its own.
+        ("latency", is_l2 || there.latency.is_some(), LATENCY_CYCLES.into()),
+        ("amountPerMultiprocessor", is_l2 || there.amount_per_multiprocessor.is_some(), INSTANCES_PER_SM.into()),
+    ];
+    let reason = |attribute: Attribute| match element.map(|element| (element, element.finding(attribute))) {
+        None => "not asked for".to_owned(),
+        Some((element, None)) => absent(element).to_owned(),
+        Some((_, Some(finding))) => finding.reason.clone().unwrap_or_else(|| "its kind has no key".to_owned()),
+    };
+    let missing = keys.into_iter().filter(|(_, is_there, _)| !is_there);
+    missing.map(|(word, _, attribute)| (format!("{key}.{word}"), reason(attribute))).collect()
+}
+
+/// Why an attribute is not there at all.
+fn absent(element: &Element) -> &'static str {
+    match element.get(CACHED) {
+        Some(false) => "loads by this path are not cached before the L2",
+        _ => "it does not apply to this element, or was not asked for",
+    }
 }
 
 /// Why an element is not there: the reason of the first attribute that readers need and that has none.
