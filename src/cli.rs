@@ -23,12 +23,13 @@ pub use run::{Measuring, Run};
 #[derive(Parser, Debug)]
 #[command(name = "strata", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Exit status:\n  \
-    0    all questions were answered (an \"unknown\" with a reason is an answer)\n  \
-    1    the run failed, or its result could not be written; `compare`: something differs\n  \
+    0    all questions were answered; \"unknown\" with a reason is an answer\n  \
+    1    the run failed, or its result could not be written;\n       \
+    `compare`: something differs\n  \
     2    bad usage, or a file that cannot be used; `compare`: any trouble\n  \
     3    no such device, no driver, or the device is busy\n  \
-    4    only some questions were answered: a probe failed, a recording is cut or damaged, or\n       \
-    the recording of this run could not be written to its end\n  \
+    4    only some questions were answered: a probe failed, a recording is\n       \
+    cut or damaged, or this run's recording could not be written\n  \
     130  interrupted\n\nSet STRATA_CUDA_LIBRARY to the path of the driver's library (libcuda.so.1) if it is in an unusual \
     place, and STRATA_LOCK_DIR to a folder that all who measure a GPU share, for the locks that keep them apart.")]
 pub struct Cli {
@@ -51,7 +52,7 @@ pub enum Command {
     Replay(Replay),
     /// Make a recording from the raw timings of another tool
     Import(Import),
-    /// Compare two results, a result with the published values of its GPU, or results with a policy
+    /// Compare results with each other, with published values, or with a policy
     Compare(Compare),
     /// Draw the figures of the papers: for the GPUs of results, or for a GPU that is measured now
     Figures(Figures),

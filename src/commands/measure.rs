@@ -18,7 +18,7 @@ use crate::cli::Measure;
 
 /// Runs the experiments of a file and prints one line for each.
 pub fn run(arguments: &Measure, call: Call) -> Result<ExitCode, Fault> {
-    let numbered = experiments(arguments)?;
+    let numbered = experiments(arguments, call)?;
     let list: Vec<Experiment> = numbered.values().cloned().collect();
     if arguments.print {
         output::stdout(&(serde_json::to_string_pretty(&list).map_err(Fault::run)? + "\n"))?;
@@ -58,32 +58,32 @@ fn read(path: &Path) -> Result<Vec<u8>, Fault> {
     Ok(text)
 }
 
-fn experiments(arguments: &Measure) -> Result<BTreeMap<u32, Experiment>, Fault> {
-    let numbered = |recording: &Recording| -> BTreeMap<u32, Experiment> {
-        recording.experiments().map(|(number, experiment, _)| (number, experiment.clone())).collect()
-    };
-    let all = if arguments.file.extension().is_some_and(|e| e == "strata") {
-        numbered(&Recording::open(&arguments.file)?)
-    } else {
-        let text = read(&arguments.file)?;
-        if Recording::begins(&text) {
-            return chosen(
-                arguments,
-                numbered(&Recording::from_reader(text.as_slice(), &arguments.file.display().to_string())?),
-            );
-        }
-        let list: Vec<Experiment> = serde_json::from_slice(&text)
-            .with_context(|| {
-                format!(
-                    "`{}` is not a JSON list of experiments; `strata measure --print FILE.strata` prints those of a recording \
-                     as an example",
-                    arguments.file.display()
-                )
-            })
-            .map_err(Fault::usage)?;
-        (1..).zip(list).collect()
-    };
-    chosen(arguments, all)
+fn experiments(arguments: &Measure, call: Call) -> Result<BTreeMap<u32, Experiment>, Fault> {
+    let path = &arguments.file;
+    if path.extension().is_some_and(|extension| extension == "strata") {
+        return chosen(arguments, numbered(&Recording::open(path)?, call));
+    }
+    let text = read(path)?;
+    if Recording::begins(&text) {
+        let recording = Recording::from_reader(text.as_slice(), &path.display().to_string())?;
+        return chosen(arguments, numbered(&recording, call));
+    }
+    let list: Vec<Experiment> = serde_json::from_slice(&text)
+        .with_context(|| {
+            format!(
+                "`{}` is not a JSON list of experiments; `strata measure --print FILE.strata` prints those of a recording \
+                 as an example",
+                path.display()
+            )
+        })
+        .map_err(Fault::usage)?;
+    chosen(arguments, (1..).zip(list).collect())
+}
+
+/// The experiments of a recording by their numbers. What is missing of it is said.
+fn numbered(recording: &Recording, call: Call) -> BTreeMap<u32, Experiment> {
+    output::warn(call, &recording.defects());
+    recording.experiments().map(|(number, experiment, _)| (number, experiment.clone())).collect()
 }
 
 /// Those that the numbers name; all without numbers.
