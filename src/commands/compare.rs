@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use gpu_strata::{CompareOptions, Policy, Side, compare, compare_several, references};
+use gpu_strata::{CompareOptions, Policy, Side, Terminal, compare, compare_several, references};
 
 use super::files::Files;
 use super::output::{self, Destination};
@@ -31,32 +31,37 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
     // Without a name, a side is the published values of the other side's GPU.
     let side = |argument: &Option<String>| argument.as_deref().map_or(Side::PublishedOfOther, Side::named);
     let destination = destination(arguments, None)?;
-    let options = options(arguments);
-    let answer = compare(side(&arguments.a), side(&arguments.b), &options)?;
-    if !arguments.quiet {
-        let text = match arguments.format {
-            ComparisonFormat::Text => answer.text(&destination.terminal()),
-            ComparisonFormat::Json => answer.json()?,
-            ComparisonFormat::Markdown => answer.markdown(),
-        };
-        destination.write(&text)?;
-    }
-    Ok(ExitCode::from(u8::from(!answer.same())))
+    let answer = compare(side(&arguments.a), side(&arguments.b), &options(arguments))?;
+    reported(arguments, destination, answer.same(), |terminal| match arguments.format {
+        ComparisonFormat::Text => Ok(answer.text(terminal)),
+        ComparisonFormat::Json => answer.json(),
+        ComparisonFormat::Markdown => Ok(answer.markdown()),
+    })
 }
 
 /// Three or more results: 0 no two differ, 1 some do.
 fn several(arguments: &Compare) -> Result<ExitCode, Fault> {
     let destination = destination(arguments, None)?;
     let answer = compare_several(sides(arguments), &options(arguments))?;
+    reported(arguments, destination, answer.same(), |terminal| match arguments.format {
+        ComparisonFormat::Text => Ok(answer.text(terminal)),
+        ComparisonFormat::Json => answer.json(),
+        ComparisonFormat::Markdown => Ok(answer.markdown()),
+    })
+}
+
+/// Writes an answer, unless nothing is wanted but the exit status; that is 0 if all is `well`, and 1 otherwise.
+fn reported(
+    arguments: &Compare,
+    destination: Destination,
+    well: bool,
+    text: impl FnOnce(&Terminal) -> gpu_strata::Result<String>,
+) -> Result<ExitCode, Fault> {
     if !arguments.quiet {
-        let text = match arguments.format {
-            ComparisonFormat::Text => answer.text(&destination.terminal()),
-            ComparisonFormat::Json => answer.json()?,
-            ComparisonFormat::Markdown => answer.markdown(),
-        };
+        let text = text(&destination.terminal())?;
         destination.write(&text)?;
     }
-    Ok(ExitCode::from(u8::from(!answer.same())))
+    Ok(ExitCode::from(u8::from(!well)))
 }
 
 fn options(arguments: &Compare) -> CompareOptions {
@@ -75,14 +80,10 @@ fn checked(arguments: &Compare, policy: &Path) -> Result<ExitCode, Fault> {
     }
     let destination = destination(arguments, Some(policy))?;
     let answer = Policy::open(policy)?.check(sides(arguments), arguments.max_age)?;
-    if !arguments.quiet {
-        let text = match arguments.format {
-            ComparisonFormat::Json => answer.json()?,
-            _ => answer.text(&destination.terminal()),
-        };
-        destination.write(&text)?;
-    }
-    Ok(ExitCode::from(u8::from(!answer.passes())))
+    reported(arguments, destination, answer.passes(), |terminal| match arguments.format {
+        ComparisonFormat::Json => answer.json(),
+        _ => Ok(answer.text(terminal)),
+    })
 }
 
 /// `--write-policy`

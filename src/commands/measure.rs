@@ -25,9 +25,9 @@ pub fn run(arguments: &Measure, call: Call) -> Result<ExitCode, Fault> {
         return Ok(ExitCode::SUCCESS);
     }
     let record = arguments.record.as_deref();
-    Files::default().read([&arguments.file]).device(&arguments.device).written(record, "--record").check()?;
+    let read = Files::default().read([&arguments.file]).device(&arguments.device);
     // The samples go to standard output.
-    measuring::check(&arguments.device, record, Some(Path::new(STANDARD)))?;
+    measuring::check(read, record, Some(Path::new(STANDARD)))?;
     // Nothing catches an interrupt here: it ends the process.
     let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
     let mut options = Options::default().seed(0);

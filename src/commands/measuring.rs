@@ -22,7 +22,8 @@ pub fn run(
 ) -> std::result::Result<ExitCode, Fault> {
     // A path that cannot be written is an error before the measurement.
     let record = arguments.record.as_deref();
-    check(&arguments.measuring.device, record, arguments.output.output.as_deref())?;
+    let read = Files::default().device(&arguments.measuring.device);
+    check(read, record, arguments.output.output.as_deref())?;
     let destination = output::Destination::open(&arguments.output)?;
     let mut meter = Meter::open(&arguments.measuring, call)?;
     let answer = meter.ask(call.started, record, ask)?;
@@ -31,11 +32,11 @@ pub fn run(
     Ok(if recorded { reported } else { output::partial() })
 }
 
-/// Refuses files that would overwrite each other, and a recording that cannot be written.
-pub fn check(device: &str, record: Option<&Path>, output: Option<&Path>) -> std::result::Result<(), Fault> {
+/// Refuses files that would overwrite each other or what is read, and a recording that cannot be written.
+pub fn check(read: Files, record: Option<&Path>, output: Option<&Path>) -> std::result::Result<(), Fault> {
     let standard = Path::new(STANDARD);
     let report = output.or(record.filter(|path| *path == standard).map(|_| standard));
-    Files::default().device(device).written(report, "--output").written(record, "--record").check()?;
+    read.written(report, "--output").written(record, "--record").check()?;
     record.map_or(Ok(()), |path| output::check_writable(path, "--record"))
 }
 

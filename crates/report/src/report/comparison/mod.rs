@@ -46,20 +46,25 @@ fn sections(comparison: &Comparison) -> ([Section<'_>; 4], Section<'_>) {
     )
 }
 
+/// What a reader must know of the results, and what alone was asked for, a line each.
+fn restrictions(remarks: &[String], only: &[String], required: &[String]) -> Vec<String> {
+    let asked = [("Only", only), ("Required", required)].into_iter().filter(|(_, names)| !names.is_empty());
+    remarks.iter().cloned().chain(asked.map(|(word, names)| format!("{word} {}", names.join(", ")))).collect()
+}
+
+/// How far apart two numbers must be, beside their intervals, as the end of a sentence.
+fn tolerance(percent: f64) -> String {
+    if percent == 0.0 {
+        return String::new();
+    }
+    format!(" and the gap is more than {percent} % of the larger value")
+}
+
 /// What was compared and how.
 fn head(comparison: &Comparison) -> Vec<String> {
     let mut lines = vec![side("A", &comparison.a), side("B", &comparison.b)];
-    lines.extend(comparison.remarks.iter().cloned());
-    if !comparison.only.is_empty() {
-        lines.push(format!("Only {}", comparison.only.join(", ")));
-    }
-    if !comparison.required.is_empty() {
-        lines.push(format!("Required {}", comparison.required.join(", ")));
-    }
-    let tolerance = match comparison.tolerance_percent {
-        0.0 => String::new(),
-        percent => format!(" and the gap is more than {percent} % of the larger value"),
-    };
+    lines.extend(restrictions(&comparison.remarks, &comparison.only, &comparison.required));
+    let tolerance = tolerance(comparison.tolerance_percent);
     let shared = match comparison.intervals_compared {
         0 => String::new(),
         1 => " One interval has a 5 % chance of a false difference.".to_owned(),

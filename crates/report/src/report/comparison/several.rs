@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use super::{side, stated};
+use super::{restrictions, side, stated, tolerance};
 use crate::compare::several::{Cell, Row};
 use crate::compare::{Several, Stated};
 use crate::report::markdown::plain;
@@ -26,17 +26,8 @@ fn letter(i: usize) -> String {
 
 fn head(answer: &Several) -> Vec<String> {
     let mut lines: Vec<String> = answer.sides.iter().enumerate().map(|(i, of)| side(&letter(i), of)).collect();
-    lines.extend(answer.remarks.iter().cloned());
-    if !answer.only.is_empty() {
-        lines.push(format!("Only {}", answer.only.join(", ")));
-    }
-    if !answer.required.is_empty() {
-        lines.push(format!("Required {}", answer.required.join(", ")));
-    }
-    let tolerance = match answer.tolerance_percent {
-        0.0 => String::new(),
-        percent => format!(" and the gap is more than {percent} % of the larger value"),
-    };
+    lines.extend(restrictions(&answer.remarks, &answer.only, &answer.required));
+    let tolerance = tolerance(answer.tolerance_percent);
     lines.push(format!(
         "Two numbers differ if their intervals do not overlap{tolerance}. All pairs share a 5 % chance of a false difference. \
          * marks an outlier: a value that differs from more than half of the others. {UNKNOWN} is unknown."
