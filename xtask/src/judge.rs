@@ -1,12 +1,17 @@
 //! `cargo xtask judge`: discovers or characterizes machines drawn at random and judges all that is said of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
 use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, ValueEnum};
 use gpu_strata::Effort;
+use serde::{Deserialize, Serialize};
 use strata_judge::expect::Verdict;
 use strata_judge::said::{Said, costs, said};
 use strata_judge::side_by_side;
@@ -48,6 +53,10 @@ pub struct Request {
     /// Begin no machine after this time
     #[arg(long, value_name = "N")]
     minutes: Option<f64>,
+    /// Keep each run in this file, and measure no run again that it has: a study that was stopped goes on. One file for each
+    /// build and kind of study
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
 }
 
 /// A machine with what is unusual about it.
@@ -70,9 +79,11 @@ fn draw(generator: Generator, number: u64) -> Drawn {
 }
 
 /// One run and what it said.
+#[derive(Serialize, Deserialize)]
 struct Judged {
     number: u64,
     seed: u64,
+    seconds: f64,
     traits: Vec<String>,
     said: Vec<Said>,
 }
@@ -88,23 +99,48 @@ fn panicked() -> Said {
     }
 }
 
-/// Measures the machines side by side, one on each thread.
-fn measure(request: &Request, numbers: &[u64]) -> Vec<Judged> {
-    let jobs: Vec<(u64, u64)> =
-        (1..=request.seeds).flat_map(|seed| numbers.iter().map(move |&number| (number, seed))).collect();
+/// The runs that a file has, by machine and seed; none, if there is no such file yet. A last line that was cut short is left out.
+fn kept(file: &Path) -> Result<BTreeMap<(u64, u64), Judged>> {
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        read => read.with_context(|| format!("{}", file.display()))?,
+    };
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let run = |line| -> Result<_> {
+        let one: Judged = serde_json::from_str(line).with_context(|| format!("{}: {line:.80}", file.display()))?;
+        Ok(((one.number, one.seed), one))
+    };
+    whole.lines().map(run).collect()
+}
+
+/// Measures the machines side by side, one on each thread, but for those that are kept.
+fn measure(request: &Request, numbers: &[u64]) -> Result<Vec<Judged>> {
+    let mut all = request.keep.as_deref().map(kept).transpose()?.unwrap_or_default();
+    let asked: BTreeSet<(u64, u64)> =
+        numbers.iter().flat_map(|&number| (1..=request.seeds).map(move |seed| (number, seed))).collect();
+    all.retain(|run, _| asked.contains(run));
+    let jobs: Vec<(u64, u64)> = asked.into_iter().filter(|run| !all.contains_key(run)).collect();
+    let open = |file: &PathBuf| OpenOptions::new().append(true).create(true).open(file);
+    let keep = request.keep.as_ref().map(open).transpose()?.map(Mutex::new);
     let end = request.minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(minutes * 60.0));
     let judged = if request.characterize { costs } else { said };
-    let mut all = side_by_side(&jobs, |&(number, seed)| {
-        if end.is_some_and(|end| Instant::now() >= end) {
+    let new = side_by_side(&jobs, |&(number, seed)| {
+        let begun = Instant::now();
+        if end.is_some_and(|end| begun >= end) {
             return None;
         }
         let Drawn { machine, traits } = draw(request.generator, number);
         // A machine on which the program panics is a finding, too.
         let said = catch_unwind(|| judged(&machine, request.effort, seed)).unwrap_or_else(|_| vec![panicked()]);
-        Some(Judged { number, seed, traits, said })
+        let one = Judged { number, seed, seconds: begun.elapsed().as_secs_f64(), traits, said };
+        if let Some(keep) = &keep {
+            let line = serde_json::to_string(&one).expect("numbers and texts") + "\n";
+            keep.lock().expect("no writer panics").write_all(line.as_bytes()).expect("the file can be written");
+        }
+        Some(one)
     });
-    all.sort_by_key(|one| (one.number, one.seed));
-    all
+    all.extend(new.into_iter().map(|one| ((one.number, one.seed), one)));
+    Ok(all.into_values().collect())
 }
 
 /// How much was said, and how.
@@ -157,8 +193,7 @@ pub fn study(request: &Request) -> Result<()> {
         only => only.to_vec(),
     };
     ensure!(!numbers.is_empty() && request.seeds > 0, "there is nothing to judge: give machines and seeds");
-    let begun = Instant::now();
-    let all = measure(request, &numbers);
+    let all = measure(request, &numbers)?;
     let (mut whole, mut of_attribute, mut of_trait) =
         (Tally::default(), BTreeMap::<String, Tally>::new(), BTreeMap::<&str, Tally>::new());
     for one in &all {
@@ -191,7 +226,8 @@ pub fn study(request: &Request) -> Result<()> {
             );
         }
     }
-    println!("\n{} runs in {:.0} s\n\n| attribute | {HEAD}", all.len(), begun.elapsed().as_secs_f64());
+    let seconds: f64 = all.iter().map(|one| one.seconds).sum();
+    println!("\n{} runs of {seconds:.0} s together\n\n| attribute | {HEAD}", all.len());
     of_attribute.iter().for_each(|(name, tally)| println!("{}", tally.row(name)));
     println!("{}", whole.row("all"));
     println!("\n| kind of machine | {HEAD}");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use strata_model::attribute::Launches as LaunchesFound;
 use strata_model::topology::{ElementName, Finding, Topology};
@@ -46,7 +47,7 @@ pub struct Row {
 }
 
 /// How a finding stands to what it must be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
     /// As it must be.
     Right,

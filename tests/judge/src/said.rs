@@ -1,6 +1,7 @@
 //! All that a discovery or a characterization says of a machine, each with its verdict.
 
 use gpu_strata::Effort;
+use serde::{Deserialize, Serialize};
 use strata_model::characterization::{Characterization, PartName, Suite};
 use strata_model::topology::{Finding, Topology};
 use strata_sim::machine::Machine;
@@ -9,7 +10,7 @@ use crate::expect::{Expect, Verdict, judge};
 use crate::{characterization, discovery, finding, json, truth};
 
 /// One attribute of one element or one finding of a part, and how it was judged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Said {
     /// Of what it is said: the element, or the part.
     pub of: String,

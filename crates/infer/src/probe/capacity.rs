@@ -144,7 +144,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         let larger: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
         let levels = HitMiss::learn(first.latencies(), &larger).map_err(|unknown| {
             // No misses is a lower bound, misses that cannot be told from hits are none.
-            let all_hit = larger.iter().all(|latencies| HitMiss::alike(first.latencies(), latencies));
+            let all_hit = larger.iter().all(|latencies| HitMiss::alike(first.latencies(), latencies, larger.len()));
             if all_hit {
                 Unknown::Beyond { bound: last.experiment.footprint, reason: unknown.reason() }
             } else {

@@ -29,7 +29,7 @@ const MOST: f64 = 0.5;
 const SURE: f64 = 2.0;
 /// A load is far beyond others if it takes so many times longer than they do, or than they differ.
 const FAR: f64 = 3.0;
-/// Level of the test that two footprints' latencies are alike.
+/// Level of the test that all of some footprints' latencies are alike.
 const ALPHA: f64 = 0.01;
 /// Two groups are apart if the gap between their quartiles is at least this many times the spread of the hits.
 const APART: f64 = 3.0;
@@ -90,15 +90,16 @@ impl HitMiss {
     }
 
     /// Whether latencies show nothing but the hits of the reference: no credible share of them lies beyond its bulk, and the
-    /// Kolmogorov-Smirnov test does not tell the two apart. Where [`HitMiss::learn`] finds no misses, this says whether there
-    /// are none or whether they cannot be told from hits.
-    pub fn alike(reference: &[u32], latencies: &[u32]) -> bool {
+    /// Kolmogorov-Smirnov test does not show that they are slower. Where [`HitMiss::learn`] finds no misses, this says whether
+    /// there are none or whether they cannot be told from hits. `among` is the number of footprints that are asked: each is
+    /// tested at a level that much smaller.
+    pub fn alike(reference: &[u32], latencies: &[u32], among: usize) -> bool {
         let Some((low, bulk)) = bulk(reference) else { return false };
         let beyond = bulk + (bulk - low).max(1.0);
         let slow = latencies.iter().filter(|&&l| f64::from(l) > beyond).count();
         let cycles = |all: &[u32]| -> Vec<f64> { all.iter().map(|&l| f64::from(l)).collect() };
         (slow as f64) < CREDIBLE_MISSES * latencies.len() as f64
-            && !ks::ks_test(&cycles(reference), &cycles(latencies), ALPHA).distinct
+            && ks::slower(&cycles(latencies), &cycles(reference), ALPHA / among.max(1) as f64).is_none()
     }
 
     /// Whether the median of these latencies lies far above that of the reference, beside how much the middle half of that differs.
@@ -216,7 +217,7 @@ mod tests {
         let larger = [vec![70; 8], vec![70; 16], vec![110; 64], vec![110; 128]];
         let levels = HitMiss::learn(&[70, 70, 2608, 70], &larger.each_ref().map(Vec::as_slice)).unwrap();
         assert_eq!((levels.hit, levels.miss), (70.0, 110.0));
-        assert!(!HitMiss::alike(&[70, 70, 2608, 70], &larger[3]));
+        assert!(!HitMiss::alike(&[70, 70, 2608, 70], &larger[3], 1));
     }
 
     #[test]
@@ -225,7 +226,7 @@ mod tests {
         let hits: Vec<u32> = (0..2000).map(|i| 40 + i * 7 % 20).collect();
         let hidden: Vec<u32> = hits.iter().map(|l| l + 12).collect();
         assert!(HitMiss::learn(&reference, &[&hidden]).is_err());
-        assert!(!HitMiss::alike(&reference, &hidden));
-        assert!(HitMiss::alike(&reference, &hits));
+        assert!(!HitMiss::alike(&reference, &hidden, 1));
+        assert!(HitMiss::alike(&reference, &hits, 1));
     }
 }
