@@ -141,6 +141,7 @@ fn cost(experiment: &Experiment) -> u64 {
         }
         Experiment::Warp(warp) => (1, warp.warm_loads, WARP_LOADS * 3 * u64::from(warp.loads) * u64::from(warp.rounds)),
         Experiment::Pattern(run) => (u64::from(run.pattern.operations()), 0, pattern_cost(run)),
+        Experiment::Stream(stream) => (1, 0, u64::from(stream.timed_cycles) * STREAM_LOADS),
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {
@@ -170,6 +171,8 @@ fn pattern_cost(run: &PatternRun) -> u64 {
 const SPINS_A_MICROSECOND: u64 = 10;
 /// What a load by all lanes of a warp counts as.
 const WARP_LOADS: u64 = 8;
+/// What a cycle of a stream on all SMs costs a simulation, in single loads.
+const STREAM_LOADS: u64 = 4;
 /// What a flush counts as.
 const FLUSH_LOADS: u64 = 200_000;
 

@@ -32,6 +32,11 @@ impl Bench<'_> {
                 Failure::unsupported(format!("{threads} threads: a block of this device has {most} at most"))
             });
         }
+        if let Experiment::Stream(stream) = experiment
+            && stream.path != LoadPath::Shared
+        {
+            return None;
+        }
         let (path, Bytes(own)) = (experiment.path()?, experiment.footprint()?);
         let partner_constants = match experiment.partner() {
             Some(p) if p.path == LoadPath::Constant => p.footprint.0,

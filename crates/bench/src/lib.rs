@@ -13,6 +13,7 @@ mod pattern;
 mod prepared;
 mod programs;
 pub mod session;
+mod stream;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -101,6 +102,8 @@ pub struct Bench<'g> {
     outputs: Scratch,
     flush: Scratch,
     pattern_memory: Scratch,
+    stream_source: stream::Source,
+    stream_target: Scratch,
     interrupted: Arc<AtomicBool>,
     lost: Option<String>,
     /// Device time of the launch under way, in microseconds.
@@ -150,6 +153,8 @@ impl<'g> Bench<'g> {
             outputs: Scratch::default(),
             flush: Scratch::default(),
             pattern_memory: Scratch::default(),
+            stream_source: stream::Source::default(),
+            stream_target: Scratch::default(),
             interrupted,
             lost: None,
             device_us: 0.0,
@@ -207,6 +212,7 @@ impl<'g> Bench<'g> {
     ) -> Result<Vec<std::result::Result<Samples, Failure>>> {
         match experiments[0] {
             Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
+            Experiment::Stream(stream) => self.run_stream(stream).map(|outcome| vec![outcome]),
             _ => self.launch_together(program, experiments),
         }
     }

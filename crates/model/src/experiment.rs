@@ -19,6 +19,7 @@ mod load_path;
 mod order;
 mod pattern_run;
 mod place;
+mod stream;
 mod warp;
 mod watch;
 
@@ -33,6 +34,7 @@ pub use load_path::LoadPath;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use pattern_run::PatternRun;
 pub use place::{Place, Prepare};
+pub use stream::{Content, Region, Stream, Streamed, Traffic, UNROLLS};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
 pub use watch::{Watch, Watched};
 
@@ -58,11 +60,13 @@ pub enum Experiment {
     Watch(Watch),
     /// One thread of a launch of many walks a chain.
     Launched(Launched),
+    /// Many threads move memory as fast as they can.
+    Stream(Stream),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`, `watch`, `launched`.
+    /// `pattern`, `imported`, `watch`, `launched`, `stream`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -77,6 +81,7 @@ impl Experiment {
             Experiment::Imported(_) => "imported",
             Experiment::Watch(_) => "watch",
             Experiment::Launched(_) => "launched",
+            Experiment::Stream(_) => "stream",
         }
     }
 
@@ -90,7 +95,8 @@ impl Experiment {
             | Experiment::Pattern(_)
             | Experiment::Imported(_)
             | Experiment::Watch(_)
-            | Experiment::Launched(_) => 1,
+            | Experiment::Launched(_)
+            | Experiment::Stream(_) => 1,
         }
     }
 
@@ -103,6 +109,7 @@ impl Experiment {
             Experiment::Disturb(disturb) => disturb.defect(),
             Experiment::Warp(warp) => warp.defect(),
             Experiment::Pattern(run) => run.defect(),
+            Experiment::Stream(stream) => stream.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -117,6 +124,7 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
             Experiment::Pattern(run) => Some(run.path),
+            Experiment::Stream(stream) => Some(stream.path),
             Experiment::Imported(imported) => Some(imported.path),
         }
     }
@@ -129,6 +137,7 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.footprint),
             Experiment::Warp(warp) => Some(warp.footprint),
             Experiment::Pattern(run) => Some(run.pattern.footprint()),
+            Experiment::Stream(stream) => Some(stream.footprint),
             Experiment::Imported(imported) => imported.footprint,
         }
     }
@@ -139,7 +148,11 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.stride),
             Experiment::Disturb(disturb) => Some(disturb.stride),
             Experiment::Imported(imported) => imported.stride,
-            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Pattern(_) => None,
+            Experiment::Clock(_)
+            | Experiment::Watch(_)
+            | Experiment::Warp(_)
+            | Experiment::Pattern(_)
+            | Experiment::Stream(_) => None,
         }
     }
 
@@ -152,6 +165,7 @@ impl Experiment {
             | Experiment::Watch(_)
             | Experiment::Warp(_)
             | Experiment::Pattern(_)
+            | Experiment::Stream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -170,7 +184,11 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(&chase.place),
             Experiment::Disturb(disturb) => Some(&disturb.place),
             Experiment::Warp(warp) => Some(&warp.place),
-            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Pattern(_) | Experiment::Imported(_) => None,
+            Experiment::Clock(_)
+            | Experiment::Watch(_)
+            | Experiment::Pattern(_)
+            | Experiment::Stream(_)
+            | Experiment::Imported(_) => None,
         }
     }
 
@@ -186,7 +204,7 @@ impl Experiment {
     /// Nothing else may run on the device.
     pub fn alone(&self) -> bool {
         match self {
-            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Pattern(_) => true,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Pattern(_) | Experiment::Stream(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -205,6 +223,7 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => chase.prepare,
             Experiment::Disturb(disturb) => disturb.prepare,
             Experiment::Pattern(run) => run.prepare,
+            Experiment::Stream(stream) => stream.prepare,
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Imported(_) => {
                 Prepare::Nothing
             }
@@ -220,6 +239,7 @@ impl Experiment {
             Experiment::Disturb(disturb) => disturb.repeat,
             Experiment::Warp(warp) => warp.repeat,
             Experiment::Pattern(run) => run.repeat,
+            Experiment::Stream(stream) => stream.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -237,7 +257,7 @@ macro_rules! from_kind {
 
 from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
-    Watch => Watch, Launched => Launched
+    Watch => Watch, Launched => Launched, Stream => Stream
 );
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! [`super::legacy`].
 
 use serde::{Deserialize, Serialize};
-use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Launched, Order, PatternRun, Warp, Watch};
+use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Launched, Order, PatternRun, Stream, Warp, Watch};
 
 /// How some version of the format has an experiment.
 pub trait Recorded {
@@ -24,6 +24,7 @@ pub enum Kinds {
     Imported(Imported),
     Watch(Watch),
     Launched(Launched),
+    Stream(Stream),
 }
 
 impl From<&Experiment> for Kinds {
@@ -37,6 +38,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Imported(imported) => Kinds::Imported(*imported),
             Experiment::Watch(watch) => Kinds::Watch(*watch),
             Experiment::Launched(launched) => Kinds::Launched(launched.clone()),
+            Experiment::Stream(stream) => Kinds::Stream(stream.clone()),
         }
     }
 }
@@ -52,6 +54,7 @@ impl Recorded for Kinds {
             Kinds::Imported(imported) => imported.into(),
             Kinds::Watch(watch) => watch.into(),
             Kinds::Launched(launched) => launched.into(),
+            Kinds::Stream(stream) => stream.into(),
         })
     }
 
@@ -61,6 +64,7 @@ impl Recorded for Kinds {
             | Kinds::Disturb(Disturb { order, .. })
             | Kinds::Launched(Launched { chase: Chase { order, .. }, .. }) => listed(order),
             Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
+            Kinds::Stream(stream) => size_of_val(stream.sms.as_slice()) as u64,
             Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) => 0,
         }
     }
@@ -70,6 +74,7 @@ impl Recorded for Kinds {
 pub fn listed_of(experiment: &Experiment) -> u64 {
     match experiment {
         Experiment::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
+        Experiment::Stream(stream) => size_of_val(stream.sms.as_slice()) as u64,
         other => other.chain().map_or(0, |chain| listed(chain.order)),
     }
 }

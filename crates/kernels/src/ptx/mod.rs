@@ -52,6 +52,8 @@ fn template(program: Program) -> Template {
         Program::PerLoad(..) => template!("per_load", FERMI),
         Program::Disturb(..) => template!("disturb", FERMI),
         Program::Warp(_) => template!("warp", FERMI),
+        Program::Content => template!("content", FERMI),
+        Program::Stream(_) => template!("stream", FERMI),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -120,7 +122,7 @@ macro_rules! idioms {
 }
 
 /// The idioms, by the name under which templates import them.
-const IDIOMS: [(&str, &str); 8] = idioms!["agent" "chain" "claim" "clock" "load" "module" "pattern" "report"];
+const IDIOMS: [(&str, &str); 9] = idioms!["agent" "chain" "claim" "clock" "content" "load" "module" "pattern" "report"];
 
 /// What all templates have in common.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -187,7 +189,13 @@ impl Dialect for Ptx {
             Program::Disturb(path, _) => Check::PerLoad { path, loads: 1 },
             Program::Warp(bytes) => Check::Warp { bytes },
             Program::Pattern(pattern) => Check::Block { accesses: checks::accesses(pattern), path: pattern.path() },
-            Program::Link | Program::Fill | Program::Census | Program::Clock | Program::Watch => Check::None,
+            Program::Link
+            | Program::Fill
+            | Program::Census
+            | Program::Clock
+            | Program::Watch
+            | Program::Content
+            | Program::Stream(_) => Check::None,
         }
     }
 

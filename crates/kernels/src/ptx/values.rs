@@ -13,7 +13,7 @@ use strata_model::units::Bytes;
 
 use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
-use crate::{FACTOR, PatternProgram, Program, TERM, job, sizes, sums};
+use crate::{FACTOR, PatternProgram, Program, StreamProgram, TERM, job, sizes, streams, sums};
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
 const PATTERN_PARAMETERS: [&str; 3] = ["a", "b", "c"];
@@ -39,6 +39,12 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
         clock => context! { type => clock_type(capability) },
         job => BTreeMap::from(job::OFFSETS),
         constant => context! { symbol => sizes::CONSTANT_SYMBOL, bytes => sizes::CONSTANT_BYTES },
+        content => context! {
+            complement => streams::COMPLEMENT,
+            factor => streams::HASH_FACTOR,
+            masks => streams::MASKS,
+            scale => streams::SCALE,
+        },
         local_bytes => sizes::LOCAL_BYTES,
         bank_row => sizes::BANK_ROW,
         unroll => 1u32 << sizes::UNROLL_SHIFT,
@@ -51,9 +57,24 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
         Program::PerLoad(_, loads) => context! { loads },
         Program::Warp(bytes) => context! { bytes },
         Program::Pattern(pattern) => pattern_values(pattern),
+        Program::Stream(stream) => stream_values(stream),
         _ => context! {},
     };
     context! { ..own, ..common }
+}
+
+/// The values for a stream.
+fn stream_values(stream: StreamProgram) -> Value {
+    let (loads, stores) = stream.traffic.arrays();
+    context! {
+        loads,
+        stores,
+        width => stream.width,
+        unroll => stream.unroll,
+        piece => stream.piece(),
+        shared => stream.path == LoadPath::Shared,
+        patience => streams::PATIENCE,
+    }
 }
 
 /// The values for one kind of pattern.

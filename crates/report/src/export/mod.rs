@@ -286,6 +286,13 @@ impl<'e> Own<'e> {
                 seed: Some(run.seed),
                 ..Own::default()
             },
+            Experiment::Stream(stream) => Own {
+                stride: Some(stream.width.bytes()),
+                order: Some("stream"),
+                pattern: Some(serde_json::to_string(stream)?),
+                timed_loads: Some(stream.timed_cycles),
+                ..Own::default()
+            },
             Experiment::Imported(imported) => Own {
                 stride: imported.stride,
                 order: Some(imported.series.name()),

@@ -8,7 +8,7 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Experiment, Launched, LoadPath, Watched};
+use strata_model::experiment::{Experiment, Launched, LoadPath, Streamed, Watched};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
@@ -57,6 +57,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::Disturb(disturb) => walk(disturb.path, disturb.footprint, disturb.stride),
         Experiment::Warp(warp) => walk(LoadPath::Shared, warp.footprint, warp.width.bytes()),
         Experiment::Pattern(run) => format!("{}:", in_words(&run.pattern, run.path)),
+        Experiment::Stream(stream) => format!("{stream}:"),
         Experiment::Imported(imported) => {
             let series = imported.series;
             let over = imported.footprint.map_or(String::new(), |footprint| format!(", {footprint}"));
@@ -69,6 +70,10 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Ok(samples) if let Some(seen) = Watched::of(samples) => {
             format!("{:.1} MHz, at most {:.1} us between two reads", seen.clock_mhz, seen.longest_us)
         }
+        Ok(samples) if let Experiment::Stream(stream) = experiment => match Streamed::of(stream, samples) {
+            Some(seen) => format!("{:.1} B/clk of an SM", seen.per_sm()),
+            None => "no times".to_owned(),
+        },
         Ok(samples) if !samples.clocks.is_empty() => {
             let span = samples.clocks[0];
             format!("{:.1} MHz", span.cycles as f64 / span.nanoseconds as f64 * 1e3)

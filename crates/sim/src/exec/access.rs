@@ -84,7 +84,11 @@ pub(super) fn shared_lane(
             put_word(place, alu::atomic(op, inst.kind, old, b, c));
             warp.set(inst.to, lane, old);
         }
-        _ => put_word(place, warp.get(inst.from[1], lane)),
+        _ => {
+            for (slot, place) in inst.stored().zip(place.chunks_exact_mut(bytes)) {
+                put_word(place, warp.get(slot, lane));
+            }
+        }
     }
     Ok(())
 }
@@ -222,8 +226,10 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
     let ((address, bytes), kind) = (at, inst.kind);
     match inst.op {
         Op::Store(_) => {
-            let value = warp.get(inst.from[1], lane);
-            state.memory.store(address, bytes, kind.wrap(value)).map_err(|_| Fault::Memory)?;
+            for (number, slot) in inst.stored().enumerate() {
+                let at = address + number as u64 * u64::from(bytes);
+                state.memory.store(at, bytes, kind.wrap(warp.get(slot, lane))).map_err(|_| Fault::Memory)?;
+            }
         }
         Op::Atomic(op, _) => {
             let old = state.memory.load(address, bytes);

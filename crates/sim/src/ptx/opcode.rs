@@ -24,6 +24,8 @@ pub(super) enum Form {
     VectorLoad(usize),
     /// Address, then a source.
     Store,
+    /// Address, then a list of so many sources.
+    VectorStore(usize),
     /// Result (if so), address, then so many sources.
     Atomic(bool, usize),
     /// List of results, then texture and so many coordinates.
@@ -173,6 +175,12 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             (known && fits).then_some(Decoded { op: Op::Load(space), kind, form: Form::VectorLoad(elements) })
         }
         ("ld", space) => Some(Decoded { op: Op::Load(space_of(space)?), kind, form: Form::Load }),
+        ("st", [space @ .., vector @ ("v2" | "v4")]) => {
+            let elements = if *vector == "v2" { 2 } else { 4 };
+            let fits = elements * usize::from(kind.bytes) <= 16;
+            let op = Op::Store(space_of(space)?);
+            fits.then_some(Decoded { op, kind, form: Form::VectorStore(elements) })
+        }
         ("st", space) => Some(Decoded { op: Op::Store(space_of(space)?), kind, form: Form::Store }),
         ("atom", [space @ ("global" | "shared"), what]) => {
             let (op, sources) = atomic_of(what)?;

@@ -61,6 +61,7 @@ enum What {
     Disturb,
     Warp,
     Pattern,
+    Stream,
     Imported,
 }
 
@@ -90,6 +91,7 @@ impl Kind {
             Experiment::Disturb(disturb) => (What::Disturb, in_words(&disturb.order), disturb.warm_laps == 0),
             Experiment::Warp(warp) => (What::Warp, "by lane", warp.warm_loads == 0),
             Experiment::Pattern(_) => (What::Pattern, "by pattern", false),
+            Experiment::Stream(stream) => (What::Stream, stream.traffic.name(), false),
             Experiment::Imported(imported) => {
                 let order = match imported.series.question {
                     Question::Size => "imported, over footprints",
@@ -222,7 +224,7 @@ impl<'e> Exhibits<'e> {
                 What::Laps => fixed::laps(kind, measurements),
                 What::Warp => fixed::warps(measurements),
                 What::Disturb => fixed::disturbed(kind, measurements, &groups),
-                What::Pattern => Vec::new(),
+                What::Pattern | What::Stream => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

@@ -1,0 +1,101 @@
+//! The kernels of streams: one for each kind of traffic, path, width and unrolling.
+
+use strata_model::experiment::{Content, LoadPath, Stream, Traffic, UNROLLS, WARP};
+
+/// A kernel that moves memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamProgram {
+    /// What it does with memory.
+    pub traffic: Traffic,
+    /// By which instruction it loads.
+    pub path: LoadPath,
+    /// Bytes of one access of a thread.
+    pub width: u32,
+    /// Accesses of a thread in one pass.
+    pub unroll: u32,
+}
+
+/// What a word of the second half of a line and its partner in the first half sum up to.
+pub const COMPLEMENT: u32 = 0x9e37_79b1;
+/// Bytes with one and the same sum.
+const LINE: u32 = 128;
+/// By what a triad multiplies.
+pub const SCALE: u32 = 3;
+/// Factor of the hash behind the content, and of what is stored.
+pub(crate) const HASH_FACTOR: u32 = 0x85eb_ca77;
+/// What tells four words of one hash apart.
+pub(crate) const MASKS: [u32; 3] = [0xd168_aaad, 0x27d4_eb2f, 0xb55a_4f09];
+/// Cycles after which a block begins without the others: half a millisecond.
+pub(crate) const PATIENCE: u32 = 1_000_000;
+
+impl StreamProgram {
+    /// The text for an experiment.
+    pub fn of(stream: &Stream) -> Self {
+        let Stream { traffic, path, width, unroll, .. } = *stream;
+        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll }
+    }
+
+    /// Some of each kind that there is a text for: the shortest, the widest and the longest.
+    pub fn samples() -> Vec<Self> {
+        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Shared};
+        let mut all = Vec::new();
+        for path in [GlobalCa, GlobalCg, GlobalNc, Shared] {
+            let read = |(width, unroll)| StreamProgram { traffic: Traffic::Read, path, width, unroll };
+            all.extend([(4, UNROLLS[0]), (8, 4), (16, UNROLLS[UNROLLS.len() - 1])].map(read));
+        }
+        for traffic in [Traffic::Write, Traffic::Copy, Traffic::Triad] {
+            let of = |(width, unroll)| StreamProgram { traffic, path: GlobalCg, width, unroll };
+            all.extend([(4, 1), (16, 4)].map(of));
+        }
+        all
+    }
+
+    /// The entry point.
+    pub fn name(self) -> String {
+        let StreamProgram { traffic, path, width, unroll } = self;
+        format!("stream_{}_{}_{width}_{unroll}", traffic.name(), path.name())
+    }
+
+    /// Bytes of each array that a warp touches in one pass.
+    pub(crate) fn piece(self) -> u32 {
+        self.width * self.unroll * WARP as u32
+    }
+}
+
+/// Sum of the words that so many passes over such memory load, modulo 2^32.
+pub fn stream_sum(stream: &Stream, passes: u32) -> u32 {
+    let lines = stream.pass().0 as u32 / LINE * stream.traffic.arrays().0 as u32;
+    let line = match stream.content {
+        Content::Zeros => 0,
+        Content::Random => COMPLEMENT.wrapping_mul(LINE / 8),
+    };
+    lines.wrapping_mul(line).wrapping_mul(passes)
+}
+
+/// The four words of a number of four, as the kernels make them.
+pub fn content(four: u32) -> [u32; 4] {
+    let key = (four & !4).wrapping_mul(HASH_FACTOR);
+    let first = (key ^ key >> 15).wrapping_mul(HASH_FACTOR);
+    let words = [first, first ^ MASKS[0], first ^ MASKS[1], first ^ MASKS[2]];
+    if four & 4 == 0 { words } else { words.map(|word| COMPLEMENT.wrapping_sub(word)) }
+}
+
+/// What a lane stores in a stream that only writes; `seed` is zero for zeros.
+pub fn stored(lane: u32, seed: u32) -> u32 {
+    if seed == 0 { 0 } else { lane.wrapping_mul(HASH_FACTOR).wrapping_add(seed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_has_the_same_sum_and_other_words() {
+        let line = |number: u32| -> Vec<u32> { (8 * number..8 * number + 8).flat_map(content).collect() };
+        let sum = |words: &[u32]| words.iter().copied().fold(0, u32::wrapping_add);
+        for number in [0, 1, 77, 1 << 20] {
+            assert_eq!(sum(&line(number)), COMPLEMENT.wrapping_mul(16));
+        }
+        assert_ne!(line(0), line(1));
+    }
+}

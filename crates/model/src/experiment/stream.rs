@@ -1,0 +1,290 @@
+//! Many threads that move memory as fast as they can.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AccessWidth, LoadPath, Prepare, WARP};
+use crate::samples::Samples;
+use crate::units::Bytes;
+
+/// What the threads do with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Traffic {
+    /// They load from one array.
+    Read,
+    /// They store to one array.
+    Write,
+    /// They load from one array and store to another.
+    Copy,
+    /// They load from two arrays and store to a third.
+    Triad,
+}
+
+impl Traffic {
+    /// Every kind of traffic.
+    pub const ALL: [Traffic; 4] = [Traffic::Read, Traffic::Write, Traffic::Copy, Traffic::Triad];
+
+    /// Short name, used for kernels and in exported tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Traffic::Read => "read",
+            Traffic::Write => "write",
+            Traffic::Copy => "copy",
+            Traffic::Triad => "triad",
+        }
+    }
+
+    /// Arrays that are loaded from, and arrays that are stored to.
+    pub const fn arrays(self) -> (u64, u64) {
+        match self {
+            Traffic::Read => (1, 0),
+            Traffic::Write => (0, 1),
+            Traffic::Copy => (1, 1),
+            Traffic::Triad => (2, 1),
+        }
+    }
+}
+
+/// Who goes over which part of the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Region {
+    /// Each SM has a footprint of its own.
+    Own,
+    /// All SMs go over one footprint together.
+    Together,
+}
+
+/// What the arrays hold that are loaded from, or what is stored. It changes the power that moving it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Nothing but zeros.
+    Zeros,
+    /// Bits as good as random.
+    Random,
+}
+
+/// Independent accesses of a thread in one pass of the loop that there are kernels for.
+pub const UNROLLS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Longest time that a stream may take, in cycles: a few milliseconds, far below a display's watchdog.
+const MOST_CYCLES: u32 = 1 << 24;
+/// Threads of a block that a launch can state.
+const MOST_THREADS: u32 = 1024;
+/// Most blocks that an SM can hold.
+const MOST_BLOCKS: u32 = 64;
+
+/// Blocks stay on their SMs and move memory until a time is over. All begin together. What they move counts from `warm_cycles` to
+/// `timed_cycles` later, by each warp's own clock, while all go on for a while: so neither the beginning nor the end of the launch
+/// is in the time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// What the threads do.
+    pub traffic: Traffic,
+    /// By which instruction they load; stores go by the usual one.
+    pub path: LoadPath,
+    /// Bytes of one access of a thread.
+    pub width: AccessWidth,
+    /// Independent accesses of a thread in each pass of its loop: one of [`UNROLLS`].
+    pub unroll: u32,
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Blocks on each SM.
+    pub blocks_per_sm: u32,
+    /// SMs at work, counted from 0 in ascending `%smid`; all when empty.
+    pub sms: Vec<u32>,
+    /// Bytes of each array.
+    pub footprint: Bytes,
+    /// Who goes over which part of them.
+    pub region: Region,
+    /// What is in them.
+    pub content: Content,
+    /// State of the L2 before the launch.
+    pub prepare: Prepare,
+    /// Cycles before what is moved counts.
+    pub warm_cycles: u32,
+    /// Cycles for which it counts.
+    pub timed_cycles: u32,
+    /// Tells repetitions of one experiment apart.
+    pub repeat: u32,
+}
+
+impl Stream {
+    /// Bytes of each array that a warp touches in one pass of its loop.
+    pub fn pass(&self) -> Bytes {
+        self.width.bytes() * u64::from(self.unroll) * WARP as u64
+    }
+
+    /// Bytes that the loads of one SM have in flight at most.
+    pub fn in_flight(&self) -> Bytes {
+        let warps = u64::from(self.threads_per_block.div_ceil(WARP as u32)) * u64::from(self.blocks_per_sm);
+        self.pass() * warps * self.traffic.arrays().0.max(1)
+    }
+
+    /// SMs that are at work, of so many.
+    pub fn workers(&self, sms: usize) -> Vec<u32> {
+        if self.sms.is_empty() { (0..sms as u32).collect() } else { self.sms.clone() }
+    }
+
+    /// What makes it impossible, if anything does.
+    pub fn defect(&self) -> Option<String> {
+        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Shared};
+        if !matches!(self.path, GlobalCa | GlobalCg | GlobalNc | Shared) {
+            return Some(format!("there is no stream by {}", self.path));
+        }
+        if self.path == Shared && (self.traffic != Traffic::Read || self.region == Region::Together) {
+            return Some("shared memory is read, by each SM its own".into());
+        }
+        if !UNROLLS.contains(&self.unroll) {
+            return Some(format!("{} accesses in a pass: there are kernels for {UNROLLS:?}", self.unroll));
+        }
+        let threads = self.threads_per_block;
+        if !(1..=MOST_THREADS).contains(&threads) || !threads.is_multiple_of(WARP as u32) {
+            return Some(format!("{threads} threads: a block has whole warps and {MOST_THREADS} threads at most"));
+        }
+        if !(1..=MOST_BLOCKS).contains(&self.blocks_per_sm) {
+            return Some(format!("{} blocks: an SM holds 1 to {MOST_BLOCKS}", self.blocks_per_sm));
+        }
+        if self.footprint.0 == 0 || !self.footprint.0.is_multiple_of(self.pass().0) {
+            return Some(format!("a footprint of {} is no multiple of the {} of a pass", self.footprint, self.pass()));
+        }
+        if self.footprint / self.pass() > u64::from(u32::MAX) {
+            return Some(format!("a footprint of {} has too many pieces of {}", self.footprint, self.pass()));
+        }
+        if self.timed_cycles == 0 || self.warm_cycles.saturating_add(self.timed_cycles) > MOST_CYCLES {
+            return Some(format!(
+                "{} cycles after {}: a stream takes at least one and {MOST_CYCLES} at most",
+                self.timed_cycles, self.warm_cycles
+            ));
+        }
+        if !self.sms.is_sorted_by(|a, b| a < b) {
+            return Some("its SMs must be in ascending order, each once".into());
+        }
+        matches!(self.prepare, Prepare::Fill { .. }).then(|| "a stream fills the caches itself".to_owned())
+    }
+}
+
+impl fmt::Display for Stream {
+    /// `read by ld.global.cg over 16 MiB together, 4 x 16 B, 2 blocks of 512 threads on all SMs`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stream { traffic, path, footprint, unroll, blocks_per_sm, threads_per_block, .. } = self;
+        let region = match self.region {
+            Region::Own => "each",
+            Region::Together => "together",
+        };
+        let sms = match self.sms.len() {
+            0 => "all SMs".to_owned(),
+            1 => "one SM".to_owned(),
+            some => format!("{some} SMs"),
+        };
+        write!(
+            f,
+            "{} by {path} over {footprint} {region}, {unroll} x {}, {blocks_per_sm} blocks of {threads_per_block} threads on {sms}",
+            traffic.name(),
+            self.width.bytes()
+        )
+    }
+}
+
+/// What the samples of a [`Stream`] say. They hold, for each block, SM after SM, the passes of its warps that count and the sum of
+/// the cycles that each warp took for its own (`laps`), and the whole life of the block by both clocks (`clocks`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streamed {
+    /// Bytes a cycle of each SM at work, in their order.
+    pub bytes_per_clk: Vec<f64>,
+    /// The SM clock while it ran, in cycles a nanosecond, the mean over all blocks; none if the timer stood still.
+    pub clock_ghz: Option<f64>,
+}
+
+impl Streamed {
+    /// Of the samples of this experiment; nothing if they are not of it.
+    pub fn of(stream: &Stream, samples: &Samples) -> Option<Self> {
+        let blocks = stream.blocks_per_sm as usize;
+        if samples.laps.is_empty() || !samples.laps.len().is_multiple_of(blocks) {
+            return None;
+        }
+        let (loaded, stored) = stream.traffic.arrays();
+        let bytes = (stream.pass() * (loaded + stored)).0 as f64;
+        let warps = f64::from(stream.threads_per_block) / WARP as f64;
+        let rate = |lap: &crate::samples::Lap| match lap.cycles {
+            0 => 0.0,
+            cycles => f64::from(lap.loads) * bytes * warps / cycles as f64,
+        };
+        let (cycles, nanoseconds) =
+            samples.clocks.iter().fold((0, 0), |(c, n), span| (c + span.cycles, n + span.nanoseconds));
+        Some(Streamed {
+            bytes_per_clk: samples.laps.chunks(blocks).map(|own| own.iter().map(rate).sum()).collect(),
+            clock_ghz: (nanoseconds > 0).then(|| cycles as f64 / nanoseconds as f64),
+        })
+    }
+
+    /// Bytes a cycle of all SMs at work together.
+    pub fn total(&self) -> f64 {
+        self.bytes_per_clk.iter().sum()
+    }
+
+    /// Bytes a cycle of one SM, the mean of those at work.
+    pub fn per_sm(&self) -> f64 {
+        self.total() / self.bytes_per_clk.len() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{ClockSpan, Lap};
+    use crate::units::KIB;
+
+    fn stream() -> Stream {
+        Stream {
+            traffic: Traffic::Copy,
+            path: LoadPath::GlobalCg,
+            width: AccessWidth::B16,
+            unroll: 4,
+            threads_per_block: 64,
+            blocks_per_sm: 2,
+            sms: vec![1, 3],
+            footprint: Bytes(64 * KIB),
+            region: Region::Together,
+            content: Content::Random,
+            prepare: Prepare::Nothing,
+            warm_cycles: 100,
+            timed_cycles: 1000,
+            repeat: 0,
+        }
+    }
+
+    #[test]
+    fn what_counts_is_divided_by_the_time_of_each_warp() {
+        // Two warps a block, 2 KiB a pass and array, two arrays: 10 passes in a mean of 1024 cycles are 40 bytes a cycle.
+        let lap = Lap { loads: 10, cycles: 2048 };
+        let clocks = vec![ClockSpan { cycles: 3000, nanoseconds: 1500 }; 4];
+        let samples = Samples { laps: vec![lap; 4], clocks, ..Samples::default() };
+        let streamed = Streamed::of(&stream(), &samples).unwrap();
+        assert_eq!((streamed.bytes_per_clk, streamed.clock_ghz), (vec![80.0, 80.0], Some(2.0)));
+        assert_eq!(Streamed::of(&stream(), &Samples::default()), None);
+        assert_eq!(stream().in_flight(), Bytes::kib(8));
+    }
+
+    #[test]
+    fn what_no_kernel_can_do_is_refused() {
+        assert_eq!(stream().defect(), None);
+        for (wrong, words) in [
+            (Stream { unroll: 3, ..stream() }, "3 accesses"),
+            (Stream { threads_per_block: 48, ..stream() }, "whole warps"),
+            (Stream { path: LoadPath::Texture, ..stream() }, "no stream by tex"),
+            (Stream { path: LoadPath::Shared, ..stream() }, "shared memory is read"),
+            (Stream { footprint: Bytes(100), ..stream() }, "no multiple"),
+            (Stream { timed_cycles: 0, ..stream() }, "at least one"),
+            (Stream { sms: vec![3, 1], ..stream() }, "ascending"),
+            (Stream { blocks_per_sm: 0, ..stream() }, "0 blocks"),
+        ] {
+            let defect = wrong.defect().unwrap();
+            assert!(defect.contains(words), "{defect}");
+        }
+    }
+}
