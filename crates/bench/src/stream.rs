@@ -159,7 +159,7 @@ fn samples(stream: &Stream, participants: u32, records: &[u8]) -> Outcome {
     for record in records.chunks_exact(RECORD) {
         let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"));
         let long = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().expect("eight bytes"));
-        let [counted, cycles, sum, passes] = [0, 4, 8, 12].map(word);
+        let [counted, sum, passes] = [0, 8, 12].map(word);
         if word(36) == 0 || word(32) < participants {
             return Err(Failure::unsupported(format!(
                 "{} blocks of {} threads were not on each SM at the same time",
@@ -173,7 +173,7 @@ fn samples(stream: &Stream, participants: u32, records: &[u8]) -> Outcome {
                  kernel did not do the requested loads"
             )));
         }
-        samples.laps.push(Lap { loads: counted, cycles: u64::from(cycles) });
+        samples.laps.push(Lap { loads: counted, cycles: u64::from(stream.timed_cycles) });
         samples.clocks.push(ClockSpan { cycles: long(16), nanoseconds: long(24) });
     }
     Ok(samples)

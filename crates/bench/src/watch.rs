@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use strata_gpu::Glance;
 use strata_model::disturbance::{Consequence, Disturbance, Sign};
-use strata_model::experiment::{Experiment, LoadPath, Watch, Watched};
-use strata_model::samples::{Failure, Lap, Samples};
+use strata_model::experiment::{Experiment, LoadPath, Stream, Watch, Watched};
+use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 
 /// How long the kernel watches, in microseconds: longer than a time slice, of about 2 ms, after which a process with work at hand
 /// has had its turn.
@@ -26,6 +26,8 @@ const STOPPED_LAP: u64 = 2;
 const STOPPED_LAP_US: f64 = 200.0;
 /// Bytes a second over the bus that are another's copies: 1 % of what PCIe 4.0 has. On an idle H200 it is 2 MB/s at most.
 const BUSY_BUS: u64 = 300_000_000;
+/// The blocks of a stream were stopped if one lives so many microseconds longer than this many times the time that it is given.
+const STOPPED_STREAM: (f64, f64) = (200.0, 2.0);
 /// Attempts after the first to measure a part undisturbed.
 const REPEATS: u32 = 3;
 /// Time of a run that may go into further attempts, besides what the user grants.
@@ -35,6 +37,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Glances may take this much of a run, and this part of it: the driver's answers must not cost more than the kernel.
 const GLANCES: Duration = Duration::from_millis(50);
 const GLANCES_PART: u32 = 50;
+
+/// Microseconds by which the longest block of a stream outlives its time; 0 unless that is more than it could by itself.
+fn overrun_us(stream: &Stream, blocks: &[ClockSpan], clock_mhz: f64) -> f64 {
+    let longest = blocks.iter().map(|block| block.nanoseconds).max().unwrap_or(0) as f64 / 1e3;
+    let given = f64::from(stream.warm_cycles + stream.timed_cycles) / clock_mhz;
+    let (slack, factor) = STOPPED_STREAM;
+    if longest > factor * given + slack { longest - given } else { 0.0 }
+}
 
 /// What a look at the device showed.
 #[derive(Clone, Debug, Default)]
@@ -167,8 +177,14 @@ impl Watchman {
             let Ok(samples) = answer else { continue };
             self.suspects.push(experiment.clone());
             // Rounds of a pattern may differ as much by themselves: in the first its code is fetched.
-            let laps: &[Lap] = if matches!(experiment, Experiment::Pattern(_)) { &[] } else { &samples.laps };
-            let longest_us = longest_us(&samples.latencies, laps, self.clock_mhz);
+            let laps: &[Lap] = match experiment {
+                Experiment::Pattern(_) | Experiment::Stream(_) => &[],
+                _ => &samples.laps,
+            };
+            let longest_us = match experiment {
+                Experiment::Stream(stream) => overrun_us(stream, &samples.clocks, self.clock_mhz),
+                _ => longest_us(&samples.latencies, laps, self.clock_mhz),
+            };
             if longest_us > LONG_LOAD_US {
                 self.interrupted.push(experiment.clone());
                 self.longest_us = self.longest_us.max(longest_us);

@@ -1,7 +1,7 @@
 //! Units as types, so that a size cannot be added to a latency.
 //!
 //! Everything that is counted is an integer ([`Bytes`]); everything that is measured is a float ([`Cycles`],
-//! [`Nanoseconds`], [`BytesPerSecond`]).
+//! [`Nanoseconds`], [`BytesPerSecond`], [`BytesPerClock`]).
 
 use std::fmt;
 use std::iter::Sum;
@@ -134,6 +134,15 @@ impl fmt::Display for Bytes {
 
 macro_rules! measured {
     ($(#[$doc:meta])* $name:ident, $suffix:literal, $digits:literal) => {
+        measured!($(#[$doc])* $name);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&format!(concat!("{:.", $digits, "} ", $suffix), self.0))
+            }
+        }
+    };
+    ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
@@ -144,12 +153,6 @@ macro_rules! measured {
             /// The number itself, for arithmetic.
             pub const fn get(self) -> f64 {
                 self.0
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&format!(concat!("{:.", $digits, "} ", $suffix), self.0))
             }
         }
 
@@ -179,8 +182,24 @@ measured!(
 );
 measured!(
     /// A throughput.
-    BytesPerSecond, "B/s", "0"
+    BytesPerSecond
 );
+measured!(
+    /// A throughput by the SM's clock: bytes a cycle.
+    BytesPerClock, "B/clk", "1"
+);
+
+impl fmt::Display for BytesPerSecond {
+    /// With a decimal prefix and four digits: `9.563 TB/s`, `312.0 GB/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PREFIXES: [(f64, &str); 4] = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
+        let found = PREFIXES.into_iter().find(|(scale, _)| self.0.abs() >= *scale);
+        let (scale, unit) = found.unwrap_or((1.0, "B/s"));
+        let number = self.0 / scale;
+        let digits = if number >= 100.0 { 1 } else if number >= 10.0 { 2 } else { 3 };
+        f.pad(&format!("{number:.digits$} {unit}"))
+    }
+}
 
 /// The rate of the SM's clock, measured as `%clock64` over `%globaltimer`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -214,6 +233,16 @@ mod tests {
         assert_eq!(Bytes(100).round_down(Bytes(32)), Bytes(96));
         assert_eq!(Bytes(100).round_up(Bytes(32)), Bytes(128));
         assert_eq!(Bytes(96).round_up(Bytes(32)), Bytes(96));
+    }
+
+    #[test]
+    fn rates_have_decimal_prefixes() {
+        let shown = |rate| BytesPerSecond(rate).to_string();
+        assert_eq!(shown(9.5634e12), "9.563 TB/s");
+        assert_eq!(shown(32.91e12), "32.91 TB/s");
+        assert_eq!(shown(160.0e9), "160.0 GB/s");
+        assert_eq!(shown(12.0), "12.00 B/s");
+        assert_eq!(BytesPerClock(127.42).to_string(), "127.4 B/clk");
     }
 
     #[test]

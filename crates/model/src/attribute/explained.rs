@@ -222,6 +222,55 @@ impl Attribute {
                 "Unknown if another program disturbs it. Counts of rows are null where they are no whole number.",
                 "To look up what a stride costs.",
             ),
+            Attribute::ReadBandwidth => (
+                "Blocks stay on all SMs and load for a set time. The launch is searched for: width of a load, independent \
+                 loads of a thread, threads and blocks. The best is measured several times, and bytes a cycle become bytes \
+                 a second by the clock of the same launches.",
+                "It is a burst of less than a millisecond: a long run may get a lower clock. Memory that the driver places \
+                 differently in another process may differ by a part of a per cent.",
+                "The ceiling of a roofline, and the time that a kernel needs at least for its data.",
+            ),
+            Attribute::ReadBandwidthPerSm => (
+                "As the bandwidth of all SMs, divided by their number, in bytes for each cycle of the SM clock.",
+                "SMs are not equal where many share a port: it is their mean.",
+                "To compare GPUs with other clocks, and to see how near a cache comes to the width of its port.",
+            ),
+            Attribute::WriteBandwidth => (
+                "As the read bandwidth, with stores only. What was stored is read back.",
+                "Stores count that have left the SM. The first megabytes stay in the L2, so they come before the timed part.",
+                "The time that a kernel needs at least to write its results.",
+            ),
+            Attribute::WriteBandwidthPerSm => (
+                "As the write bandwidth of all SMs, divided by their number and by the clock.",
+                "The mean of SMs that may differ.",
+                "To see whether the SM or the memory limits stores.",
+            ),
+            Attribute::CopyBandwidth => (
+                "As the read bandwidth: what is loaded from one array is stored to another. Both count.",
+                "Programs that count the bytes once get half of it.",
+                "To compare with the copy of other benchmarks, and with a memory copy of the driver.",
+            ),
+            Attribute::CopyBandwidthPerSm => (
+                "As the copy bandwidth of all SMs, divided by their number and by the clock.",
+                "The mean of SMs, some of which may share a port.",
+                "To compare GPUs with other clocks.",
+            ),
+            Attribute::TriadBandwidth => (
+                "As the read bandwidth: two arrays are loaded, multiplied and added, and stored to a third. All three count.",
+                "It multiplies whole numbers, and not numbers of floating point, which takes no more time here.",
+                "It is what most benchmarks of memory state.",
+            ),
+            Attribute::TriadBandwidthPerSm => (
+                "As the triad bandwidth of all SMs, divided by their number and by the clock.",
+                "The mean of SMs, as for the other bandwidths.",
+                "To compare it with the other bandwidths of an SM.",
+            ),
+            Attribute::BytesInFlight => (
+                "From the launches of the search: the fewest bytes in flight with which some launch reaches nine tenths of \
+                 the best. A thread has as many loads in flight as its loop holds.",
+                "The launches are a grid with steps of a factor of two or less, so it lies between two of them.",
+                "How many threads and independent loads a kernel needs. Latency times bandwidth is about as much.",
+            ),
         };
         Explanation { found, fails, used }
     }

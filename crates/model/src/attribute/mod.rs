@@ -29,7 +29,7 @@ pub use sm_map::{SmMap, SmPlace};
 pub use spectrum::{Data, Spectrum, SpectrumRow, Translation};
 pub use value::{Compared, Kind, Typed, Value};
 
-use crate::units::{Bytes, Cycles, Nanoseconds};
+use crate::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds};
 
 /// What an attribute is about, in the order of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +48,8 @@ pub enum Topic {
     Banks,
     /// Latency of a hit.
     Latency,
+    /// Bytes a second, and what it takes to get them.
+    Bandwidth,
 }
 
 /// Names an attribute and the type of its value.
@@ -197,6 +199,24 @@ attributes! {
         "Smallest padding of the rows of a square of 32 x 32 elements with which a column is read without bank conflicts.";
     BankCurve BANK_CURVE: BankCurve, "bank_curve", "Latency by stride", Banks, "",
         "Latency of a warp's load of shared memory, by stride and width of the access.";
+    ReadBandwidth READ_BANDWIDTH: BytesPerSecond, "read_bandwidth.bytes_per_s", "Read bandwidth", Bandwidth, "B/s",
+        "Bytes a second that all SMs together read at most.";
+    ReadBandwidthPerSm READ_BANDWIDTH_PER_SM: BytesPerClock, "read_bandwidth.bytes_per_clk_per_sm", "Read bandwidth of an SM", Bandwidth, "B/clk",
+        "Bytes a cycle that an SM reads at most while all SMs do.";
+    WriteBandwidth WRITE_BANDWIDTH: BytesPerSecond, "write_bandwidth.bytes_per_s", "Write bandwidth", Bandwidth, "B/s",
+        "Bytes a second that all SMs together write at most.";
+    WriteBandwidthPerSm WRITE_BANDWIDTH_PER_SM: BytesPerClock, "write_bandwidth.bytes_per_clk_per_sm", "Write bandwidth of an SM", Bandwidth, "B/clk",
+        "Bytes a cycle that an SM writes at most while all SMs do.";
+    CopyBandwidth COPY_BANDWIDTH: BytesPerSecond, "copy_bandwidth.bytes_per_s", "Copy bandwidth", Bandwidth, "B/s",
+        "Bytes a second, those that are read and those that are written, with which all SMs together copy one array to another.";
+    CopyBandwidthPerSm COPY_BANDWIDTH_PER_SM: BytesPerClock, "copy_bandwidth.bytes_per_clk_per_sm", "Copy bandwidth of an SM", Bandwidth, "B/clk",
+        "Bytes a cycle, those that are read and those that are written, with which an SM copies while all SMs do.";
+    TriadBandwidth TRIAD_BANDWIDTH: BytesPerSecond, "triad_bandwidth.bytes_per_s", "Triad bandwidth", Bandwidth, "B/s",
+        "Bytes a second, those that are read and those that are written, with which all SMs together make one array of two others.";
+    TriadBandwidthPerSm TRIAD_BANDWIDTH_PER_SM: BytesPerClock, "triad_bandwidth.bytes_per_clk_per_sm", "Triad bandwidth of an SM", Bandwidth, "B/clk",
+        "Bytes a cycle, those that are read and those that are written, with which an SM makes one array of two others while all SMs do.";
+    BytesInFlight BYTES_IN_FLIGHT: Bytes, "bytes_in_flight", "Bytes in flight", Bandwidth, "B",
+        "Bytes that the loads of each SM must have in flight for nine tenths of the read bandwidth.";
 }
 
 impl Attribute {

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::{
     BankCurve, Configuration, Curve, Elements, IndexFunction, Launches, Padding, Policy, Sizes, SmMap, Spectrum, Ways,
 };
-use crate::units::{Bytes, Cycles, Nanoseconds};
+use crate::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds};
 
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,10 @@ values! {
     BankCurve(BankCurve), "a curve by stride", Points;
     /// Sizes by launch.
     Launches(Launches), "a list of sizes by launch", Points;
+    /// A throughput.
+    Rate(BytesPerSecond), "a number of bytes a second", Interval, "B/s";
+    /// A throughput by the clock.
+    ClockRate(BytesPerClock), "a number of bytes a cycle", Interval, "B/clk";
 }
 
 impl Kind {
@@ -180,7 +184,11 @@ impl Value {
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Bytes(Bytes(bytes)) => Some(*bytes as f64),
-            Value::Cycles(Cycles(x)) | Value::Nanoseconds(Nanoseconds(x)) | Value::Number(x) => Some(*x),
+            Value::Cycles(Cycles(x))
+            | Value::Nanoseconds(Nanoseconds(x))
+            | Value::Rate(BytesPerSecond(x))
+            | Value::ClockRate(BytesPerClock(x))
+            | Value::Number(x) => Some(*x),
             Value::Count(count) | Value::Ways(Ways::Equal(count)) => Some(*count as f64),
             _ => None,
         }
@@ -235,6 +243,8 @@ impl Value {
             (Json::Number(number), Some("B")) if number.is_u64() => Kind::Bytes,
             (Json::Number(_), Some("cycles")) => Kind::Cycles,
             (Json::Number(_), Some("ns")) => Kind::Nanoseconds,
+            (Json::Number(_), Some("B/s")) => Kind::Rate,
+            (Json::Number(_), Some("B/clk")) => Kind::ClockRate,
             (Json::Number(number), None) if number.is_u64() => Kind::Count,
             (Json::Number(_), _) => Kind::Number,
             (Json::Array(items), _) if items.iter().all(Json::is_u64) => Kind::Sizes,

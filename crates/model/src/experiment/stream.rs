@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{AccessWidth, LoadPath, Prepare, WARP};
-use crate::samples::Samples;
+use crate::samples::{Lap, Samples};
 use crate::units::Bytes;
 
 /// What the threads do with memory.
@@ -77,9 +77,9 @@ const MOST_THREADS: u32 = 1024;
 /// Most blocks that an SM can hold.
 const MOST_BLOCKS: u32 = 64;
 
-/// Blocks stay on their SMs and move memory until a time is over. All begin together. What they move counts from `warm_cycles` to
-/// `timed_cycles` later, by each warp's own clock, while all go on for a while: so neither the beginning nor the end of the launch
-/// is in the time.
+/// Blocks stay on their SMs and move memory until a time is over. All begin together. The passes of their loops count that end from
+/// `warm_cycles` to `timed_cycles` later, by the SM's clock, while all go on for a while: so neither the beginning nor the end of
+/// the launch is in the time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
@@ -190,8 +190,8 @@ impl fmt::Display for Stream {
     }
 }
 
-/// What the samples of a [`Stream`] say. They hold, for each block, SM after SM, the passes of its warps that count and the sum of
-/// the cycles that each warp took for its own (`laps`), and the whole life of the block by both clocks (`clocks`).
+/// What the samples of a [`Stream`] say. They hold, for each block, SM after SM, the passes of all its warps that count and the
+/// cycles for which they did (`laps`), and the life of the block by both clocks (`clocks`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Streamed {
     /// Bytes a cycle of each SM at work, in their order.
@@ -209,11 +209,7 @@ impl Streamed {
         }
         let (loaded, stored) = stream.traffic.arrays();
         let bytes = (stream.pass() * (loaded + stored)).0 as f64;
-        let warps = f64::from(stream.threads_per_block) / WARP as f64;
-        let rate = |lap: &crate::samples::Lap| match lap.cycles {
-            0 => 0.0,
-            cycles => f64::from(lap.loads) * bytes * warps / cycles as f64,
-        };
+        let rate = |lap: &Lap| f64::from(lap.loads) * bytes / lap.cycles.max(1) as f64;
         let (cycles, nanoseconds) =
             samples.clocks.iter().fold((0, 0), |(c, n), span| (c + span.cycles, n + span.nanoseconds));
         Some(Streamed {
@@ -236,7 +232,7 @@ impl Streamed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{ClockSpan, Lap};
+    use crate::samples::ClockSpan;
     use crate::units::KIB;
 
     fn stream() -> Stream {
@@ -259,9 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_is_divided_by_the_time_of_each_warp() {
-        // Two warps a block, 2 KiB a pass and array, two arrays: 10 passes in a mean of 1024 cycles are 40 bytes a cycle.
-        let lap = Lap { loads: 10, cycles: 2048 };
+    fn what_counts_is_divided_by_its_time() {
+        // 2 KiB a pass and array, two arrays: 10 passes in 1024 cycles are 40 bytes a cycle.
+        let lap = Lap { loads: 10, cycles: 1024 };
         let clocks = vec![ClockSpan { cycles: 3000, nanoseconds: 1500 }; 4];
         let samples = Samples { laps: vec![lap; 4], clocks, ..Samples::default() };
         let streamed = Streamed::of(&stream(), &samples).unwrap();

@@ -287,6 +287,18 @@ impl Quantity for Bytes {
     }
 }
 
+impl Quantity for crate::units::BytesPerSecond {
+    fn from_number(number: f64) -> Self {
+        crate::units::BytesPerSecond(number)
+    }
+}
+
+impl Quantity for crate::units::BytesPerClock {
+    fn from_number(number: f64) -> Self {
+        crate::units::BytesPerClock(number)
+    }
+}
+
 impl Quantity for Cycles {
     fn from_number(number: f64) -> Self {
         Cycles(number)
