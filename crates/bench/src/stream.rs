@@ -134,7 +134,8 @@ impl Bench<'_> {
     /// Memory to read from, of at least so many bytes, with this content.
     fn filled_source(&mut self, bytes: Bytes, content: Content) -> Result<DevicePtr> {
         let memory = self.stream_source.memory.at_least(self.gpu, bytes)?;
-        let is_filled = |&(at, held, filled): &(DevicePtr, Content, Bytes)| at == memory && held == content && filled >= bytes;
+        let is_filled =
+            |&(at, held, filled): &(DevicePtr, Content, Bytes)| at == memory && held == content && filled >= bytes;
         if self.stream_source.filled.as_ref().is_some_and(is_filled) {
             return Ok(memory);
         }
@@ -192,9 +193,7 @@ fn check_stored(stream: &Stream, seed: u32, second: u32, bytes: &[u8]) -> std::r
             Traffic::Read => continue,
             Traffic::Write => stored((number as u64 * 4 / stream.width.bytes().0) as u32 % WARP as u32, seed),
             Traffic::Copy => loaded(four, part),
-            Traffic::Triad => {
-                loaded(four, part).wrapping_add(SCALE.wrapping_mul(loaded(second as usize + four, part)))
-            }
+            Traffic::Triad => loaded(four, part).wrapping_add(SCALE.wrapping_mul(loaded(second as usize + four, part))),
         };
         if found != expected {
             return Err(Failure::failed(format!(

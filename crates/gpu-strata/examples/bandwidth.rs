@@ -7,9 +7,7 @@
 
 use std::error::Error;
 
-use gpu_strata::experiment::{
-    AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic,
-};
+use gpu_strata::experiment::{AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic};
 use gpu_strata::units::Bytes;
 use gpu_strata::{Device, Options};
 
@@ -38,8 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let half = Stream { footprint: (l2 / 4).round_down(Bytes::mib(1)).max(Bytes::kib(256)), ..cached.clone() };
     let beyond = Stream { footprint: (l2 * 4).round_up(Bytes::mib(1)), prepare: Prepare::FlushL2, ..cached };
     for (memory, stream) in [("L1", &plain), ("shared", &shared), ("L2", &half), ("DRAM", &beyond)] {
-        let each: Vec<Stream> =
-            [1, 2, 4, 8].into_iter().map(|unroll| Stream { unroll, ..stream.clone() }).collect();
+        let each: Vec<Stream> = [1, 2, 4, 8].into_iter().map(|unroll| Stream { unroll, ..stream.clone() }).collect();
         let experiments: Vec<Experiment> = each.iter().cloned().map(Experiment::from).collect();
         for (stream, answer) in each.iter().zip(device.measure(&experiments, Options::default())?) {
             let seen = answer.map(|samples| Streamed::of(stream, &samples).map_or(0.0, |seen| seen.per_sm()));

@@ -196,7 +196,13 @@ impl fmt::Display for BytesPerSecond {
         let found = PREFIXES.into_iter().find(|(scale, _)| self.0.abs() >= *scale);
         let (scale, unit) = found.unwrap_or((1.0, "B/s"));
         let number = self.0 / scale;
-        let digits = if number >= 100.0 { 1 } else if number >= 10.0 { 2 } else { 3 };
+        let digits = if number >= 100.0 {
+            1
+        } else if number >= 10.0 {
+            2
+        } else {
+            3
+        };
         f.pad(&format!("{number:.digits$} {unit}"))
     }
 }

@@ -2,7 +2,9 @@
 //! [`super::legacy`].
 
 use serde::{Deserialize, Serialize};
-use strata_model::experiment::{Chase, Clock, Disturb, Experiment, Imported, Launched, Order, PatternRun, Stream, Warp, Watch};
+use strata_model::experiment::{
+    Chase, Clock, Disturb, Experiment, Imported, Launched, Order, PatternRun, Stream, Warp, Watch,
+};
 
 /// How some version of the format has an experiment.
 pub trait Recorded {

@@ -15,6 +15,7 @@ use super::levels::HitMiss;
 use super::partitions::Partitions;
 use super::stairs::Stairs;
 use super::structure::Structure;
+use super::throughput;
 use super::tlb;
 use strata_model::attribute::Launches;
 use strata_model::experiment::{AccessWidth, BankWidth, Chase, LoadPath};
@@ -46,6 +47,8 @@ pub(super) struct Memo {
     pub l2_capacity: Cache<Bytes, Capacity>,
     /// The latency of DRAM.
     pub dram: Cache<(), Dram>,
+    /// The bandwidth of a memory.
+    pub peak: Cache<throughput::Level, throughput::Peak>,
     /// The partitions of the L2.
     pub partitions: Cache<(), Partitions>,
     /// Where translation begins to cost more.

@@ -30,6 +30,7 @@ pub mod spikes;
 mod stairs;
 mod structure;
 mod sweep;
+mod throughput;
 pub mod tlb;
 
 pub use elements::{element, fetch_of};

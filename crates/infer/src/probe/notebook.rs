@@ -265,7 +265,11 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             _ => (samples.laps.len(), run.rounds as usize, "times of rounds"),
         },
         Experiment::Stream(stream) => {
-            let sms = if stream.sms.is_empty() { samples.laps.len() / stream.blocks_per_sm.max(1) as usize } else { stream.sms.len() };
+            let sms = if stream.sms.is_empty() {
+                samples.laps.len() / stream.blocks_per_sm.max(1) as usize
+            } else {
+                stream.sms.len()
+            };
             (samples.laps.len(), sms.max(1) * stream.blocks_per_sm as usize, "times of blocks")
         }
         Experiment::Imported(imported) => latencies(imported.loads),

@@ -21,7 +21,7 @@ pub(crate) use finding::by_name;
 pub use finding::{Finding, Interval, Provenance, Quantity};
 pub use name::ElementName;
 pub use run::RunInfo;
-pub use series::{AVERAGE_LOAD, AllSeries, DISTANCE, DISTURBANCE, SeriesPoint};
+pub use series::{AVERAGE_LOAD, AllSeries, BANDWIDTH_BY_BYTES_IN_FLIGHT, DISTANCE, DISTURBANCE, SeriesPoint};
 
 use crate::facts::DeviceFacts;
 

@@ -13,6 +13,8 @@ pub const DISTANCE: &str = "distance";
 /// How many cycles longer than a hit the mean load of a chain takes after a partner's walk, by the partner's thread. A point is
 /// for the threads of a warp: the first of them, the mean of all, and as band the least and the greatest.
 pub const DISTURBANCE: &str = "disturbance";
+/// Bytes a cycle of an SM, by the bytes that its loads have in flight; without a band. A point is a launch of the search.
+pub const BANDWIDTH_BY_BYTES_IN_FLIGHT: &str = "bandwidth_by_bytes_in_flight";
 
 /// Series by name. A name that this version does not know is kept and shown nowhere.
 pub type AllSeries = BTreeMap<String, Vec<SeriesPoint>>;

@@ -1,6 +1,7 @@
 //! The memories and the L2: shared and local memory, the L2, DRAM, host memory.
 
 use super::super::latency::{self, Setting};
+use super::super::throughput::{self, Level};
 use super::super::{Gap, Notebook, banks, dram, l2, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
@@ -9,9 +10,16 @@ use strata_model::attribute::{
     FETCH_GRANULARITY, Key, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING, PARTITIONS, REPLACEMENT,
     SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
 };
-use strata_model::experiment::{Chase, LoadPath, Order, Timing};
+use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
-use strata_model::units::{Bytes, Cycles};
+use strata_model::units::{Bytes, Cycles, MIB};
+
+/// Bytes of shared memory of a block through which a stream goes: as many blocks as an SM holds have room for it on every device.
+const STREAMED: Bytes = Bytes::kib(8);
+/// Footprints of streams through the device's memories are multiples of this.
+const PIECE: Bytes = Bytes::kib(64);
+/// Arrays in DRAM are so many times as large as the L2: what is read again has left it.
+const BEYOND_L2: u64 = 8;
 
 pub(super) fn shared(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
@@ -38,6 +46,7 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
             notebook.attribute(PADDING, || banks::padding(notebook)),
             notebook.attribute(BANK_CURVE, || banks::curve(notebook)),
         ])
+        .and(throughput::entries(notebook, &[Traffic::Read], None, |_| Ok(Level::own(LoadPath::Shared, STREAMED))))
 }
 
 pub(super) fn local(notebook: &Notebook) -> Element {
@@ -110,6 +119,11 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
     ])
+    .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| {
+        // What all SMs read may be in both partitions.
+        let footprint = (l2::capacity(notebook)?.lowest / 2).round_down(PIECE);
+        Ok(Level::shared(traffic, footprint))
+    }))
 }
 
 /// What one latency is longer than another, with the interval that follows from those of the two.
@@ -122,6 +136,14 @@ fn difference(longer: &latency::Measured, shorter: &latency::Measured) -> Findin
         tenths(penalty + above),
         latency::LEVEL,
     )
+}
+
+/// What the bus of the device's memory carries at most, in bytes a second, where the driver says its width and clock: two transfers a
+/// cycle.
+fn bus(notebook: &Notebook) -> Option<(f64, &'static str)> {
+    let facts = notebook.facts();
+    let limit = 2.0 * 1e3 * f64::from(facts.memory_clock_khz) * f64::from(facts.memory_bus_bits) / 8.0;
+    (limit > 0.0).then_some((limit, "what the bus carries by its width and clock"))
 }
 
 /// Why nothing is said of what is inside an L2.
@@ -148,11 +170,17 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
     };
     let size = Finding::from_driver(Bytes(facts.total_memory), "device memory")
         .note(format!("{} were free at the start", Bytes(facts.free_memory)));
-    Element::from([notebook.attribute(SIZE, || Ok(size))]).and([latency::finding(
-        notebook,
-        || Ok(dram::dram(notebook)?.measured),
-        &method,
-    )])
+    Element::from([notebook.attribute(SIZE, || Ok(size))])
+        .and([latency::finding(notebook, || Ok(dram::dram(notebook)?.measured), &method)])
+        .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| {
+            let facts = notebook.facts();
+            let wanted = Bytes(facts.l2_size.max(MIB) * BEYOND_L2).round_up(PIECE);
+            let most = Bytes(facts.free_memory / 8).round_down(PIECE);
+            if most.0 < 2 * facts.l2_size {
+                return Gap::unknown(format!("an array of {most}, an eighth of what is free, would stay in the L2"));
+            }
+            Ok(Level::beyond(traffic, wanted.min(most)))
+        }))
 }
 
 pub(super) fn host(notebook: &Notebook) -> Element {

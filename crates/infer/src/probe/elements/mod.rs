@@ -9,13 +9,14 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
+use super::throughput::{self, Level};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
     CONFLICTS, Elements, FETCH_GRANULARITY, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAPPING_GRANULARITY, MISS_PENALTY,
     REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
-use strata_model::experiment::{Chase, LoadPath, Order, Timing};
+use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::samples::Failure;
 use strata_model::topology::{DISTURBANCE, Element, ElementName, Entry, Finding};
 use strata_model::units::{Bytes, Cycles, MIB};
@@ -182,6 +183,18 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
         instances(notebook, path),
     ])
     .and(inside(notebook, &|| Ok((search_of(notebook, path)?, capacity()?))))
+    .and(own_bandwidth(notebook, path))
+}
+
+/// How fast the SM reads its own cache: over half of what it holds.
+fn own_bandwidth(notebook: &Notebook, path: LoadPath) -> Vec<Entry> {
+    // No kernel streams by textures.
+    if path == LoadPath::Texture {
+        return Vec::new();
+    }
+    throughput::entries(notebook, &[Traffic::Read], None, |_| {
+        Ok(Level::own(path, capacity_of(notebook, path)?.lowest / 2))
+    })
 }
 
 fn miss_penalty(capacity: &Capacity) -> Finding<Cycles> {
