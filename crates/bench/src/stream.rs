@@ -20,7 +20,7 @@ const OVERSUPPLY: u32 = 2;
 /// Part of the timed cycles for which blocks go on behind the end of what counts.
 const GOING_ON: u32 = 16;
 /// Least of that, in cycles: more than the longest latency under load.
-const LEAST_GOING_ON: u32 = 4000;
+const LEAST_GOING_ON: u32 = 2000;
 /// Threads of a block of the kernel that fills memory, and blocks of it for each SM.
 const FILL: (u32, u32) = (256, 8);
 /// Arrays begin at multiples of this: a large page.

@@ -1,8 +1,8 @@
 //! How many bytes a second a memory gives, and what it takes to get them.
 //!
-//! Nobody knows beforehand which launch gets the most. So a grid of launches is measured once, the best third of them again, and
-//! the best of those several times more: each round halves or thirds what is left (successive halving). The last measurements are
-//! new ones, so that the best is not stated by the luck for which it was chosen.
+//! Nobody knows beforehand which launch gets the most. So a grid of launches is measured once, the best of them again, and the best
+//! of those several times more and longer (successive halving). The last measurements are new ones, so that the best is not stated
+//! by the luck for which it was chosen.
 //!
 //! A stream counts what is done in the middle of a launch ([`Stream`]). Bytes a cycle become bytes a second by the clock of the same
 //! launches: under such a load it is lower than at other times.
@@ -43,11 +43,17 @@ const SHAPES: [(AccessWidth, u32, u32, u32); 18] = {
         (B4, 8, 512, 3),
     ]
 };
+/// Cycles before a launch of the search counts, and for which it does: for memory of each SM, and for memory of all.
+const SEARCH_OWN: (u32, u32) = (2_000, 6_000);
+/// As [`SEARCH_OWN`].
+const SEARCH_TOGETHER: (u32, u32) = (8_000, 8_000);
+/// Cycles by which the beginning of what counts differs from one repetition to the next.
+const OUT_OF_STEP: u32 = 137;
 /// Of the shapes one in so many is measured again, and how often.
-const AGAIN: (usize, u32) = (3, 2);
-/// Shapes that are measured to the end, and how often each.
-const LAST: (usize, u32) = (2, 7);
-/// The last measurements may differ by so much; else there are as many again, each so many times as long.
+const AGAIN: (usize, u32) = (4, 3);
+/// Measurements of the best.
+const LAST: u32 = 7;
+/// The last measurements may differ by this share; else there are as many again, each so many times as long.
 const STEADY: (f64, u32) = (0.004, 6);
 /// Share of the peak that [`BYTES_IN_FLIGHT`] is for.
 const NEARLY: f64 = 0.9;
@@ -67,28 +73,52 @@ pub struct Level {
     pub footprint: Bytes,
     /// Whose it is.
     pub region: Region,
-    /// Cycles before and while it counts.
-    pub cycles: (u32, u32),
+    /// Cycles before it counts, at the end of the search.
+    pub warm: u32,
+    /// Cycles for which it counts then.
+    pub timed: u32,
+}
+
+/// How a launch is measured.
+#[derive(Clone, Copy)]
+enum Round {
+    /// To choose: with all else that is alike a short time will do.
+    Search,
+    /// To be stated.
+    Stated,
+    /// To be stated, where that was not steady.
+    Longer,
 }
 
 impl Level {
     /// Reads of a memory that each SM has to itself.
     pub const fn own(path: LoadPath, footprint: Bytes) -> Self {
-        Level { traffic: Traffic::Read, path, footprint, region: Region::Own, cycles: (8_000, 20_000) }
+        Level { traffic: Traffic::Read, path, footprint, region: Region::Own, warm: 4_000, timed: 24_000 }
     }
 
     /// Of a cache that all SMs share, whose content is there after some passes.
     pub const fn shared(traffic: Traffic, footprint: Bytes) -> Self {
         let path = LoadPath::GlobalCg;
-        Level { traffic, path, footprint, region: Region::Together, cycles: (20_000, 40_000) }
+        Level { traffic, path, footprint, region: Region::Together, warm: 20_000, timed: 40_000 }
     }
 
     /// Of memory beyond all caches. What is left of earlier writes must leave the L2 before it counts.
     pub const fn beyond(traffic: Traffic, footprint: Bytes) -> Self {
-        Level { cycles: (80_000, 100_000), ..Level::shared(traffic, footprint) }
+        Level { warm: 80_000, timed: 100_000, ..Level::shared(traffic, footprint) }
     }
 
-    fn stream(&self, shape: Shape, repeat: u32) -> Stream {
+    fn stream(&self, shape: Shape, round: Round, repeat: u32) -> Stream {
+        let (warm, timed) = match (round, self.region) {
+            (Round::Search, Region::Own) => SEARCH_OWN,
+            (Round::Search, Region::Together) => SEARCH_TOGETHER,
+            (Round::Stated, _) => (self.warm, self.timed),
+            (Round::Longer, _) => (self.warm, self.timed * STEADY.1),
+        };
+        let sms = match (round, self.region) {
+            // An SM's own memory is the same on all.
+            (Round::Search, Region::Own) => vec![0],
+            _ => Vec::new(),
+        };
         let stream = Stream {
             traffic: self.traffic,
             path: self.path,
@@ -96,13 +126,14 @@ impl Level {
             unroll: shape.unroll,
             threads_per_block: shape.threads,
             blocks_per_sm: shape.blocks,
-            sms: Vec::new(),
+            sms,
             footprint: self.footprint,
             region: self.region,
             content: Content::Random,
             prepare: Prepare::Nothing,
-            warm_cycles: self.cycles.0,
-            timed_cycles: self.cycles.1,
+            // Passes that go in step would end just before or just behind the ends each time.
+            warm_cycles: warm + repeat * OUT_OF_STEP,
+            timed_cycles: timed,
             repeat,
         };
         Stream { footprint: self.footprint.round_down(stream.pass()), ..stream }
@@ -135,26 +166,22 @@ pub struct Peak {
 /// The peak of a level.
 fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
     notebook.once(&notebook.memo.peak, *level, || {
-        let first = rates(notebook, level, &shapes(notebook, level), 0..1)?;
-        let kept = best(&first, first.len().div_ceil(AGAIN.0).max(LAST.0));
-        let again = rates(notebook, level, &kept, 1..1 + AGAIN.1)?;
-        let kept = best(&again, LAST.0);
-        let begin = 1 + AGAIN.1;
-        let mut last = rates(notebook, level, &kept, begin..begin + LAST.1)?;
+        let first = rates(notebook, level, &shapes(notebook, level), Round::Search, 0..1)?;
+        let kept = best(&first, first.len().div_ceil(AGAIN.0));
+        let again = rates(notebook, level, &kept, Round::Search, 1..1 + AGAIN.1)?;
+        let chosen = best(&again, 1);
+        let mut last = rates(notebook, level, &chosen, Round::Stated, 0..LAST)?;
         if last.iter().any(|of| spread(of) > STEADY.0) {
-            let longer = Level { cycles: (level.cycles.0, level.cycles.1 * STEADY.1), ..*level };
-            last = rates(notebook, &longer, &kept, 0..LAST.1)?;
+            last = rates(notebook, level, &chosen, Round::Longer, 0..LAST)?;
         }
-        let Some(of) = last.iter().max_by(|a, b| a.median().total_cmp(&b.median())) else {
-            return Gap::unknown("no launch that could be tried gave a rate");
-        };
-        let mut tried: Vec<(u64, f64)> =
-            first.iter().map(|of| (level.stream(of.shape, 0).in_flight().0, of.median())).collect();
+        let Some(of) = last.first() else { return Gap::unknown("no launch that could be tried gave a rate") };
+        let in_flight = |shape| level.stream(shape, Round::Search, 0).in_flight().0;
+        let mut tried: Vec<(u64, f64)> = first.iter().map(|of| (in_flight(of.shape), of.median())).collect();
         tried.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         Ok(Peak {
             per_sm: promised(&of.each.iter().map(Streamed::per_sm).collect::<Vec<_>>(), 0.0),
             per_second: per_second(of),
-            best: level.stream(of.shape, 0),
+            best: level.stream(of.shape, Round::Stated, 0),
             sms: of.each.first().map_or(0, |seen| seen.bytes_per_clk.len()),
             tried,
         })
@@ -181,7 +208,7 @@ fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
     let fits = |shape: &Shape| {
         shape.threads <= facts.max_threads_per_block
             && shape.threads * shape.blocks <= facts.max_threads_per_multiprocessor.max(shape.threads)
-            && level.stream(*shape, 0).footprint.0 > 0
+            && level.stream(*shape, Round::Search, 0).footprint.0 > 0
     };
     let all = SHAPES.map(|(width, unroll, threads, blocks)| Shape { width, unroll, threads, blocks });
     all.into_iter().filter(fits).collect()
@@ -192,10 +219,13 @@ fn rates(
     notebook: &Notebook,
     level: &Level,
     shapes: &[Shape],
+    round: Round,
     repeats: std::ops::Range<u32>,
 ) -> Result<Vec<Rates>, Gap> {
-    let wanted: Vec<Stream> =
-        shapes.iter().flat_map(|&shape| repeats.clone().map(move |repeat| level.stream(shape, repeat))).collect();
+    let wanted: Vec<Stream> = shapes
+        .iter()
+        .flat_map(|&shape| repeats.clone().map(move |repeat| level.stream(shape, round, repeat)))
+        .collect();
     let answers = notebook.read_each(&wanted)?;
     let mut failure = None;
     let mut found = Vec::new();
