@@ -85,6 +85,8 @@ pub enum ComparisonFormat {
     Json,
     /// Tables, as GitHub-flavoured Markdown; not with --policy
     Markdown,
+    /// Tables, as one page for a browser; not with --policy
+    Html,
 }
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
