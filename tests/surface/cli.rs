@@ -317,14 +317,6 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn completions_exist_for_the_usual_shells() {
-    for shell in ["bash", "zsh", "fish"] {
-        let run = strata(&["completions", shell]);
-        assert!(run.status == Some(0) && run.stdout.contains("discover"), "{shell}");
-    }
-}
-
-#[test]
 fn a_machine_file_that_is_wrong_is_refused_with_its_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("mine.toml");
@@ -405,28 +397,6 @@ fn a_number_names_a_gpu() {
         let run = strata(&["discover", "--device", device]);
         assert_eq!(run.status, Some(3), "{}", run.stderr);
     }
-}
-
-#[test]
-fn completions_complete_values() {
-    for shell in ["bash", "zsh", "fish"] {
-        let script = strata(&["completions", shell]).stdout;
-        for value in ["constant_l15", "thorough", "sim:k20c", "cuda:1", "texture_2d", "h200"] {
-            assert!(script.contains(value) || script.contains(&value.replace(':', "\\:")), "{shell}: no {value}");
-        }
-    }
-    // What bash proposes.
-    let script = strata(&["completions", "bash"]).stdout;
-    let asked = |words: &str, at: usize| {
-        let typed: Vec<&str> = words.split(' ').collect();
-        let arguments = format!("strata '{}' '{}'", typed[at], typed[at - 1]);
-        let ask = format!("COMP_WORDS=({words}); COMP_CWORD={at}; _strata {arguments}; echo \"${{COMPREPLY[@]}}\"");
-        let done = Command::new("bash").arg("-c").arg(format!("{script}\n{ask}")).output().unwrap();
-        String::from_utf8_lossy(&done.stdout).trim().to_owned()
-    };
-    assert_eq!(asked("strata discover --effort th", 3), "thorough");
-    assert_eq!(asked("strata machines gtx5", 2), "gtx560ti");
-    assert!(asked("strata replay --example h", 3).contains("h200"));
 }
 
 #[test]
