@@ -5,7 +5,7 @@ use crate::published;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use strata_model::characterization::{PartName, Suite};
 use strata_model::topology::RunInfo;
@@ -19,9 +19,13 @@ fn help_reads_well() {
         "discover",
         "characterize",
         "replay",
+        "import",
         "compare",
+        "figures",
+        "l1",
         "devices",
         "machines",
+        "explain",
         "measure",
         "export",
         "schema",
@@ -51,6 +55,10 @@ fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
     refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
     refused(&["discover", "--format", "yaml"], &["yaml", "text", "json", "markdown", "html"]);
+    refused(&["discover", "--seed", "x"], &["`x` is no seed", "a whole number from 0"]);
+    refused(&["discover", "--wait", "-1"], &["`-1` is no number of seconds", "such as 60"]);
+    refused(&["replay", "none.strata"], &["none.strata", "`strata discover --record FILE` makes one"]);
+    refused(&["export", "none.strata"], &["--csv <DIR>", "--code <DIR>"]);
     refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
     refused(&["discover", "--device", "sim:gtx9999"], &["sim:gtx9999", "no such machine", "a100", "FILE.toml"]);
     refused(&["discover", "--device", "sim:"], &["sim:", "auto, cuda:N"]);

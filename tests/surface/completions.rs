@@ -10,7 +10,10 @@ fn completions_exist_for_the_usual_shells() {
         let run = strata(&["completions", shell]);
         assert!(run.status == Some(0) && run.stdout.contains("discover"), "{shell}");
         for value in ["constant_l15", "thorough", "sim:k20c", "cuda:1", "texture_2d", "h200"] {
-            assert!(run.stdout.contains(value) || run.stdout.contains(&value.replace(':', "\\:")), "{shell}: no {value}");
+            assert!(
+                run.stdout.contains(value) || run.stdout.contains(&value.replace(':', "\\:")),
+                "{shell}: no {value}"
+            );
         }
     }
 }

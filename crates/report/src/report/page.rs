@@ -8,7 +8,7 @@
 use data_encoding::BASE64;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
-use minijinja::{Environment, UndefinedBehavior, context};
+use minijinja::{Environment, HtmlEscape, UndefinedBehavior, context};
 use sha2::{Digest, Sha256};
 
 use super::evidence::Shown;
@@ -118,6 +118,7 @@ pub(super) fn fill(template: &str, title: &str, plots: &Store, content: Value) -
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     // Lines that only steer the template leave no line behind.
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?);
+    env.add_filter("code", code);
     for (name, text) in TEMPLATES {
         env.add_template(name, text)?;
     }
@@ -129,6 +130,17 @@ pub(super) fn fill(template: &str, title: &str, plots: &Store, content: Value) -
         title => printable(title),
         ..content
     })
+}
+
+/// A sentence as markup: what stands between two backticks is code. All of it is escaped.
+fn code(text: &str) -> Value {
+    let mut markup = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, (inside, after))) = rest.split_once('`').and_then(|(b, a)| Some((b, a.split_once('`')?))) {
+        markup.push_str(&format!("{}<code>{}</code>", HtmlEscape(before), HtmlEscape(inside)));
+        rest = after;
+    }
+    Value::from_safe_string(format!("{markup}{}", HtmlEscape(rest)))
 }
 
 /// A name with what it means, if a sentence says that.
@@ -277,6 +289,19 @@ mod tests {
             assert!(readme.contains(&format!("{digest}  {name}\n")), "{name} is {digest}");
         }
         assert!(readme.contains("1.6.32") && UPLOT.contains("(v1.6.32)"));
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_escaped() {
+        assert_eq!(
+            code("in ascending `%smid`, <b> `a<b`").to_string(),
+            "in ascending <code>%smid</code>, &lt;b&gt; <code>a&lt;b</code>"
+        );
+        assert_eq!(
+            code("one ` alone & `two` more `").to_string(),
+            "one <code> alone &amp; </code>two<code> more </code>"
+        );
+        assert_eq!(code("a ` stays").to_string(), "a ` stays");
     }
 
     #[test]
