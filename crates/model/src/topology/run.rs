@@ -27,7 +27,7 @@ pub struct RunInfo {
     pub only: Vec<ElementName>,
     /// Start, RFC 3339, UTC; null where nobody knows it, as of timings of another tool without a summary.
     #[serde(with = "moment")]
-    #[schemars(required, with = "Option<String>", extend("format" = "date-time"))]
+    #[schemars(with = "String", extend("type" = ["string", "null"], "format" = "date-time"))]
     pub started: String,
     /// Seconds from process start to the last sample.
     pub duration_s: f64,
