@@ -203,7 +203,7 @@ fn open(path: &Path) -> Result<File> {
         // What is no plain file has its own advice.
         let advice = match source.kind() {
             io::ErrorKind::InvalidInput => "",
-            _ => "; give a result as JSON, a recording, or reference:NAME",
+            _ => "; give a result as JSON or a recording (`strata compare` takes reference:NAME, too)",
         };
         Error::Unreadable { path: path.to_owned(), advice, source }
     })
