@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The HTML reports of every recording and of a simulated machine in a headless Chromium: see xtask/src/browser_test.rs.
+# The HTML reports of every recording and of a simulated machine, and the pages of comparisons, in a headless Chromium: see
+# xtask/src/browser_test.rs.
 # Installs Debian's chromium if there is none. STRATA names the binary (default: that of a release build, made here).
 # With SCREENSHOTS=DIR, pictures of the pages go there.
 set -euo pipefail
@@ -29,6 +30,17 @@ for recording in recordings/*.strata; do
     esac
 done
 "$STRATA" discover --device sim:k20c --effort quick --quiet --format html --output "$pages/sim-k20c.html"
+
+# Exit status 1: something differs.
+results=(recordings/*-h200.json recordings/*-h200-characterize.json)
+compared() {
+    local page=$1
+    shift
+    "$STRATA" compare "$@" --format html --output "$pages/$page.html" || [[ $? -eq 1 ]]
+}
+compared compared-two "${results[0]}" "${results[1]}"
+compared compared-several "${results[@]}"
+compared compared-published "${results[0]}"
 
 limit=$((3 * 1000 * 1000))
 for page in "$pages"/*.html; do

@@ -1,28 +1,32 @@
 //! The command line: its options and the text of `--help`.
 
+mod characterize;
 mod compare;
 mod explain;
 mod names;
 mod run;
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use gpu_strata::characterization::{PartName, Suite};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpu_strata::topology::ElementName;
 use gpu_strata::units::Bytes;
 
+pub use characterize::Characterize;
 pub use compare::{Compare, ComparisonFormat};
 pub use explain::Explain;
 use run::parse_wait;
 pub use run::{Measuring, Run};
 
-/// Measures the memory hierarchy of a GPU: sizes, latencies, sharing, TLBs, and what access patterns cost.
+/// Measures the memory hierarchy of an NVIDIA GPU: caches, TLBs and memories, and what access patterns cost.
 #[derive(Parser, Debug)]
 #[command(name = "strata", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit status:\n  \
+#[command(after_help = "Begin with:\n  \
+    strata replay --example h200        the report of a recorded run; needs no GPU\n  \
+    strata discover                     measure the first GPU\n  \
+    strata discover --device sim:k20c   measure a simulated GPU\n  \
+    strata help COMMAND                 all options of a command\n\nExit status:\n  \
     0    all questions were answered; \"unknown\" with a reason is an answer\n  \
     1    the run failed, or its result could not be written;\n       \
     `compare`: something differs\n  \
@@ -30,8 +34,12 @@ pub use run::{Measuring, Run};
     3    no such device, no driver, or the device is busy\n  \
     4    only some questions were answered: a probe failed, a recording is\n       \
     cut or damaged, or this run's recording could not be written\n  \
-    130  interrupted\n\nSet STRATA_CUDA_LIBRARY to the path of the driver's library (libcuda.so.1) if it is in an unusual \
-    place, and STRATA_LOCK_DIR to a folder that all who measure a GPU share, for the locks that keep them apart.")]
+    130  interrupted\n\nEnvironment:\n  \
+    STRATA_CUDA_LIBRARY  path of the driver's library, if strata does not find\n                       \
+    libcuda.so.1 by itself\n  \
+    STRATA_LOCK_DIR      folder of the lock files by which only one strata at a\n                       \
+    time measures a GPU [default: /run/lock]. Containers that\n                       \
+    share a GPU need a common folder.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -44,45 +52,49 @@ pub struct Cli {
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Measure the memory topology of a GPU
+    /// Measure the caches, TLBs and memories of a GPU: sizes, lines, latencies, sharing
     Discover(Discover),
-    /// Measure what access patterns cost on a GPU
+    /// Measure what access patterns cost on a GPU, such as strides, bank conflicts and spilling
     Characterize(Characterize),
-    /// Show the report of a recorded run; needs no GPU
+    /// Report a recorded run again; needs no GPU
     Replay(Replay),
-    /// Make a recording from the raw timings of another tool
+    /// Make a recording from the raw timings of another tool (MT4G)
     Import(Import),
-    /// Compare results with each other, with published values, or with a policy
+    /// Compare results with each other, with published values, or with limits (a policy)
     Compare(Compare),
-    /// Draw the figures of the papers: for the GPUs of results, or for a GPU that is measured now
+    /// Draw figures as three papers have them (Fuchs et al., Größler, Mei et al.), for one GPU or several
     Figures(Figures),
-    /// Say how much L1 a kernel gets, by its threads and shared memory
+    /// Say how much L1 cache is left for a kernel, by its threads and shared memory
     L1(L1),
-    /// List the GPUs that the driver sees
+    /// List the GPUs that the driver sees, with the names for --device
     Devices {
         /// Output format
         #[arg(long, value_enum, default_value_t = ListFormat::Text)]
         format: ListFormat,
     },
-    /// List the simulated machines, or explain one
+    /// List the simulated GPUs (machines), or describe one
     Machines(Machines),
-    /// Explain an attribute of a result, an element or a term
+    /// Explain a word of a result: an attribute, an element (a cache, TLB or memory) or a term
     Explain(Explain),
-    /// Print the terms of the field as strata uses them
+    /// Explain all terms that strata uses, such as stride, footprint and miss penalty
     Glossary,
-    /// Run experiments from a JSON file, or run those of a recording again
+    /// Run single experiments (kernel launches): from a JSON file, or those of a recording again
     Measure(Measure),
-    /// Write the samples of a recording as CSV files
+    /// Write the samples of a recording as CSV files, or its kernels as machine code
     Export(Export),
-    /// Print the JSON schema of a result
+    /// Print the JSON schema of a kind of result
     Schema {
-        /// Which result
+        /// The kind of result
         #[arg(value_enum, default_value_t = Document::Topology)]
         of: Document,
     },
-    /// Print a completion script
+    /// Print a completion script for a shell
+    #[command(after_help = "To complete in every session:\n  \
+        bash  add `source <(strata completions bash)` to ~/.bashrc\n  \
+        zsh   add `source <(strata completions zsh)` to ~/.zshrc, after compinit\n  \
+        fish  add `strata completions fish | source` to ~/.config/fish/config.fish")]
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
     /// Write the manual pages to a folder
@@ -96,20 +108,20 @@ pub enum Command {
 /// Output formats of a report.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A table for people
+    /// A table and its explanations, for people
     Text,
-    /// The whole result; `strata schema` describes it
+    /// The whole result, for programs; `strata schema` describes it
     Json,
     /// The report with pictures, as GitHub-flavoured Markdown; with --output FILE.md the pictures go to the folder FILE-figures
     /// beside it
     Markdown,
     /// The report with pictures, as one page for a browser
     Html,
-    /// A discovery as JSON, with the keys of MT4G's results
+    /// A discovery as JSON, with the keys of the results of MT4G, another tool
     Mt4g,
     /// A discovery as XML, which hwloc's `lstopo -i` draws
     Hwloc,
-    /// A discovery as a machine file, which `--device sim:FILE.toml` simulates
+    /// A discovery as a machine file (TOML), which `--device sim:FILE.toml` simulates
     Machine,
 }
 
@@ -138,9 +150,9 @@ pub enum Document {
 /// Output formats of a list.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListFormat {
-    /// A table for people
+    /// Lines for people
     Text,
-    /// The same for programs
+    /// The same as JSON, for programs
     Json,
 }
 
@@ -150,14 +162,15 @@ pub struct Output {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Write the result to this file instead of standard output; `-` is standard output. A file that is there is replaced once the
-    /// result is complete
+    /// Write the result to this file; `-` is standard output, the default. An existing file is replaced when the result is
+    /// complete
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// JSON in one line, without the numbers of the experiments behind each finding
+    /// Write the JSON in one line, without the lists of experiments behind the findings; needs --format json
     #[arg(long)]
     pub compact: bool,
-    /// With all intervals, methods, reasons and figures; a text in a file has them anyway, other formats always
+    /// Print the whole text: all intervals, methods, reasons and figures. Without this option a text on standard output is
+    /// short; files and other formats are always whole
     #[arg(long)]
     pub details: bool,
 }
@@ -165,78 +178,25 @@ pub struct Output {
 /// `strata discover`
 #[derive(Args, Debug)]
 pub struct Discover {
-    /// Elements to report, separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
-    /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3
+    /// Report only these elements (caches, TLBs and memories), separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
+    /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3. `strata explain NAME` says what each is [default: all]
     #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = names::elements(), hide_possible_values = true)]
     pub only: Vec<ElementName>,
     #[command(flatten)]
     pub run: Run,
 }
 
-/// `strata characterize`
-#[derive(Args, Debug)]
-pub struct Characterize {
-    /// Parts to measure, separated by commas: locality, synchronization, coalescing, spilling, banks, constant, read_only,
-    /// texture_2d, histogram, intensity, texture_3d, operands
-    #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = names::parts(), hide_possible_values = true)]
-    pub only: Vec<PartName>,
-    /// Threads per block, each from 1 to 1024 [default: the powers of two from 1 to 1024]
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_threads,
-        default_values_t = Suite::default().threads, hide_default_value = true, allow_negative_numbers = true)]
-    pub threads: Vec<u32>,
-    /// Distances between the addresses of neighbouring threads, in bytes: multiples of 4 from 4 to 4096 [default: the powers of
-    /// two from 4 to 1024]
-    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_distance,
-        default_values_t = Suite::default().distances, hide_default_value = true, allow_negative_numbers = true)]
-    pub distances: Vec<u64>,
-    /// Distances between the two loads of a pair, in bytes, each from 1 to 2048 [default: the powers of two from 1 to 512]
-    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', value_parser = parse_jump,
-        default_values_t = Suite::default().jumps, hide_default_value = true, allow_negative_numbers = true)]
-    pub jumps: Vec<u64>,
-    /// Barriers among 1024 writes: powers of two from 1 to 1024 [default: all of them]
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_barriers,
-        default_values_t = Suite::default().barriers, hide_default_value = true, allow_negative_numbers = true)]
-    pub barriers: Vec<u32>,
-    /// Variables of 64 bits in a thread, each from 2 to 2048 [default: the powers of two from 2 to 2048; to 256 with
-    /// --effort quick]
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = parse_variables, allow_negative_numbers = true)]
-    pub variables: Vec<u32>,
-    /// Statements that add these variables up: a multiple of 256 from 256 to 65536
-    #[arg(long, value_name = "N", value_parser = parse_statements, default_value_t = Suite::default().statements,
-        allow_negative_numbers = true)]
-    pub statements: u32,
-    #[command(flatten)]
-    pub run: Run,
-}
-
-impl Characterize {
-    /// The parts and values to measure.
-    pub fn suite(&self) -> Suite {
-        let Characterize { only, threads, distances, jumps, barriers, variables, statements, .. } = self;
-        let suite = Suite {
-            parts: only.clone(),
-            threads: threads.clone(),
-            distances: distances.clone(),
-            jumps: jumps.clone(),
-            barriers: barriers.clone(),
-            variables: variables.clone(),
-            statements: *statements,
-        };
-        suite.sorted()
-    }
-}
-
 /// `strata replay`
 #[derive(Args, Debug)]
 pub struct Replay {
-    /// The recording; `-` is standard input
+    /// The recording, as --record writes it; `-` is standard input
     #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath, required_unless_present = "example")]
     pub file: Option<PathBuf>,
-    /// A recorded run of a real GPU that comes with this program
+    /// Report a recorded run of this GPU that comes with strata, in place of a file
     #[arg(long, value_name = "GPU", value_parser = names::examples(), conflicts_with = "file")]
     pub example: Option<String>,
-    /// Elements of a discovery, or parts of a characterization, separated by commas; `strata discover --help` and `strata
-    /// characterize --help` list them
+    /// Report only these elements of a discovery, or parts of a characterization, separated by commas; `strata discover --help`
+    /// and `strata characterize --help` list them [default: all]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub only: Vec<String>,
     #[command(flatten)]
@@ -249,7 +209,7 @@ pub struct Import {
     /// The tool that made the timings
     #[arg(value_enum, value_name = "TOOL")]
     pub tool: Tool,
-    /// The folder with the raw timings of one GPU; the tool's summary may be inside it or beside it
+    /// The folder with the raw timings of one GPU; the tool's summary (its JSON result) may be in it or beside it
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
     /// The recording to write; `strata replay` shows its report
@@ -267,23 +227,25 @@ pub enum Tool {
 /// `strata measure`
 #[derive(Args, Debug)]
 pub struct Measure {
-    /// Experiments: a JSON list of them, or a recording
+    /// A recording, or a JSON list of experiments as --print writes it
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Only the experiments with these numbers (as in the recording; in a JSON list, counted from 1)
+    /// Run only the experiments with these numbers, separated by commas; numbers are those of the recording, or count from 1 in a
+    /// JSON list [default: all]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub number: Vec<u32>,
-    /// Print the experiments as JSON instead of running them
+    /// Print the experiments as a JSON list, and run none
     #[arg(long)]
     pub print: bool,
-    /// Device: auto (the first GPU), cuda:N, a UUID or a PCI address, or a simulated machine: sim:NAME or sim:FILE.toml
+    /// The GPU: auto (the first one), cuda:N (N counts from 0), a UUID or a PCI address (`strata devices` lists them); or a
+    /// simulated one: sim:NAME or sim:FILE.toml (`strata machines` lists them)
     #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true)]
     pub device: String,
     /// Record every sample in this file
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
-    /// Wait up to this many seconds for a GPU that is in use: by another strata, or by a program that computes on it
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait)]
+    /// If the GPU is in use by another strata or another program, wait for it up to this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, allow_negative_numbers = true)]
     pub wait: Duration,
     /// Leave the host's CPU, memory, operating system and kernel out of the recording
     #[arg(long)]
@@ -293,20 +255,21 @@ pub struct Measure {
 /// `strata l1`
 #[derive(Args, Debug)]
 pub struct L1 {
-    /// A result of `strata discover`: its JSON or its recording. Without one, the L1 of a GPU is measured now
+    /// A result of `strata discover`, as JSON or as a recording. Without a file, strata measures the L1 now
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Threads of a block
+    /// Threads per block of the kernel, at most 1024
     #[arg(long, value_name = "N")]
     pub threads: u32,
-    /// Shared memory of a block, static and dynamic: a number of bytes, or one with a unit, such as 16KiB
+    /// Shared memory per block of the kernel, static and dynamic: a number of bytes, or one with a unit, such as 16KiB
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = str::parse::<Bytes>)]
     pub shared: Bytes,
-    /// Device to measure without a file: auto (the first GPU), cuda:N, a UUID or a PCI address, or a simulated machine
+    /// Without a file, the GPU to measure: auto (the first one), cuda:N (N counts from 0), a UUID or a PCI address (`strata
+    /// devices` lists them); or a simulated one: sim:NAME or sim:FILE.toml (`strata machines` lists them)
     #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true, conflicts_with = "file")]
     pub device: String,
-    /// Wait up to this many seconds for a GPU that is in use
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, conflicts_with = "file")]
+    /// If the GPU is in use by another strata or another program, wait for it up to this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, allow_negative_numbers = true, conflicts_with = "file")]
     pub wait: Duration,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Text)]
@@ -316,10 +279,10 @@ pub struct L1 {
 /// `strata machines`
 #[derive(Args, Debug)]
 pub struct Machines {
-    /// The machine to explain: a name or a file
+    /// The machine to describe: a name from the list, or a machine file (TOML)
     #[arg(value_name = "NAME", value_parser = names::Machines, hide_possible_values = true)]
     pub name: Option<String>,
-    /// Print its machine file instead
+    /// Print its machine file (TOML) instead: a copy of it can be changed and simulated with --device sim:FILE.toml
     #[arg(long, requires = "name")]
     pub toml: bool,
 }
@@ -327,11 +290,11 @@ pub struct Machines {
 /// `strata figures`
 #[derive(Args, Debug)]
 pub struct Figures {
-    /// The folder that gets the page and its pictures; it is made if it is missing
+    /// The folder for the HTML page and its pictures; it is made if it is missing
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// Results of `strata discover` and `strata characterize`, as JSON or as recordings, of one GPU or of several. Without any, a
-    /// GPU is discovered and characterized now
+    /// Results of `strata discover` and `strata characterize`, as JSON or as recordings, of one GPU or of several. Without files,
+    /// strata measures a GPU now
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "Measuring")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -340,44 +303,15 @@ pub struct Figures {
 
 /// `strata export`
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("what").args(["csv", "code"]).required(true).multiple(true))]
 pub struct Export {
-    /// The recording
+    /// The recording, as --record writes it; `-` is standard input
     #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Write the CSV files to this folder
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, required_unless_present = "code")]
+    /// Write the samples and the experiments as CSV files to this folder, which is made if it is missing
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub csv: Option<PathBuf>,
-    /// Write the machine code of the recorded kernels to this folder
+    /// Write the machine code of the recorded kernels to this folder, which is made if it is missing
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub code: Option<PathBuf>,
-}
-
-fn parse_threads(text: &str) -> Result<u32, String> {
-    alone(text, "whole numbers from 1 to 1024", |n| Suite { threads: vec![n], ..Suite::default() })
-}
-
-fn parse_distance(text: &str) -> Result<u64, String> {
-    alone(text, "multiples of 4 B from 4 to 4096", |n| Suite { distances: vec![n], ..Suite::default() })
-}
-
-fn parse_jump(text: &str) -> Result<u64, String> {
-    alone(text, "whole numbers from 1 to 2048 B", |n| Suite { jumps: vec![n], ..Suite::default() })
-}
-
-fn parse_barriers(text: &str) -> Result<u32, String> {
-    alone(text, "powers of two from 1 to 1024", |n| Suite { barriers: vec![n], ..Suite::default() })
-}
-
-fn parse_variables(text: &str) -> Result<u32, String> {
-    alone(text, "whole numbers from 2 to 2048", |n| Suite { variables: vec![n], ..Suite::default() })
-}
-
-fn parse_statements(text: &str) -> Result<u32, String> {
-    alone(text, "multiples of 256 from 256 to 65536", |n| Suite { statements: n, ..Suite::default() })
-}
-
-/// A number of a suite. It is allowed if a suite with this number alone is.
-fn alone<T: FromStr + Copy>(text: &str, allowed: &str, suite: impl FnOnce(T) -> Suite) -> Result<T, String> {
-    let number = text.parse().map_err(|_| format!("`{text}` is not allowed: use {allowed}"))?;
-    suite(number).defect().map_or(Ok(number), Err)
 }

@@ -36,6 +36,7 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
         ComparisonFormat::Text => Ok(answer.text(terminal)),
         ComparisonFormat::Json => answer.json(),
         ComparisonFormat::Markdown => Ok(answer.markdown()),
+        ComparisonFormat::Html => answer.html(),
     })
 }
 
@@ -47,6 +48,7 @@ fn several(arguments: &Compare) -> Result<ExitCode, Fault> {
         ComparisonFormat::Text => Ok(answer.text(terminal)),
         ComparisonFormat::Json => answer.json(),
         ComparisonFormat::Markdown => Ok(answer.markdown()),
+        ComparisonFormat::Html => answer.html(),
     })
 }
 
@@ -75,7 +77,7 @@ fn options(arguments: &Compare) -> CompareOptions {
 
 /// `--policy`: 0 every result passes, 1 one does not.
 fn checked(arguments: &Compare, policy: &Path) -> Result<ExitCode, Fault> {
-    if arguments.format == ComparisonFormat::Markdown {
+    if matches!(arguments.format, ComparisonFormat::Markdown | ComparisonFormat::Html) {
         return Err(Fault::usage(anyhow!("--format: with --policy it can be text or json")));
     }
     let destination = destination(arguments, Some(policy))?;

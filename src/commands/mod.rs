@@ -2,6 +2,7 @@
 
 mod characterize;
 mod compare;
+mod completions;
 mod discover;
 mod explain;
 mod fault;
@@ -51,7 +52,7 @@ pub fn run(command: Command, call: Call) -> Result<ExitCode, Fault> {
         Command::Measure(arguments) => measure::run(&arguments, call),
         Command::Export(arguments) => plain::export(&arguments, call),
         Command::Schema { of } => plain::schema(of),
-        Command::Completions { shell } => plain::completions(shell),
+        Command::Completions { shell } => completions::run(shell),
         Command::Man { dir } => plain::manual(&dir, call),
     }
 }

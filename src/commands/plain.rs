@@ -1,4 +1,4 @@
-//! Short commands that do not measure: devices, export, schema, completions.
+//! Short commands that do not measure: devices, export, schema, manual pages.
 
 use std::fs;
 use std::path::Path;
@@ -54,14 +54,6 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
         Document::Acceptance => Schema::Acceptance,
     };
     output::stdout(&schema.json()?)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `strata completions`
-pub fn completions(shell: clap_complete::Shell) -> Result<ExitCode, Fault> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "strata", &mut script);
-    output::stdout(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,7 +5,7 @@ use crate::published;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use strata_model::characterization::{PartName, Suite};
 use strata_model::topology::RunInfo;
@@ -19,9 +19,13 @@ fn help_reads_well() {
         "discover",
         "characterize",
         "replay",
+        "import",
         "compare",
+        "figures",
+        "l1",
         "devices",
         "machines",
+        "explain",
         "measure",
         "export",
         "schema",
@@ -51,6 +55,10 @@ fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
     refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
     refused(&["discover", "--format", "yaml"], &["yaml", "text", "json", "markdown", "html"]);
+    refused(&["discover", "--seed", "x"], &["`x` is no seed", "a whole number from 0"]);
+    refused(&["discover", "--wait", "-1"], &["`-1` is no number of seconds", "such as 60"]);
+    refused(&["replay", "none.strata"], &["none.strata", "`strata discover --record FILE` makes one"]);
+    refused(&["export", "none.strata"], &["--csv <DIR>", "--code <DIR>"]);
     refused(&["discover", "--device", "gpu7"], &["gpu7", "auto, cuda:N", "strata devices"]);
     refused(&["discover", "--device", "sim:gtx9999"], &["sim:gtx9999", "no such machine", "a100", "FILE.toml"]);
     refused(&["discover", "--device", "sim:"], &["sim:", "auto, cuda:N"]);
@@ -317,14 +325,6 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn completions_exist_for_the_usual_shells() {
-    for shell in ["bash", "zsh", "fish"] {
-        let run = strata(&["completions", shell]);
-        assert!(run.status == Some(0) && run.stdout.contains("discover"), "{shell}");
-    }
-}
-
-#[test]
 fn a_machine_file_that_is_wrong_is_refused_with_its_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("mine.toml");
@@ -405,28 +405,6 @@ fn a_number_names_a_gpu() {
         let run = strata(&["discover", "--device", device]);
         assert_eq!(run.status, Some(3), "{}", run.stderr);
     }
-}
-
-#[test]
-fn completions_complete_values() {
-    for shell in ["bash", "zsh", "fish"] {
-        let script = strata(&["completions", shell]).stdout;
-        for value in ["constant_l15", "thorough", "sim:k20c", "cuda:1", "texture_2d", "h200"] {
-            assert!(script.contains(value) || script.contains(&value.replace(':', "\\:")), "{shell}: no {value}");
-        }
-    }
-    // What bash proposes.
-    let script = strata(&["completions", "bash"]).stdout;
-    let asked = |words: &str, at: usize| {
-        let typed: Vec<&str> = words.split(' ').collect();
-        let arguments = format!("strata '{}' '{}'", typed[at], typed[at - 1]);
-        let ask = format!("COMP_WORDS=({words}); COMP_CWORD={at}; _strata {arguments}; echo \"${{COMPREPLY[@]}}\"");
-        let done = Command::new("bash").arg("-c").arg(format!("{script}\n{ask}")).output().unwrap();
-        String::from_utf8_lossy(&done.stdout).trim().to_owned()
-    };
-    assert_eq!(asked("strata discover --effort th", 3), "thorough");
-    assert_eq!(asked("strata machines gtx5", 2), "gtx560ti");
-    assert!(asked("strata replay --example h", 3).contains("h200"));
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod cli;
 mod command;
 mod compare;
+mod completions;
 mod coverage;
 mod explain;
 mod export;

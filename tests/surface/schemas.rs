@@ -91,7 +91,9 @@ fn is_valid(document: &Value) -> bool {
 #[test]
 fn a_changed_characterization_is_refused() {
     let report = recorded(characterization::SCHEMA).remove(0);
-    let wrong: [(&str, &Change); 4] = [
+    let wrong: [(&str, &Change); 6] = [
+        ("a time that is no date", &|report| report["run"]["started"] = json!("yesterday")),
+        ("no time, not even null", &|report| drop(object(report, "/run").remove("started"))),
         ("no parts", &|report| drop(object(report, "").remove("parts"))),
         ("block sizes that are text", &|report| report["asked"]["threads"] = json!("32")),
         ("a clock that is text", &|report| report["run"]["measured_clock_mhz"] = json!("fast")),
@@ -117,6 +119,8 @@ fn schemas_say_what_generators_ask() {
         assert!(!lists.is_empty() && lists.iter().all(|items| *items == json!(false)), "{lists:?}");
         let efforts = &schema["$defs"]["RunInfo"]["properties"]["effort"]["enum"];
         assert_eq!(efforts, &json!(["quick", "standard", "thorough", "imported", ""]));
+        let started = &schema["$defs"]["RunInfo"]["properties"]["started"];
+        assert_eq!((&started["type"], &started["format"]), (&json!(["string", "null"]), &json!("date-time")));
     }
     let report = recorded(topology::SCHEMA).remove(0);
     let mut changed = report.clone();

@@ -159,6 +159,15 @@ impl Comparison {
         report::comparison::markdown(&self.document)
     }
 
+    /// As one HTML page that needs no network.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if the page cannot be made.
+    pub fn html(&self) -> Result<String> {
+        report::comparison::html(&self.document).map_err(Error::report("the comparison as HTML"))
+    }
+
     /// The whole comparison as JSON.
     ///
     /// # Errors
@@ -194,7 +203,7 @@ fn open(path: &Path) -> Result<File> {
         // What is no plain file has its own advice.
         let advice = match source.kind() {
             io::ErrorKind::InvalidInput => "",
-            _ => "; give a result as JSON, a recording, or reference:NAME",
+            _ => "; give a result as JSON or a recording (`strata compare` takes reference:NAME, too)",
         };
         Error::Unreadable { path: path.to_owned(), advice, source }
     })

@@ -67,6 +67,15 @@ impl ComparisonOfSeveral {
         report::comparison::several::markdown(&self.document)
     }
 
+    /// As one HTML page that needs no network.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if the page cannot be made.
+    pub fn html(&self) -> Result<String> {
+        report::comparison::several::html(&self.document).map_err(Error::report("the comparison as HTML"))
+    }
+
     /// The whole comparison as JSON.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod glossary;
 pub mod import;
 pub mod locate;
+mod moment;
 pub mod names;
 pub mod order;
 pub mod pattern;

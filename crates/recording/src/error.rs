@@ -27,7 +27,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The file cannot be opened.
-    #[error("cannot open the recording `{}`: {source}", .path.display())]
+    #[error("cannot open the recording `{}`: {source}{}", .path.display(), advice(.source))]
     Open {
         /// The file.
         path: PathBuf,
@@ -131,4 +131,12 @@ pub enum Error {
         /// Where the recording ends.
         offset: u64,
     },
+}
+
+/// What makes a recording, where there is none.
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "; `strata discover --record FILE` makes one",
+        _ => "",
+    }
 }

@@ -1,6 +1,7 @@
-//! What a comparison looks like in its three formats.
+//! What a comparison looks like in its formats.
 
 use crate::published;
+use crate::report::is_a_page;
 use serde_json::json;
 use strata_model::topology::{SCHEMA, Topology};
 use strata_report::compare::{self, Asked, Comparison, Kind, Options, Statement, published};
@@ -58,6 +59,34 @@ fn a_result_beside_what_is_published_reads_well() {
     insta::assert_snapshot!("reference_markdown", comparison::markdown(&beside_reference()));
 }
 
+/// The part of a page that is its own.
+fn main_of(page: &str) -> &str {
+    let (_, from) = page.split_once("<main>\n").unwrap();
+    from.split_once("</main>").unwrap().0
+}
+
+#[test]
+fn a_comparison_is_one_page_for_a_browser() {
+    for (name, comparison) in [("two_html", pair()), ("reference_html", beside_reference())] {
+        let page = comparison::html(&comparison).unwrap();
+        is_a_page(&page);
+        insta::assert_snapshot!(name, main_of(&page));
+    }
+    let page = comparison::html(&pair()).unwrap();
+    assert!(page.contains("<h1>Comparison of GPU *x* with &lt;GPU&gt;</h1>"), "names are escaped");
+}
+
+#[test]
+fn several_results_are_one_page_for_a_browser() {
+    let sides = [("GPU", 32.0, "lru"), ("GPU", 32.0, "<fifo>"), ("GPU", 32.0, "lru"), ("GPU", 34.0, "lru")];
+    let sides = sides.map(|(name, latency, replacement)| statement(name, latency, replacement));
+    let page = comparison::several::html(&compare::several(&sides, &Options::default())).unwrap();
+    is_a_page(&page);
+    assert!(page.contains("<h1>Comparison of 4 results of GPU</h1>"));
+    assert!(page.contains("<td class=\"outlier\">&lt;fifo&gt; <b>▲ outlier</b></td>"), "{}", main_of(&page));
+    insta::assert_snapshot!("several_html", main_of(&page));
+}
+
 #[test]
 fn the_recorded_h200_beside_what_is_published_reads_well() {
     let text = stdout(&compare(&["recordings/2026-11-21-h200.strata", "reference"]).code(0));
@@ -69,7 +98,9 @@ fn the_recorded_h200_beside_what_is_published_reads_well() {
 fn every_format_goes_to_a_file_and_json_is_read_back() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("out");
-    for (format, words) in [("text", "A: "), ("markdown", "# Comparison"), ("json", "\"strata/comparison/1\"")] {
+    for (format, words) in
+        [("text", "A: "), ("markdown", "# Comparison"), ("html", "</html>"), ("json", "\"strata/comparison/1\"")]
+    {
         let done = compare(&[H200, "--format", format, "--output", path.to_str().unwrap()]).code(0);
         assert_eq!(stdout(&done), "");
         assert!(fs::read_to_string(&path).unwrap().contains(words));

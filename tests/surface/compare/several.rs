@@ -5,6 +5,7 @@ use tempfile::TempDir;
 
 use super::{COSTS, H200, changed, compare, stderr, stdout};
 use crate::published::defects;
+use crate::report::is_a_page;
 
 /// The committed result with another latency of the L2.
 fn slower(dir: &TempDir, name: &str, cycles: f64) -> String {
@@ -54,6 +55,25 @@ fn the_one_that_stands_apart_is_marked() {
         markdown.contains("| what | A | B | C | D |") && markdown.contains("310 cycles \\[309 to 311"),
         "{markdown}"
     );
+}
+
+#[test]
+fn a_page_marks_it_with_a_symbol_and_a_word() {
+    let dir = TempDir::new().unwrap();
+    let slow = slower(&dir, "<slow> & \"new\".json", 310.0);
+    let page = stdout(&compare(&[H200, &slow, H200, "--format", "html"]).code(1));
+    is_a_page(&page);
+    assert_eq!(page.matches("<b>▲ outlier</b>").count(), 1, "one outlier");
+    assert!(page.contains("<td class=\"outlier\">310 cycles [309 to 311] <b>▲ outlier</b></td>"));
+    assert!(
+        page.contains("&lt;slow&gt; &amp; &quot;new&quot;.json</dt>") && !page.contains("<slow>"),
+        "names are escaped"
+    );
+    assert!(page.contains("<p class=\"verdict\"><b>≠</b> The results differ: 1 different, "));
+    let uuid = "GPU-b6a131df-bddd-6789-6d3a-2aace1efa80b";
+    assert_eq!(page.matches(uuid).count(), 3, "each result says its GPU");
+    let same = stdout(&compare(&[H200, H200, H200, "--format", "html"]).code(0));
+    assert!(same.contains("<b>=</b> Nothing differs") && !same.contains("<b>▲ outlier</b>"));
 }
 
 #[test]

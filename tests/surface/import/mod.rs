@@ -122,6 +122,7 @@ fn a_known_cache_is_found_in_its_timings() {
         assert_eq!(report["run"]["backend"], "mt4g");
         assert_eq!(report["device"]["name"], "Some GPU 12GB");
         assert!(report["device"]["multiprocessors"].is_null(), "nobody said how many");
+        assert_eq!(report["run"]["started"], Value::Null, "nobody said when");
     }
 }
 
@@ -145,6 +146,17 @@ fn newer_names_and_a_summary_are_read() {
     assert_eq!(value(&report, "l1", "size"), 8192);
     let warnings = report["run"]["warnings"].to_string();
     assert!(warnings.contains("ignored files with unknown names: notes.txt"), "{warnings}");
+}
+
+#[test]
+fn a_time_that_is_no_date_is_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &|what| format!("X100 - {what}.txt"), &mut Cache::new(128, 32, 16, 4));
+    fs::write(folder.path().join("X100.json"), r#"{"meta": {"timestamp": "last Tuesday"}}"#).unwrap();
+    let report = report(folder.path());
+    assert_eq!(report["run"]["started"], Value::Null);
+    let warnings = report["run"]["warnings"].to_string();
+    assert!(warnings.contains("taken at `last Tuesday`; that is no date in UTC"), "{warnings}");
 }
 
 #[test]

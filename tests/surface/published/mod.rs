@@ -24,7 +24,10 @@ pub fn defects(document: &Value, closed: bool) -> Vec<String> {
     if closed {
         close(&mut schema);
     }
-    let validator = jsonschema::draft202012::new(&schema).expect("a published schema is a schema");
+    let validator = jsonschema::draft202012::options()
+        .should_validate_formats(true)
+        .build(&schema)
+        .expect("a published schema is a schema");
     validator.iter_errors(document).map(|error| format!("{}: {error:.300}", error.instance_path())).collect()
 }
 

@@ -3,7 +3,8 @@
 use super::*;
 
 fn describe(layout: &mut Vec<u8>, value: &impl serde::Serialize) {
-    layout.extend(serde_json::to_vec(value).unwrap());
+    // JSON gives the names of the fields. Its null for an unknown time is no part of a recording, which holds an empty text.
+    layout.extend(serde_json::to_string(value).unwrap().replace("\"started\":null", "\"started\":\"\"").bytes());
     layout.extend(postcard::to_stdvec(value).unwrap());
 }
 

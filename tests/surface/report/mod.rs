@@ -47,6 +47,13 @@ fn recorded_of<T: serde::de::DeserializeOwned>(schema: &str) -> Vec<T> {
     all
 }
 
+/// What holds for every page.
+#[track_caller]
+pub fn is_a_page(page: &str) {
+    well_formed(page);
+    self_contained(page);
+}
+
 /// What stands in elements that a browser does not read as markup, in their order, and the page without it.
 fn taken_apart(page: &str) -> (Vec<&str>, String) {
     let (mut raw, mut markup, mut rest) = (Vec::new(), String::new(), page);

@@ -7,6 +7,7 @@ use super::ElementName;
 use crate::apart;
 use crate::disturbance::Disturbance;
 use crate::facts::{BoardFacts, HostFacts, Telemetry};
+use crate::moment;
 
 /// How the run was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +25,9 @@ pub struct RunInfo {
     pub effort: String,
     /// Elements asked for; empty for all.
     pub only: Vec<ElementName>,
-    /// Start, RFC 3339, UTC.
+    /// Start, RFC 3339, UTC; null where nobody knows it, as of timings of another tool without a summary.
+    #[serde(with = "moment")]
+    #[schemars(with = "String", extend("type" = ["string", "null"], "format" = "date-time"))]
     pub started: String,
     /// Seconds from process start to the last sample.
     pub duration_s: f64,

@@ -183,6 +183,7 @@ impl Statement {
 }
 
 fn measured(device: &DeviceFacts, run: &RunInfo, name: &str, kind: Kind) -> Side {
+    let when = if run.started.is_empty() { "at an unknown time" } else { &run.started };
     Side {
         name: name.to_owned(),
         kind,
@@ -192,8 +193,8 @@ fn measured(device: &DeviceFacts, run: &RunInfo, name: &str, kind: Kind) -> Side
         driver: device.driver_version.clone(),
         host: run.host.as_ref().map(host),
         made: Some(match import::tool(&run.backend) {
-            Some(tool) => format!("timings by {tool}, {}, imported by strata {}", run.started, run.tool_version),
-            None => format!("strata {}, {} effort, seed {}, {}", run.tool_version, run.effort, run.seed, run.started),
+            Some(tool) => format!("timings by {tool}, {when}, imported by strata {}", run.tool_version),
+            None => format!("strata {}, {} effort, seed {}, {when}", run.tool_version, run.effort, run.seed),
         }),
     }
 }

@@ -69,11 +69,18 @@ pub fn mt4g(folder: &Path) -> Result<Import, Error> {
             "timings from the files of MT4G{}; strata measured nothing",
             summary.compiler().map_or(String::new(), |compiler| format!(" (kernels by {compiler})"))
         ),
-        warnings: [Some(no_calibration.to_owned()), Some(beginning.to_owned()), warning, unread, summary.doubt()]
-            .into_iter()
-            .flatten()
-            .chain(faults)
-            .collect(),
+        warnings: [
+            Some(no_calibration.to_owned()),
+            Some(beginning.to_owned()),
+            warning,
+            unread,
+            summary.doubt(),
+            summary.no_date(),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(faults)
+        .collect(),
         ..RunInfo::default()
     };
     Ok(Import { device: summary.facts(&gpu), run, measured, files })

@@ -7,6 +7,9 @@ use strata_model::facts::DeviceFacts;
 use strata_model::import;
 use strata_model::units::Bytes;
 
+/// Most characters that are shown of a time that is no date.
+const LONGEST_TIME: usize = 40;
+
 /// The parts that are used; any may be missing. Newer versions add keys.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -166,9 +169,21 @@ impl Summary {
         import::is_sum(stated, shared.shared_mem_per_block.value, self.compute.multi_processor_count)
     }
 
-    /// When the timings were taken.
+    /// When the timings were taken, if the summary says it as RFC 3339 in UTC.
     pub fn timestamp(&self) -> Option<&str> {
-        self.meta.timestamp.as_deref()
+        self.meta.timestamp.as_deref().filter(|stated| humantime::parse_rfc3339(stated).is_ok())
+    }
+
+    /// What the summary says of that time otherwise, in words.
+    pub fn no_date(&self) -> Option<String> {
+        let stated = self.meta.timestamp.as_deref().filter(|stated| !stated.is_empty())?;
+        let shown: String = stated.chars().take(LONGEST_TIME).collect();
+        self.timestamp().is_none().then(|| {
+            format!(
+                "the summary says that the timings were taken at `{shown}`; that is no date in UTC (such as \
+                 2026-11-21T20:24:15Z), so their time is unknown"
+            )
+        })
     }
 
     /// What compiled the kernels.

@@ -60,7 +60,9 @@ impl Policy {
     pub fn read(path: &FilePath) -> Result<Policy, Error> {
         let name = path.display().to_string();
         let defect = |what: String| Defect::of_file(&name, what);
-        let file = strata_files::open(path).map_err(|error| defect(format!("cannot be opened: {error}")))?;
+        let file = strata_files::open(path).map_err(|error| {
+            defect(format!("cannot be opened: {error}; `strata compare --write-policy FILE` makes one"))
+        })?;
         let mut text = String::new();
         let read = file.take(LONGEST + 1).read_to_string(&mut text);
         read.map_err(|error| defect(format!("cannot be read: {error}; give a file of `--write-policy`")))?;

@@ -132,7 +132,10 @@ impl<'t> Page<'t> {
         )?;
         self.info("Backend", "strata")?;
         self.info("StrataVersion", env!("CARGO_PKG_VERSION"))?;
-        self.info("Measured", &self.topology.run.started.clone())?;
+        let started = &self.topology.run.started;
+        if !started.is_empty() {
+            self.info("Measured", started)?;
+        }
         if self.topology.run.simulated {
             self.info("Simulated", "no hardware was measured")?;
         }

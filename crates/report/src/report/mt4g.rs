@@ -184,6 +184,7 @@ struct Meta {
     /// As CUDA numbers it: 13.0 is 13000.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<u32>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     timestamp: String,
 }
 

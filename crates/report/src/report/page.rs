@@ -8,7 +8,7 @@
 use data_encoding::BASE64;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
-use minijinja::{Environment, UndefinedBehavior, context};
+use minijinja::{Environment, HtmlEscape, UndefinedBehavior, context};
 use sha2::{Digest, Sha256};
 
 use super::evidence::Shown;
@@ -22,7 +22,7 @@ use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Finding, RunInfo};
 
 /// The templates; by the ending of its name, what stands in each is escaped as HTML.
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 11] = [
     ("page.html", include_str!("templates/page.html")),
     ("warnings.html", include_str!("templates/warnings.html")),
     ("device.html", include_str!("templates/device.html")),
@@ -31,6 +31,9 @@ const TEMPLATES: [(&str, &str); 8] = [
     ("figures.html", include_str!("templates/figures.html")),
     ("report.html", include_str!("templates/report.html")),
     ("characterization.html", include_str!("templates/characterization.html")),
+    ("sides.html", include_str!("templates/sides.html")),
+    ("comparison.html", include_str!("templates/comparison.html")),
+    ("several.html", include_str!("templates/several.html")),
 ];
 
 /// uPlot, which draws: the version, its origin and its licence are in `templates/vendor/README.md`.
@@ -78,7 +81,7 @@ fn policy() -> String {
     )
 }
 
-/// The page of a template, whose own part is `content`.
+/// The page of a template about one device, whose own part is `content`.
 ///
 /// # Errors
 ///
@@ -89,30 +92,55 @@ pub(super) fn render(
     plots: &Store,
     content: Value,
 ) -> Result<String, minijinja::Error> {
-    let mut env = Environment::new();
-    env.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Lines that only steer the template leave no line behind.
-    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?);
-    for (name, text) in TEMPLATES {
-        env.add_template(name, text)?;
-    }
     let Beginning { title, device, run, replayed_from } = beginning;
     let head = words::head(device, run, *replayed_from);
     let head: Vec<String> = head.into_iter().filter(|line| line != SIMULATED).collect();
-    env.get_template(template)?.render(context! {
-        style => Value::from_safe_string(style()),
-        policy => policy(),
-        scripts => scripts().map(Value::from_safe_string).to_vec(),
-        plots => Value::from_safe_string(plots.json()),
+    let content = context! {
         simulated => if run.simulated { SIMULATED } else { "" },
-        title => printable(title),
         head => texts(&head),
         warnings => texts(&run.warnings),
         facts => texts(&words::device(device)),
         surroundings_title => surroundings::TITLE,
         surroundings => texts(&surroundings::lines(run)),
         ..content
+    };
+    fill(template, title, plots, content)
+}
+
+/// The page of any template. `content` says, beside the template's own part, what is simulated, and has the lines of the head and
+/// the warnings.
+///
+/// # Errors
+///
+/// As [`render`].
+pub(super) fn fill(template: &str, title: &str, plots: &Store, content: Value) -> Result<String, minijinja::Error> {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    // Lines that only steer the template leave no line behind.
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?);
+    env.add_filter("code", code);
+    for (name, text) in TEMPLATES {
+        env.add_template(name, text)?;
+    }
+    env.get_template(template)?.render(context! {
+        style => Value::from_safe_string(style()),
+        policy => policy(),
+        scripts => scripts().map(Value::from_safe_string).to_vec(),
+        plots => Value::from_safe_string(plots.json()),
+        title => printable(title),
+        ..content
     })
+}
+
+/// A sentence as markup: what stands between two backticks is code. All of it is escaped.
+fn code(text: &str) -> Value {
+    let mut markup = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, (inside, after))) = rest.split_once('`').and_then(|(b, a)| Some((b, a.split_once('`')?))) {
+        markup.push_str(&format!("{}<code>{}</code>", HtmlEscape(before), HtmlEscape(inside)));
+        rest = after;
+    }
+    Value::from_safe_string(format!("{markup}{}", HtmlEscape(rest)))
 }
 
 /// A name with what it means, if a sentence says that.
@@ -261,6 +289,19 @@ mod tests {
             assert!(readme.contains(&format!("{digest}  {name}\n")), "{name} is {digest}");
         }
         assert!(readme.contains("1.6.32") && UPLOT.contains("(v1.6.32)"));
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_escaped() {
+        assert_eq!(
+            code("in ascending `%smid`, <b> `a<b`").to_string(),
+            "in ascending <code>%smid</code>, &lt;b&gt; <code>a&lt;b</code>"
+        );
+        assert_eq!(
+            code("one ` alone & `two` more `").to_string(),
+            "one <code> alone &amp; </code>two<code> more </code>"
+        );
+        assert_eq!(code("a ` stays").to_string(), "a ` stays");
     }
 
     #[test]

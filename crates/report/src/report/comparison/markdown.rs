@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{MOST_VALUES, Section, UNMET, by_reason, head, names, origin, sections, sources, stated, unmet, verdict};
+use super::{
+    MOST_VALUES, Section, UNMET, by_reason, head, names, origin, origins, sections, sources, stated, unmet, verdict,
+};
 use crate::compare::{Comparison, Single, Stated};
 use crate::report::markdown::plain;
 
@@ -42,7 +44,7 @@ fn table(out: &mut String, section: &Section<'_>) {
     let _ = writeln!(out, "|---|---|---|---|{}", if cited { "---|" } else { "" });
     for row in section.rows {
         let verdict = verdict(row, section.mixed).unwrap_or_default();
-        let origins: Vec<String> = [origin(&row.a), origin(&row.b)].into_iter().flatten().collect();
+        let origins = origins(row);
         let cell = |text: &str| plain(text);
         let _ = writeln!(
             out,

@@ -1,9 +1,11 @@
 //! A comparison for people: first the differences, then the values that only one side knows, then the equal values.
 
+mod html;
 mod markdown;
 pub mod several;
 mod text;
 
+pub use html::html;
 pub use markdown::markdown;
 pub use text::text;
 
@@ -64,6 +66,13 @@ fn tolerance(percent: f64) -> String {
 fn head(comparison: &Comparison) -> Vec<String> {
     let mut lines = vec![side("A", &comparison.a), side("B", &comparison.b)];
     lines.extend(restrictions(&comparison.remarks, &comparison.only, &comparison.required));
+    lines.push(rule(comparison));
+    lines.push(summary(comparison));
+    lines
+}
+
+/// When two numbers differ.
+fn rule(comparison: &Comparison) -> String {
     let tolerance = tolerance(comparison.tolerance_percent);
     let shared = match comparison.intervals_compared {
         0 => String::new(),
@@ -72,12 +81,10 @@ fn head(comparison: &Comparison) -> Vec<String> {
             " The {count} intervals share a 5 % chance of a false difference, so each counts a little wider than it is."
         ),
     };
-    lines.push(format!(
+    format!(
         "Two numbers differ if their intervals do not overlap{tolerance}.{shared} A number without an interval counts as \
          an interval of one value."
-    ));
-    lines.push(summary(comparison));
-    lines
+    )
 }
 
 fn summary(comparison: &Comparison) -> String {
@@ -108,7 +115,8 @@ fn summary(comparison: &Comparison) -> String {
     format!("{verdict}: {}.", counts.join(", "))
 }
 
-pub(super) fn side(letter: &str, side: &Side) -> String {
+/// What a side is, and of which GPU.
+fn subject(side: &Side) -> String {
     let kind = match side.kind {
         Kind::Topology => "topology of ",
         Kind::Characterization => "characterization of ",
@@ -116,9 +124,13 @@ pub(super) fn side(letter: &str, side: &Side) -> String {
         Kind::Reference => "",
     };
     let simulated = if side.simulated { " (SIMULATED)" } else { "" };
+    format!("{kind}{}{simulated}", side.device)
+}
+
+pub(super) fn side(letter: &str, side: &Side) -> String {
     let driver = side.driver.as_ref().map_or(String::new(), |driver| format!("; driver {driver}"));
     let made = side.made.as_ref().map_or(String::new(), |made| format!("; {made}"));
-    format!("{letter}: {}: {kind}{}{simulated}{made}{driver}", side.name, side.device)
+    format!("{letter}: {}: {}{made}{driver}", side.name, subject(side))
 }
 
 /// The title of what is required and not known.
@@ -172,6 +184,11 @@ fn origin(stated: &Stated) -> Option<String> {
     };
     let note = stated.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
     Some(format!("{}: {}, {surety}{note}", citation.product, citation.source))
+}
+
+/// Where the published values of a row are from.
+fn origins(row: &Row) -> Vec<String> {
+    [origin(&row.a), origin(&row.b)].into_iter().flatten().collect()
 }
 
 /// What the keys of sources stand for.

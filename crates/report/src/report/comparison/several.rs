@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+use minijinja::context;
+use minijinja::value::Value;
 
+use super::html::Frame;
 use super::{restrictions, side, stated, tolerance};
 use crate::compare::several::{Cell, Row};
 use crate::compare::{Several, Stated};
@@ -14,6 +17,10 @@ use crate::report::words::{UNKNOWN, printable};
 
 /// Stands after an outlier.
 const OUTLIER: &str = " *";
+/// Stands after an outlier on a page, which has room for a word: a colour alone is not seen by everyone.
+const OUTLIER_ON_A_PAGE: &str = "▲ outlier";
+/// How the rule of a page names that mark.
+const TRIANGLE: &str = "▲";
 /// Most columns for the name of a place, which would break within a word otherwise.
 const PLACE: usize = 34;
 /// Columns for a value and the gap before it, from which a text has fewer results in a block.
@@ -27,11 +34,21 @@ fn letter(i: usize) -> String {
 fn head(answer: &Several) -> Vec<String> {
     let mut lines: Vec<String> = answer.sides.iter().enumerate().map(|(i, of)| side(&letter(i), of)).collect();
     lines.extend(restrictions(&answer.remarks, &answer.only, &answer.required));
+    lines.push(rule(answer, "*"));
+    lines.push(summary(answer));
+    lines
+}
+
+/// When two numbers differ, and what the marks mean.
+fn rule(answer: &Several, outlier: &str) -> String {
     let tolerance = tolerance(answer.tolerance_percent);
-    lines.push(format!(
+    format!(
         "Two numbers differ if their intervals do not overlap{tolerance}. All pairs share a 5 % chance of a false difference. \
-         * marks an outlier: a value that differs from more than half of the others. {UNKNOWN} is unknown."
-    ));
+         {outlier} marks an outlier: a value that differs from more than half of the others. {UNKNOWN} is unknown."
+    )
+}
+
+fn summary(answer: &Several) -> String {
     let (mut differ, mut same, mut alone) = (0, 0, 0);
     for row in &answer.rows {
         let count = if row.differs() {
@@ -44,8 +61,7 @@ fn head(answer: &Several) -> Vec<String> {
         *count += 1;
     }
     let verdict = if answer.same { "Nothing differs" } else { "The results differ" };
-    lines.push(format!("{verdict}: {differ} different, {same} the same, {alone} that cannot be compared."));
-    lines
+    format!("{verdict}: {differ} different, {same} the same, {alone} that cannot be compared.")
 }
 
 /// The groups of rows, with their titles.
@@ -115,4 +131,50 @@ pub fn markdown(answer: &Several) -> String {
         }
     }
     out
+}
+
+/// The whole comparison as one HTML page.
+///
+/// # Errors
+///
+/// If the template cannot be filled in, which would be a fault of the template and not of the answer.
+pub fn html(answer: &Several) -> Result<String, minijinja::Error> {
+    let [differ, same] = groups(answer);
+    let alone = answer.rows.iter().filter(|row| !row.differs() && row.pairs_compared == 0).collect();
+    // A page has room for what cannot be compared as well; its titles are anchors.
+    let all = [("different", differ), ("same", same), ("alone", ("Cannot be compared", alone))];
+    let filled: Vec<_> = all.into_iter().filter(|(_, (_, rows))| !rows.is_empty()).collect();
+    let places: Vec<(&str, &str)> = filled.iter().map(|(key, (title, _))| (*title, *key)).collect();
+    let letters: Vec<String> = (0..answer.sides.len()).map(letter).collect();
+    let frame = Frame {
+        sides: letters.iter().map(String::as_str).zip(&answer.sides).collect(),
+        same: answer.same,
+        summary: summary(answer),
+        restrictions: restrictions(&answer.remarks, &answer.only, &answer.required),
+        rule: rule(answer, TRIANGLE),
+    };
+    let groups = filled.iter().map(|(key, (title, rows))| {
+        let intervals = *key == "different";
+        context! { key => *key, title => *title, rows => rows.iter().map(|one| row(one, intervals)).collect::<Vec<Value>>() }
+    });
+    let groups = groups.collect::<Vec<Value>>();
+    frame.page("several.html", &places, context! { letters => &letters, mark => OUTLIER_ON_A_PAGE, groups })
+}
+
+/// A row for its template; with `intervals`, they stand beside the values and not behind them.
+fn row(row: &Row, intervals: bool) -> Value {
+    let shown = |cell: &Cell| {
+        let value = cell.stated.as_ref().map(|known| {
+            let (short, whole) = (printable(&short(known)), printable(&stated(known)));
+            if intervals || short == whole { (whole, None) } else { (short, Some(whole)) }
+        });
+        let reason = cell.reason.as_deref().map(printable);
+        let (text, title) = value.unwrap_or_else(|| (UNKNOWN.to_owned(), reason));
+        context! { text, title, outlier => cell.outlier }
+    };
+    context! {
+        place => printable(&row.place),
+        unmet => row.unmet,
+        cells => row.cells.iter().map(shown).collect::<Vec<Value>>(),
+    }
 }

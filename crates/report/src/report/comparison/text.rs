@@ -1,6 +1,8 @@
 //! The comparison for a terminal.
 
-use super::{MOST_VALUES, Section, UNMET, by_reason, head, names, origin, sections, sources, stated, unmet, verdict};
+use super::{
+    MOST_VALUES, Section, UNMET, by_reason, head, names, origin, origins, sections, sources, stated, unmet, verdict,
+};
 use crate::compare::{Comparison, Row, Single};
 use crate::report::Terminal;
 
@@ -34,13 +36,13 @@ fn line(row: &Row, mixed: bool) -> String {
         said.push(if a == b && row.agrees == Some(true) { a } else { format!("{a} against {b}") });
     }
     said.extend(verdict(row, mixed));
-    let origins: Vec<String> = [origin(&row.a), origin(&row.b)].into_iter().flatten().collect();
+    let origins = origins(row);
     let origins = if origins.is_empty() { String::new() } else { format!(" ({})", origins.join("; ")) };
     format!("{}: {}{origins}", row.place, said.join("; "))
 }
 
 /// Values under the reason for which the other side has none.
-fn alone(singles: &[Single]) -> Vec<String> {
+pub(super) fn alone(singles: &[Single]) -> Vec<String> {
     let lines = by_reason(singles).into_iter().map(|(reason, all)| {
         if all.len() > MOST_VALUES {
             return format!("{reason}, {} values: {}", all.len(), names(&all));

@@ -53,6 +53,7 @@ impl<'t> Found<'t> {
         let simulated = if run.simulated { "simulated " } else { "" };
         let run = match &topology.replayed_from {
             Some(recording) => format!("{recording} ({simulated}{name})"),
+            None if run.started.is_empty() => format!("a run at an unknown time ({simulated}{name})"),
             None => format!("the run of {} ({simulated}{name})", run.started),
         };
         Found { topology, run }

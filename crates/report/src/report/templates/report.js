@@ -60,7 +60,8 @@ document.querySelectorAll("table.sortable").forEach((table) => {
 });
 
 document.querySelectorAll("input.filter").forEach((input) => {
-  const rows = [...document.getElementById(input.dataset.table).tBodies[0].rows];
+  const bodies = [...document.getElementById(input.dataset.table).tBodies];
+  const rows = bodies.flatMap((body) => [...body.rows]).filter((row) => !row.matches(".group"));
   const words = rows.map((row) => row.textContent.toLowerCase());
   input.closest("p").hidden = false;
   input.addEventListener("input", () => {
