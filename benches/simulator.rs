@@ -69,8 +69,7 @@ fn stream(load: &str) -> String {
     let loads: String = (0..UNROLLED)
         .map(|i| format!("\t{load} {{%a{i}, %b{i}, %c{i}, %d{i}}}, [%p+{}];\n", i * u64::from(WARPS) * 512))
         .collect();
-    let sums: String =
-        (0..UNROLLED).map(|i| format!("\tadd.u32 %s, %s, %a{i};\n\tadd.u32 %s, %s, %d{i};\n")).collect();
+    let sums: String = (0..UNROLLED).map(|i| format!("\tadd.u32 %s, %s, %a{i};\n\tadd.u32 %s, %s, %d{i};\n")).collect();
     format!(
         ".version 6.0
 .target sm_50

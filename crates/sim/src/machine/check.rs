@@ -116,7 +116,9 @@ fn banks(shared: &Shared) -> Result<(), Wrong> {
         let (found, banks) = (bandwidth.bytes(), shared.banks.get());
         return Err((
             "shared.bandwidth".into(),
-            format!("found {found} B a cycle, allowed are at most {all}, which {banks} banks of {width} B give at once"),
+            format!(
+                "found {found} B a cycle, allowed are at most {all}, which {banks} banks of {width} B give at once"
+            ),
         ));
     }
     power_of_two("shared", "banks", shared.banks.get(), 1)?;

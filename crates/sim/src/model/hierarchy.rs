@@ -47,13 +47,13 @@ pub struct Requester {
 
 /// All caches of a machine.
 pub struct Hierarchy {
-    plan: Blueprint,
-    content: Content,
-    noise: Noise,
+    pub(super) plan: Blueprint,
+    pub(super) content: Content,
+    pub(super) noise: Noise,
 }
 
 /// What the caches hold, and when their ports are free.
-struct Content {
+pub(super) struct Content {
     sms: Vec<Option<Box<Private>>>,
     /// Of each kind, its partitions, if it is the device's.
     device: Vec<Vec<Instance>>,
@@ -137,52 +137,12 @@ impl Hierarchy {
         }
     }
 
-    /// Whether all of these addresses are in the SM's own caches, so that nothing that SMs share takes part. Changes
-    /// nothing but what a launch empties.
-    pub fn is_private(&mut self, way: Way, by: Requester, addresses: &[u64]) -> bool {
-        let plan = &self.plan;
-        let Some(route) = &plan.routes[way as usize] else { return false };
-        let Some(level) = route.levels.first() else { return false };
-        let kind = &plan.kinds[level.cache];
-        if kind.scope == Scope::Device {
-            return false;
-        }
-        let untranslated = route.translated > 0 || plan.tlbs.is_empty();
-        let private = self.content.private(plan, by.sm);
-        let cache = &private.caches[kind.place(by)].cache;
-        let translated = |address| private.tlbs[0].as_ref().is_some_and(|tlb| tlb.holds(address));
-        addresses.iter().all(|&address| cache.holds(address) && (untranslated || translated(address)))
-    }
-
-    /// [`Hierarchy::load`] if [`Hierarchy::is_private`]; otherwise nothing is changed.
-    pub fn load_private(&mut self, way: Way, by: Requester, address: u64, now: u64) -> Option<u64> {
-        let plan = &self.plan;
-        let route = plan.routes[way as usize].as_ref()?;
-        let level = route.levels.first()?;
-        let kind = &plan.kinds[level.cache];
-        if kind.scope == Scope::Device {
-            return None;
-        }
-        let private = self.content.private(plan, by.sm);
-        let own = &mut private.caches[kind.place(by)];
-        if route.translated == 0 && !plan.tlbs.is_empty() {
-            let tlb = private.tlbs[0].as_mut()?;
-            if !(tlb.holds(address) && own.cache.load_held(address)) {
-                return None;
-            }
-            tlb.load(address);
-        } else if !own.cache.load_held(address) {
-            return None;
-        }
-        let waited = own.ports.wait(now, address) + own.read(now, level.bytes);
-        Some(level.cycles + waited + self.noise.draw())
-    }
-
     /// A load of one sector at `now`: cycles until its value can be used.
     #[inline]
     pub fn load(&mut self, way: Way, by: Requester, address: u64, now: u64) -> u64 {
         let Some(route) = &self.plan.routes[way as usize] else { return 1 };
-        let cycles = self.content.walk(&self.plan, route, Access { by, address, now, at_home: false, kind: Kind::Load });
+        let cycles =
+            self.content.walk(&self.plan, route, Access { by, address, now, at_home: false, kind: Kind::Load });
         cycles + self.noise.draw()
     }
 
@@ -259,7 +219,7 @@ impl Hierarchy {
 
 impl Content {
     #[inline]
-    fn private(&mut self, plan: &Blueprint, sm: u32) -> &mut Private {
+    pub(super) fn private(&mut self, plan: &Blueprint, sm: u32) -> &mut Private {
         let (carveout, epoch) = (self.carveout, self.epoch);
         let private = self.sms[sm as usize].get_or_insert_with(|| Box::new(plan.private(sm, carveout, epoch)));
         if private.epoch != epoch {

@@ -7,8 +7,8 @@ use super::hierarchy::Requester;
 use super::mix;
 use super::ports::{Outstanding, Ports, Width};
 use crate::machine::Machine;
-use crate::machine::value::Rate;
 use crate::machine::spec::{self, Scope, Spec, Threads};
+use crate::machine::value::Rate;
 
 /// Bytes that a request straight to the caches of the device is answered with: the smallest sector of any GPU.
 const SECTOR: u64 = 32;

@@ -249,10 +249,22 @@ impl Lowering {
                 }
                 (inst.from[0], inst.offset) = self.address(&operands[1], line)?;
             }
-            Form::Store => {
+            Form::Store | Form::VectorStore(_) => {
                 count(2)?;
                 (inst.from[0], inst.offset) = self.address(&operands[0], line)?;
-                inst.from[1] = self.source(&operands[1], kind, line)?;
+                match (form, &operands[1]) {
+                    (Form::VectorStore(elements), Operand::List(values)) if values.len() == elements => {
+                        inst.from[1] = self.source(&values[0], kind, line)?;
+                        for (slot, value) in inst.more.iter_mut().zip(&values[1..]) {
+                            *slot = self.source(value, kind, line)?;
+                            inst.further += 1;
+                        }
+                    }
+                    (Form::VectorStore(elements), _) => {
+                        return Err(Fault::at(line, format!("`{}` takes a list of {elements} values", text.opcode)));
+                    }
+                    (_, value) => inst.from[1] = self.source(value, kind, line)?,
+                }
                 if !matches!(
                     op,
                     Op::Store(Space::GlobalCa | Space::GlobalCg | Space::Volatile | Space::Shared | Space::Local)

@@ -22,6 +22,8 @@ pub(super) enum Form {
     Load,
     /// List of so many results, then an address.
     VectorLoad(usize),
+    /// Address, a list of so many sources.
+    VectorStore(usize),
     /// Address, then a source.
     Store,
     /// Result (if so), address, then so many sources.
@@ -173,6 +175,12 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             (known && fits).then_some(Decoded { op: Op::Load(space), kind, form: Form::VectorLoad(elements) })
         }
         ("ld", space) => Some(Decoded { op: Op::Load(space_of(space)?), kind, form: Form::Load }),
+        ("st", [space @ .., vector @ ("v2" | "v4")]) => {
+            let elements = if *vector == "v2" { 2 } else { 4 };
+            let fits = elements * usize::from(kind.bytes) <= 16;
+            let known = Decoded { op: Op::Store(space_of(space)?), kind, form: Form::VectorStore(elements) };
+            (known.op != Op::Store(Space::Local) && fits).then_some(known)
+        }
         ("st", space) => Some(Decoded { op: Op::Store(space_of(space)?), kind, form: Form::Store }),
         ("atom", [space @ ("global" | "shared"), what]) => {
             let (op, sources) = atomic_of(what)?;
