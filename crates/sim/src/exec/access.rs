@@ -266,7 +266,10 @@ fn filtering(warp: &Warp, inst: &Inst, lane: u32, state: &State, grid: &Grid) ->
 
 /// Cycles for which the last request of an SM waits until there is room for it, and the warp with it.
 #[inline]
-fn blocked(by: Requester, state: &State, now: u64) -> u64 {
+fn blocked(by: Requester, state: &State, grid: &Grid, now: u64) -> u64 {
+    if !grid.queued {
+        return 0;
+    }
     state.hierarchy.blocked(by.sm).saturating_sub(now)
 }
 
@@ -275,7 +278,7 @@ fn blocked(by: Requester, state: &State, now: u64) -> u64 {
 fn one_request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> Cost {
     let (held, _) = turn(inst, address, 1, state, grid, now);
     let cycles = held + request(inst, way, by, address, state, grid, now + held);
-    Cost { cycles, held: held.max(blocked(by, state, now)) }
+    Cost { cycles, held: held.max(blocked(by, state, grid, now)) }
 }
 
 /// An access to memory behind caches; `None` if it must wait for its turn.
@@ -360,6 +363,6 @@ pub(super) fn memory(
     cycles += filtered;
     // Loads of a warp overlap; its stores and atomics go one after the other.
     let held = if is_load(inst) { 0 } else { held };
-    let held = held.max(blocked(owner.by, state, when.now));
+    let held = held.max(blocked(owner.by, state, grid, when.now));
     Ok(Some(Cost { cycles: if inst.to == NONE { 1 } else { cycles }, held }))
 }

@@ -46,7 +46,7 @@ pub struct Cache {
     rng: ChaCha8Rng,
     /// The line that was used last, while it holds this tag: its place, and the bounds of its set. Sectors of a line are mostly asked
     /// for one after the other.
-    recent: (u64, usize, usize, usize),
+    recent: (u64, [u32; 3]),
 }
 
 /// The sets of as many lines as all sets hold: in turn, those that are full left out.
@@ -93,7 +93,7 @@ impl Cache {
             table: (most > SEARCHED).then(FxHashMap::default),
             policy: Policy::new(shape.replacement.clone(), &shape.ways),
             rng: ChaCha8Rng::seed_from_u64(seed),
-            recent: (EMPTY, 0, 0, 0),
+            recent: (EMPTY, [0; 3]),
             dealt: if shape.index == Index::Dealt { dealt(&shape.ways) } else { Vec::new() },
             starts,
             shape,
@@ -212,13 +212,14 @@ impl Cache {
 
     fn touch(&mut self, address: u64, bits: u64) -> bool {
         let tag = address >> self.line_shift;
-        let (known, line, start, end) = self.recent;
-        if known == tag && self.tags[line] == tag {
+        let (known, place) = self.recent;
+        if known == tag && self.tags[place[0] as usize] == tag {
+            let [line, start, end] = place.map(|at| at as usize);
             return self.touch_line(line, start, end, bits);
         }
         let (set, start, end) = self.bounds(address);
         if let Some(line) = self.find(tag, start, end) {
-            self.recent = (tag, line, start, end);
+            self.recent = (tag, [line, start, end].map(|at| at as u32));
             return self.touch_line(line, start, end, bits);
         }
         let line = if (self.filled[set] as usize) < end - start {
@@ -243,7 +244,7 @@ impl Cache {
         self.tags[line] = tag;
         self.sectors[line] = bits;
         self.policy.used(start, end - start, line, true);
-        self.recent = (tag, line, start, end);
+        self.recent = (tag, [line, start, end].map(|at| at as u32));
         false
     }
 

@@ -142,7 +142,7 @@ impl Hierarchy {
     pub fn load(&mut self, way: Way, by: Requester, address: u64, now: u64) -> u64 {
         let Some(route) = &self.plan.routes[way as usize] else { return 1 };
         let cycles =
-            self.content.walk(&self.plan, route, Access { by, address, now, at_home: false, kind: Kind::Load });
+            self.content.answer(&self.plan, route, Access { by, address, now, at_home: false, kind: Kind::Load });
         cycles + self.noise.draw()
     }
 
@@ -150,7 +150,8 @@ impl Hierarchy {
     /// home, since copies of it could not be kept equal.
     pub fn atomic(&mut self, by: Requester, address: u64, now: u64) -> u64 {
         let Some(route) = &self.plan.routes[Way::GlobalCg as usize] else { return 1 };
-        let cycles = self.content.walk(&self.plan, route, Access { by, address, now, at_home: true, kind: Kind::Load });
+        let cycles =
+            self.content.answer(&self.plan, route, Access { by, address, now, at_home: true, kind: Kind::Load });
         cycles + self.noise.draw()
     }
 
@@ -171,7 +172,7 @@ impl Hierarchy {
                     queues.leave(content.private(plan, by.sm).outstanding.leave(now));
                 }
                 let access = Access { by, address, now: now + waited, at_home: false, kind: Kind::Store };
-                let found = content.ask(plan, level, access, &mut queues);
+                let found = content.ask::<true>(plan, level, access, &mut queues);
                 missed &= !found.hit;
                 taken = taken.or(Some(level.cycles + found.far));
                 continue;
@@ -230,7 +231,14 @@ impl Content {
         private
     }
 
-    fn walk(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
+    /// The way of a load through the caches: cycles until it is answered.
+    #[inline]
+    fn answer(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
+        // Twice the same, so that machines without queues are simulated as fast as if there were none.
+        if plan.queued { self.walk::<true>(plan, route, access) } else { self.walk::<false>(plan, route, access) }
+    }
+
+    fn walk<const QUEUED: bool>(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
         let Access { by, address, now, .. } = access;
         let (mut waited, mut uncached, mut left_sm) = (0, 0, false);
         let mut queues = Queues::of(now);
@@ -238,7 +246,7 @@ impl Content {
             if plan.kinds[level.cache].scope == Scope::Device && !left_sm {
                 left_sm = true;
                 let private = self.private(plan, by.sm);
-                if plan.queued {
+                if QUEUED {
                     queues.leave(private.outstanding.leave(now));
                     queues.wait(private.delivery.wait_whole(queues.left, route.delivered));
                 } else {
@@ -250,11 +258,11 @@ impl Content {
                 waited += translation.cycles;
                 uncached = translation.uncached;
             }
-            let found = self.ask(plan, level, Access { now: now + waited, ..access }, &mut queues);
+            let found = self.ask::<QUEUED>(plan, level, Access { now: now + waited, ..access }, &mut queues);
             waited += found.waited;
             if found.hit {
                 let cycles = level.cycles + found.far + waited + queues.late;
-                if left_sm && plan.queued {
+                if QUEUED && left_sm {
                     self.private(plan, by.sm).outstanding.answered(now + cycles);
                 }
                 return cycles;
@@ -263,9 +271,11 @@ impl Content {
         let far = far_memory(plan, by.sm, address);
         let waited = waited + uncached;
         let waited = waited + self.channels.wait(now + waited, address);
-        queues.wait(self.memory.wait(queues.left, route.fetched));
+        if QUEUED {
+            queues.wait(self.memory.wait(queues.left, route.fetched));
+        }
         let cycles = route.memory + far + waited + queues.late;
-        if plan.queued {
+        if QUEUED {
             self.private(plan, by.sm).outstanding.answered(now + cycles);
         }
         cycles
@@ -273,14 +283,22 @@ impl Content {
 
     /// Asks one cache.
     #[inline]
-    fn ask(&mut self, plan: &Blueprint, level: &Level, access: Access, queues: &mut Queues) -> Found {
+    fn ask<const QUEUED: bool>(
+        &mut self,
+        plan: &Blueprint,
+        level: &Level,
+        access: Access,
+        queues: &mut Queues,
+    ) -> Found {
         let Access { by, address, now, at_home, kind } = access;
         let known = &plan.kinds[level.cache];
         let mut of = |one: &mut Instance, far: u64| {
-            queues.wait(match kind {
-                Kind::Load => one.read(queues.left, level.bytes),
-                Kind::Store => one.written(queues.left, STORED),
-            });
+            if QUEUED {
+                queues.wait(match kind {
+                    Kind::Load => one.read(queues.left, level.bytes),
+                    Kind::Store => one.written(queues.left, STORED),
+                });
+            }
             Found { hit: one.cache.load(address), waited: one.ports.wait(now, address), far }
         };
         if known.scope == Scope::Sm {
