@@ -6,6 +6,7 @@ use strata_gpu::{DevicePtr, Gpu, Launch};
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
+use strata_sim::machine::value::Rate;
 
 use super::{HEADER, text};
 
@@ -291,6 +292,44 @@ fn latency_under_load_grows_as_the_queue_does() {
         assert!(found >= before, "{warps} warps: {found} after {before}");
         before = found;
     }
+}
+
+/// The widths of a machine that comes with strata are what its streams get.
+#[test]
+fn a_real_machine_gives_its_widths() {
+    let h200 = Machine::named("h200").expect("it comes with strata");
+    let sms = h200.spec.device.multiprocessors.get() as u32;
+    let width = |rate: Option<Rate>| rate.expect("it has one").bytes();
+    let all = |stream: Stream, passes: u64| {
+        let [short, long] = [passes, 2 * passes].map(|passes| stream.takes(h200.clone(), passes));
+        f64::from(stream.blocks) * (stream.bytes() * passes) as f64 / (long - short) as f64
+    };
+    let memory = stream(CG, sms, 16, 4);
+    let memory = Stream { step: memory.bytes(), ..memory };
+    for (what, found, expected) in [
+        ("l1", all(stream(CA, 1, 16, 4), PASSES), width(h200.spec.cache["l1"].bandwidth)),
+        ("l2", all(stream(CG, sms, 16, 4), 4), width(h200.spec.cache["l2"].bandwidth)),
+        ("memory", all(memory, 4), width(h200.spec.memory.bandwidth)),
+    ] {
+        assert!((found / expected - 1.0).abs() < 0.05, "{what}: {found} of {expected} B a cycle");
+    }
+}
+
+/// A store of a vector leaves all of its elements, in global and in shared memory.
+#[test]
+fn stores_of_vectors() {
+    let body = ".reg .u64 %m, %w, %x, %y;\n.reg .u32 %i, %a<4>, %s;\nld.param.u64 %m, [memory];\nmov.u32 %i, %tid.x;\n\
+         mul.wide.u32 %w, %i, 16;\nadd.u64 %w, %w, %m;\nmul.lo.u32 %s, %i, 16;\nadd.u32 %a0, %i, 100;\nadd.u32 %a1, %i, 200;\n\
+         add.u32 %a2, %i, 300;\nst.shared.v4.u32 [%s], {%a0, %a1, %a2, 7};\nld.shared.v2.u64 {%x, %y}, [%s];\n\
+         st.global.v2.u64 [%w], {%y, %x};\nst.global.v2.u32 [%w+2048], {%a0, %a1};\nret;";
+    let words = super::run(machine(1, &[]), body, 70, 0, 400).unwrap();
+    for lane in 0..70 {
+        let [low, high] = [(lane + 200) << 32 | (lane + 100), 7 << 32 | (lane + 300)];
+        let at = lane as usize;
+        assert_eq!(words[2 * at..2 * at + 2], [high, low], "lane {lane}");
+        assert_eq!(words[256 + 2 * at], low, "lane {lane}");
+    }
+    super::refused(".reg .u32 %a;\n.reg .u64 %m;\nst.global.v2.u32 [%m], {%a};\nret;", &["line 10", "2 values"]);
 }
 
 #[test]
