@@ -254,6 +254,11 @@ fn scattered_writes_cost_their_transactions() {
         let window = if cached == Some(Scope::Sm) { pipeline.coalescing.get() } else { 32 };
         let expected = (32 - 128 / window) * pipeline.transaction.get();
         let found = at(1024.0) - at(4.0);
+        // Memory that takes less than a sector a cycle may keep them waiting longer.
+        if machine.spec.memory.bandwidth.is_some_and(|rate| rate.bytes() < 32.0) {
+            assert!(found > expected as f64 - 1.0, "{}: {found}, less than {expected}", machine.spec.device.name);
+            continue;
+        }
         assert!((found - expected as f64).abs() < 1.0, "{}: {found}, not {expected}", machine.spec.device.name);
     }
 }

@@ -17,6 +17,7 @@ use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::units::Bytes;
 use strata_sim::Sim;
+use strata_sim::machine::Machine;
 
 use crate::sim::Watched;
 
@@ -164,11 +165,34 @@ fn answers(gpu: &mut dyn Gpu, batches: &[Vec<Experiment>]) -> Vec<Vec<Result<Sam
     batches.iter().map(|batch| bench.run(batch)).collect()
 }
 
+/// A drawn machine; every other one has queues with little room, in which nearly every request waits.
+fn machine(seed: u64) -> Machine {
+    let machine = strata_drawn::machine(seed).machine;
+    if seed.is_multiple_of(2) {
+        return machine;
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut lines = Vec::new();
+    for line in machine.text.lines() {
+        lines.push(line.to_owned());
+        let cache = line.strip_prefix("[cache.").and_then(|rest| rest.strip_suffix(']'));
+        if cache.is_some_and(|name| !name.contains('.')) || ["[shared]", "[memory]"].contains(&line) {
+            lines.push(format!("bandwidth = {:.2}", rng.random_range(1.0..64.0)));
+        } else if line == "[pipeline]" {
+            let (width, most) = (rng.random_range(1..4), rng.random_range(1..40));
+            lines.push(format!("issue_width = {width}\noutstanding = {most}"));
+        }
+    }
+    let machine = Machine::parse("queues", &lines.join("\n")).unwrap_or_else(|defect| panic!("{seed}: {defect}"));
+    assert!(machine.spec.pipeline.outstanding.is_some() && machine.spec.memory.bandwidth.is_some(), "{seed}");
+    machine
+}
+
 #[test]
 fn walks_give_the_samples_of_the_interpreter() {
     let mut by_kernel = BTreeMap::<&str, usize>::new();
     for seed in 0..MACHINES {
-        let machine = strata_drawn::machine(seed).machine;
+        let machine = machine(seed);
         let sms = machine.spec.device.multiprocessors.get() as u32;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut possible = || loop {
@@ -209,7 +233,7 @@ fn seen(mut gpu: Sim, seed: u64) -> Vec<(Experiment, Result<Samples, Failure>)> 
 #[test]
 fn discovery_sees_what_the_interpreter_shows() {
     for seed in DISCOVERED {
-        let machine = strata_drawn::machine(seed).machine;
+        let machine = machine(seed);
         let walked = seen(Sim::new(machine.clone(), seed), seed);
         let interpreted = seen(Sim::new(machine, seed).interpreted(), seed);
         assert_eq!(walked.len(), interpreted.len(), "machine {seed}");

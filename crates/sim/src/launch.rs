@@ -156,6 +156,7 @@ impl Sim {
             lanes: lane_costs(spec),
             host: (spec.memory.host_cycles.get(), HOST_BASE),
             budget: self.budget,
+            queued: spec.has_queues(),
             walks: self.walks,
         };
         let set_aside = self.set_aside(launch, shared);

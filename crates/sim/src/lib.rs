@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use exec::{Passes, State};
+use exec::{Passes, State, Turns};
 use machine::Machine;
 use model::atomics::Lines;
 use model::clock::{Clock, Slices};
@@ -69,6 +69,7 @@ impl Sim {
             atomics: Lines::new(hierarchy.device_line()),
             hierarchy,
             shared_free: vec![0; machine.spec.device.multiprocessors.get() as usize],
+            turns: (0..machine.spec.device.multiprocessors.get()).map(|_| Turns::new(&machine.spec)).collect(),
             passes: Passes::NONE,
             textures: FxHashMap::default(),
             now: 0,

@@ -5,6 +5,7 @@ mod atomics;
 mod lanes;
 mod modules;
 mod queues;
+mod streams;
 
 use proptest::prelude::*;
 use strata_gpu::{DevicePtr, Error, Gpu, Launch};

@@ -5,15 +5,12 @@ use super::issue::{extended, illegal};
 use super::launch::{Fault, Grid, State};
 use super::requests::Access;
 use super::warp::{LANES, Warp, lanes};
-use crate::model::atomics;
 use crate::model::hierarchy::{Requester, Way};
-use crate::model::memory::{put_word, word};
+use crate::model::memory::word;
 use crate::model::texture::Texels;
 use crate::ptx::{Inst, NONE, Op, Space};
 use strata_model::pattern::Sampling;
 
-/// Cycles for which a request without conflicts occupies shared memory: a row of all banks a cycle.
-const SHARED_REQUEST: u64 = 1;
 /// Where the local memory of all threads lies.
 pub(super) const LOCAL_BASE: u64 = 1 << 46;
 
@@ -28,6 +25,12 @@ pub(super) struct Cost {
 }
 
 impl State {
+    /// Whether so many bytes lie in the allocation that was accessed last.
+    fn has(&self, address: u64, bytes: u64) -> bool {
+        let last = self.allocations.get(self.last_allocation);
+        last.is_some_and(|&(start, size)| start <= address && address.saturating_add(bytes) <= start + size)
+    }
+
     /// Whether `bytes` at an address lie in one allocation and are aligned.
     fn check(&mut self, grid: &Grid, inst: &Inst, address: u64, bytes: u64) -> Result<(), Fault> {
         if !address.is_multiple_of(bytes) {
@@ -50,85 +53,23 @@ impl State {
     }
 }
 
-/// What an access to shared memory does in one lane.
-pub(super) fn shared_lane(
-    warp: &mut Warp,
-    inst: &Inst,
-    lane: u32,
-    address: u64,
-    shared: &mut [u8],
-    grid: &Grid,
-) -> Result<(), Fault> {
-    let bytes = inst.kind.bytes as usize;
+/// The values of a load of all lanes whose elements lie one behind the other, if they are in one page of memory.
+fn row(warp: &mut Warp, inst: &Inst, address: u64, state: &mut State) -> bool {
+    let bytes = usize::from(inst.kind.bytes);
     let whole = bytes * inst.elements();
-    let at = usize::try_from(address).unwrap_or(usize::MAX);
-    let aligned = at.is_multiple_of(whole);
-    let Some(place) = shared.get_mut(at..at.saturating_add(whole)).filter(|_| aligned) else {
-        return Err(illegal(
-            grid,
-            inst,
-            format!("{whole}-byte access to {address:#x} of {} B of shared memory", grid.shared),
-        ));
-    };
-    let element = |number: usize| word(&place[number * bytes..(number + 1) * bytes]);
-    match inst.op {
-        Op::Load(_) if inst.further == 0 => warp.set(inst.to, lane, extended(inst.kind, element(0))),
-        Op::Load(_) => {
-            for (number, slot) in inst.results().enumerate() {
-                warp.set(slot, lane, extended(inst.kind, element(number)));
-            }
-        }
-        Op::Atomic(op, _) => {
-            let old = element(0);
-            let (b, c) = (warp.get(inst.from[1], lane), warp.get(inst.from[2], lane));
-            put_word(place, alu::atomic(op, inst.kind, old, b, c));
-            warp.set(inst.to, lane, old);
-        }
-        _ => {
-            for (slot, place) in inst.stored().zip(place.chunks_exact_mut(bytes)) {
-                put_word(place, warp.get(slot, lane));
-            }
+    let Some(row) = state.memory.row(address, whole * LANES as usize) else { return false };
+    for (number, slot) in inst.results().enumerate().filter(|(_, slot)| *slot != NONE) {
+        let elements = row.chunks_exact(whole).map(|all| &all[number * bytes..(number + 1) * bytes]);
+        let values = warp.slot_mut(slot).iter_mut().zip(elements);
+        if bytes == 4 {
+            // By far the most frequent.
+            values
+                .for_each(|(value, four)| *value = u64::from(u32::from_le_bytes([four[0], four[1], four[2], four[3]])));
+        } else {
+            values.for_each(|(value, element)| *value = extended(inst.kind, word(element)));
         }
     }
-    Ok(())
-}
-
-/// An access to shared memory, on an SM at a cycle.
-pub(super) fn shared(
-    warp: &mut Warp,
-    inst: &Inst,
-    mask: u32,
-    shared: &mut [u8],
-    state: &mut State,
-    grid: &Grid,
-    (sm, now): (u32, u64),
-) -> Result<Cost, Fault> {
-    let access = Access::of(warp, inst, mask);
-    for (lane, &address) in lanes(mask).zip(access.all()) {
-        shared_lane(warp, inst, lane, address, shared, grid)?;
-    }
-    let [latency, conflict] = grid.shared_cycles;
-    if access.count == 1 {
-        return Ok(shared_of_one(inst, sm, state, grid, now));
-    }
-    let whole = usize::from(inst.kind.bytes) * inst.elements();
-    let conflicts = (u64::from(state.passes.by(grid.banks, access.all(), whole as u64)) - 1) * conflict;
-    if !matches!(inst.op, Op::Atomic(..)) {
-        return Ok(Cost { cycles: latency + conflicts, held: 0 });
-    }
-    // What a load hands to all lanes at once, atomics do one lane after the other, and one warp after the other.
-    let alike = conflicts + (access.most_alike(|_| true) - 1) * grid.lanes.shared_atomic;
-    let held = alike + atomics::wait(&mut state.shared_free[sm as usize], now, SHARED_REQUEST + alike);
-    Ok(Cost { cycles: latency + held, held })
-}
-
-/// Cycles of an access of one lane to shared memory.
-pub(super) fn shared_of_one(inst: &Inst, sm: u32, state: &mut State, grid: &Grid, now: u64) -> Cost {
-    let held = match inst.op {
-        Op::Atomic(..) => atomics::wait(&mut state.shared_free[sm as usize], now, SHARED_REQUEST),
-        _ => 0,
-    };
-    Cost { cycles: grid.shared_cycles[0] + held, held }
+    true
 }
 
 /// The way of an access to memory behind caches.
@@ -226,9 +167,9 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
     let ((address, bytes), kind) = (at, inst.kind);
     match inst.op {
         Op::Store(_) => {
-            for (number, slot) in inst.stored().enumerate() {
-                let at = address + number as u64 * u64::from(bytes);
-                state.memory.store(at, bytes, kind.wrap(warp.get(slot, lane))).map_err(|_| Fault::Memory)?;
+            for (slot, number) in inst.stored().zip(0..) {
+                let (at, value) = (address + number * u64::from(bytes), warp.get(slot, lane));
+                state.memory.store(at, bytes, kind.wrap(value)).map_err(|_| Fault::Memory)?;
             }
         }
         Op::Atomic(op, _) => {
@@ -323,11 +264,21 @@ fn filtering(warp: &Warp, inst: &Inst, lane: u32, state: &State, grid: &Grid) ->
     if inst.op == Op::Sample && filters() { grid.lanes.filtering } else { 0 }
 }
 
+/// Cycles for which the last request of an SM waits until there is room for it, and the warp with it.
+#[inline]
+fn blocked(by: Requester, state: &State, grid: &Grid, now: u64) -> u64 {
+    if !grid.queued {
+        return 0;
+    }
+    state.hierarchy.blocked(by.sm).saturating_sub(now)
+}
+
 /// What an access costs that is one request.
 #[inline]
 fn one_request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> Cost {
     let (held, _) = turn(inst, address, 1, state, grid, now);
-    Cost { cycles: held + request(inst, way, by, address, state, grid, now + held), held }
+    let cycles = held + request(inst, way, by, address, state, grid, now + held);
+    Cost { cycles, held: held.max(blocked(by, state, grid, now)) }
 }
 
 /// An access to memory behind caches; `None` if it must wait for its turn.
@@ -345,16 +296,36 @@ pub(super) fn memory(
     if !state.hierarchy.has(way) {
         return Err(illegal(grid, inst, "this machine has no such load".into()));
     }
-    let first = owner.first_thread(grid);
-    for (i, lane) in lanes(mask).enumerate() {
-        let thread = first + u64::from(lane);
-        (access.addresses[i], access.bytes[i]) = on_device(warp, inst, lane, access.addresses[i], thread, state, grid)?;
+    let whole = u64::from(inst.kind.bytes) * inst.elements() as u64;
+    let is_plain = matches!(way, Way::GlobalCa | Way::GlobalCg | Way::GlobalNc) && !matches!(inst.op, Op::Atomic(..));
+    let is_row = is_plain && access.is_row(whole) && state.has(access.addresses[0], whole * u64::from(LANES));
+    if !is_row {
+        let first = owner.first_thread(grid);
+        for (i, lane) in lanes(mask).enumerate() {
+            let (thread, at) = (first + u64::from(lane), access.addresses[i]);
+            (access.addresses[i], access.bytes[i]) = on_device(warp, inst, lane, at, thread, state, grid)?;
+        }
     }
-    if when.now > when.horizon && !(is_load(inst) && state.hierarchy.is_private(way, owner.by, access.all())) {
+    let requests = access.requests(way, state, grid);
+    let in_turn = when.now <= when.horizon;
+    // What the SM's own cache has it answers at once, whoever's turn it is.
+    let hits = |state: &mut State| match requests.all() {
+        [_, _, ..] if is_load(inst) => state.hierarchy.load_row(way, owner.by, requests.all(), when.now),
+        _ => None,
+    };
+    let hits = hits(state);
+    let is_private = |state: &mut State| is_load(inst) && state.hierarchy.is_private(way, owner.by, access.all());
+    if hits.is_none() && !in_turn && !is_private(state) {
         return Ok(None);
     }
-    for (i, lane) in lanes(mask).enumerate() {
-        memory_lane(warp, inst, lane, (access.addresses[i], access.bytes[i]), state)?;
+    if !(is_row && is_load(inst) && row(warp, inst, access.addresses[0], state)) {
+        for (i, lane) in lanes(mask).enumerate() {
+            memory_lane(warp, inst, lane, (access.addresses[i], access.bytes[i]), state)?;
+        }
+    }
+    if let Some(cycles) = hits {
+        let cycles = filtering(warp, inst, mask.trailing_zeros(), state, grid) + cycles;
+        return Ok(Some(Cost { cycles, held: 0 }));
     }
     let is_atomic = matches!(inst.op, Op::Atomic(..));
     // A store and what the host has take as long whenever they are made.
@@ -370,12 +341,16 @@ pub(super) fn memory(
     }
     let (mut cycles, mut held) = (0, 0);
     let mut at_line: Option<(u64, u64, u64)> = None;
-    for (address, after) in access.requests(way, state, grid) {
+    for &(address, after) in requests.all() {
+        if !is_atomic {
+            cycles = cycles.max(one(state, address, after));
+            held = after;
+            continue;
+        }
         let line = state.atomics.line_of(address);
         // The requests of one line wait for it together.
         let (_, wait, further) = match at_line {
             Some(known) if known.0 == line => known,
-            _ if !is_atomic => (line, 0, 0),
             _ => {
                 let alike = access.most_alike(|other| state.atomics.line_of(other) == line);
                 let (wait, further) = turn(inst, address, alike, state, grid, when.now + after);
@@ -387,5 +362,7 @@ pub(super) fn memory(
     }
     cycles += filtered;
     // Loads of a warp overlap; its stores and atomics go one after the other.
-    Ok(Some(Cost { cycles: if inst.to == NONE { 1 } else { cycles }, held: if is_load(inst) { 0 } else { held } }))
+    let held = if is_load(inst) { 0 } else { held };
+    let held = held.max(blocked(owner.by, state, grid, when.now));
+    Ok(Some(Cost { cycles: if inst.to == NONE { 1 } else { cycles }, held }))
 }

@@ -3,6 +3,8 @@
 use super::access::{self, Cost, Owner, When};
 use super::alu;
 use super::launch::{Block, Fault, Grid, State};
+use super::shared;
+use super::walk::Bounds;
 use super::warp::{Group, LANES, Warp, lanes};
 use crate::model::hierarchy::Requester;
 use crate::ptx::{Fault as TextFault, Inst, Op, Shuffle, Space, Special, Type};
@@ -17,6 +19,12 @@ pub(super) enum Step {
     Issued,
     /// Nothing was done: the SM must wait for its turn at this cycle.
     Wait(u64),
+    /// Nothing was done: another warp of the SM issues before this one can.
+    Later,
+    /// Nothing was done: requests of the SM wait until this cycle or longer.
+    Blocked(u64),
+    /// Done, and a warp whose requests waited goes on.
+    Gone,
     /// Some lanes wait at a barrier.
     Barrier,
     /// Some lanes have ended.
@@ -28,19 +36,36 @@ pub(super) fn illegal(grid: &Grid, inst: &Inst, what: String) -> Fault {
 }
 
 impl Block {
-    /// Issues the next instruction of a warp, unless it would touch what SMs share after `horizon`.
-    pub fn issue(&mut self, warp: usize, sm: u32, state: &mut State, grid: &Grid, horizon: u64) -> Result<Step, Fault> {
+    /// Issues the next instruction of a warp, unless it would touch what SMs share after the horizon.
+    pub fn issue(
+        &mut self,
+        warp: usize,
+        sm: u32,
+        state: &mut State,
+        grid: &Grid,
+        bounds: Bounds,
+    ) -> Result<Step, Fault> {
+        let horizon = bounds.horizon;
         let warps = self.warps.len() as u32;
-        let Block { number, shared, warps: all, live, arrived } = self;
+        let Block { number, shared: buffer, warps: all, live, arrived } = self;
         let warp = &mut all[warp];
         let index = warp.next_group();
         let group = warp.groups[index];
         let inst = &grid.entry.code[group.at as usize];
 
         let mut now = warp.time.max(warp.ready(inst.guard));
-        for slot in inst.from.into_iter().chain(inst.results()) {
+        for slot in inst.from.into_iter().chain([inst.to]).chain(inst.more) {
             now = now.max(warp.ready(slot));
         }
+        let issued = state.turns[sm as usize].issued();
+        if grid.queued {
+            if now >= bounds.others {
+                warp.time = now;
+                return Ok(Step::Later);
+            }
+            now = state.turns[sm as usize].issue(now);
+        }
+        let mut step = Step::Issued;
         let mask = warp.passing(group, inst.guard, inst.negated);
         let owner = Owner { by: Requester { sm, warp: warp.number, warps }, block: *number };
         let mut done = now + grid.pipeline[0];
@@ -83,13 +108,26 @@ impl Block {
                     }
                 }
                 Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true) => {
-                    let cost = access::shared(warp, inst, mask, shared, state, grid, (sm, now))?;
+                    let cost = shared::access(warp, inst, mask, buffer, state, grid, (sm, now))?;
                     (done, held) = (now + cost.cycles, cost.held);
                 }
                 Op::Load(_) | Op::Store(_) | Op::Atomic(_, false) | Op::Texture(_) | Op::Sample => {
+                    let who = (*number, warp.number);
+                    if grid.queued
+                        && let Some(until) = state.way_is_blocked(sm, who, now)
+                    {
+                        state.turns[sm as usize].take_back(issued);
+                        return Ok(Step::Blocked(until));
+                    }
                     match access::memory(warp, inst, mask, owner, state, grid, When { now, horizon })? {
                         Some(Cost { cycles, held: holds }) => (done, held) = (now + cycles, holds),
-                        None => return Ok(Step::Wait(now)),
+                        None => {
+                            state.turns[sm as usize].take_back(issued);
+                            return Ok(Step::Wait(now));
+                        }
+                    }
+                    if grid.queued && state.has_gone(sm, now) {
+                        step = Step::Gone;
                     }
                 }
                 op => {
@@ -103,7 +141,7 @@ impl Block {
         }
         warp.time = now + grid.pipeline[1] + held;
         advance(warp, index, group.lanes);
-        Ok(Step::Issued)
+        Ok(step)
     }
 }
 

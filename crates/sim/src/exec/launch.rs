@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::issue::Step;
 use super::passes::Passes;
+use super::turns::Turns;
 use super::walk::Bounds;
 use super::warp::{LANES, Warp};
 use crate::model::atomics::Lines;
@@ -41,6 +42,8 @@ pub(crate) struct State {
     pub atomics: Lines,
     /// Of each SM, the cycle from which its shared memory takes the next request with atomics.
     pub shared_free: Vec<u64>,
+    /// Of each SM, what its warps have in turn.
+    pub turns: Vec<Turns>,
     /// Bank conflicts of the access to shared memory that was reckoned last.
     pub passes: Passes,
     /// Cycles since the machine was switched on.
@@ -102,6 +105,8 @@ pub(crate) struct Grid<'a> {
     pub host: (u64, u64),
     /// Instructions after which the kernel is stopped.
     pub budget: u64,
+    /// Warps wait for what an SM has once, so that they must issue in the order of time.
+    pub queued: bool,
     /// Lanes that go on alone, and the loops of chases that they are in, are carried out as a whole.
     pub walks: bool,
 }
@@ -239,7 +244,7 @@ impl Sm {
                     earliest = warp.time;
                     best = Some((b, w));
                 } else {
-                    others = others.min(warp.time + 1);
+                    others = others.min(warp.time.saturating_add(1));
                 }
             }
         }
@@ -267,8 +272,8 @@ impl Sm {
                 if *left == 0 {
                     return Err(Fault::Endless(grid.budget));
                 }
-                let step = block.issue(w, self.number, state, grid, horizon)?;
-                *left -= u64::from(!matches!(step, Step::Wait(_)));
+                let step = block.issue(w, self.number, state, grid, bounds)?;
+                *left -= u64::from(!matches!(step, Step::Wait(_) | Step::Later | Step::Blocked(_)));
                 if step != Step::Issued || block.warps[w].time >= others {
                     break step;
                 }
@@ -281,7 +286,12 @@ impl Sm {
                     return Ok(Turn::BlockEnded(time));
                 }
                 Step::Ended | Step::Barrier => block.release(grid.barrier),
-                Step::Issued => {}
+                Step::Blocked(until) => {
+                    let who = (block.number, w as u32);
+                    self.park(who, until, state);
+                }
+                Step::Gone => self.wake(state),
+                Step::Issued | Step::Later => {}
             }
         }
     }

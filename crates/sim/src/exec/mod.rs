@@ -9,9 +9,12 @@ mod issue;
 mod launch;
 mod passes;
 mod requests;
+mod shared;
+mod turns;
 mod walk;
 mod warp;
 
 pub(super) use launch::{Fault, Grid, LaneCosts, State, run};
 pub(super) use passes::Passes;
+pub(super) use turns::Turns;
 pub(super) use warp::LANES;

@@ -9,6 +9,7 @@ use super::access::{self, Cost, Owner, When};
 use super::alu;
 use super::issue::{Step, TIMER_CYCLES, parameter, value_of};
 use super::launch::{Block, Fault, Grid, State};
+use super::shared;
 use super::warp::Warp;
 use crate::model::hierarchy::Requester;
 use crate::ptx::{Inst, NONE, Op, Space, Special, Walk};
@@ -30,6 +31,10 @@ enum Done {
     Wait(u64),
     /// Nothing was done: it is left to the interpreter.
     Left,
+    /// Nothing was done: the warp or the SM goes on in another way.
+    Not(Step),
+    /// The next instruction is this one, but a warp whose requests waited goes on before.
+    Gone(u32),
 }
 
 /// One lane of a warp.
@@ -70,6 +75,7 @@ impl Block {
             }
             if let Some(walk) = &grid.entry.walks[at as usize]
                 && bounds.others == u64::MAX
+                && state.turns[sm as usize].is_free()
                 && *left >= u64::from(walk.instructions())
             {
                 let (next, waits) = lane.chase(walk, at, state, grid, bounds.horizon, left)?;
@@ -79,13 +85,19 @@ impl Block {
                     None => continue,
                 }
             }
-            match lane.issue(&grid.entry.code[at as usize], at, state, grid, bounds.horizon)? {
+            match lane.issue(&grid.entry.code[at as usize], at, state, grid, bounds)? {
                 Done::Next(next) => {
                     at = next;
                     *left -= 1;
                 }
                 Done::Wait(time) => break Step::Wait(time),
                 Done::Left => break Step::Issued,
+                Done::Not(step) => break step,
+                Done::Gone(next) => {
+                    at = next;
+                    *left -= 1;
+                    break Step::Gone;
+                }
             }
         };
         let warp = lane.warp;
@@ -95,21 +107,39 @@ impl Block {
     }
 }
 
+/// Whether an instruction accesses shared memory.
+fn is_shared(op: Op) -> bool {
+    matches!(op, Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true))
+}
+
 impl Lane<'_> {
     /// Issues one instruction.
-    fn issue(&mut self, inst: &Inst, at: u32, state: &mut State, grid: &Grid, horizon: u64) -> Result<Done, Fault> {
-        let (warp, lane) = (&mut *self.warp, self.lane);
+    fn issue(&mut self, inst: &Inst, at: u32, state: &mut State, grid: &Grid, bounds: Bounds) -> Result<Done, Fault> {
+        let (warp, lane, horizon) = (&mut *self.warp, self.lane, bounds.horizon);
         let [arithmetic, issue] = grid.pipeline;
         let [a, b, c, _] = inst.from;
         let mut now = warp.time.max(warp.ready(inst.guard)).max(warp.ready(inst.to));
         now = now.max(warp.ready(a)).max(warp.ready(b)).max(warp.ready(c));
         if inst.further > 0 {
-            now = inst.results().fold(now, |now, slot| now.max(warp.ready(slot)));
+            now = inst.more.into_iter().fold(now, |now, slot| now.max(warp.ready(slot)));
         }
+        let passes = inst.guard == NONE || (warp.get(inst.guard, lane) != 0) != inst.negated;
+        if passes && matches!(inst.op, Op::Return | Op::Barrier | Op::Shuffle(_)) {
+            return Ok(Done::Left);
+        }
+        let sm = self.owner.by.sm as usize;
+        let issued = state.turns[sm].issued();
+        if grid.queued {
+            if now >= bounds.others {
+                warp.time = now;
+                return Ok(Done::Not(Step::Later));
+            }
+            now = state.turns[sm].issue(now);
+        }
+        let mut has_gone = false;
         let (mut done, mut held) = (now + arithmetic, 0);
-        if inst.guard == NONE || (warp.get(inst.guard, lane) != 0) != inst.negated {
+        if passes {
             match inst.op {
-                Op::Return | Op::Barrier | Op::Shuffle(_) => return Ok(Done::Left),
                 Op::Branch(to) => {
                     warp.time = now + issue;
                     return Ok(Done::Next(to));
@@ -128,10 +158,20 @@ impl Lane<'_> {
                     warp.set(inst.to, lane, value);
                 }
                 Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) | Op::Sample => {
+                    let goes = grid.queued && !is_shared(inst.op);
+                    let who = (self.owner.block, warp.number);
+                    if goes && let Some(until) = state.way_is_blocked(sm as u32, who, now) {
+                        state.turns[sm].take_back(issued);
+                        return Ok(Done::Not(Step::Blocked(until)));
+                    }
                     match self.access(inst, state, grid, When { now, horizon })? {
                         Some(cost) => (done, held) = (now + cost.cycles, cost.held),
-                        None => return Ok(Done::Wait(now)),
+                        None => {
+                            state.turns[sm].take_back(issued);
+                            return Ok(Done::Wait(now));
+                        }
                     }
+                    has_gone = goes && state.has_gone(sm as u32, now);
                 }
                 op => {
                     let value = alu::compute(op, inst.kind, warp.get(a, lane), warp.get(b, lane), warp.get(c, lane));
@@ -141,20 +181,20 @@ impl Lane<'_> {
         }
         let warp = &mut *self.warp;
         warp.set_ready(inst.to, done);
-        for slot in inst.more.into_iter().take(usize::from(inst.further)) {
+        for slot in inst.results().skip(1) {
             warp.set_ready(slot, done);
         }
         warp.time = now + issue + held;
-        Ok(Done::Next(at + 1))
+        Ok(if has_gone { Done::Gone(at + 1) } else { Done::Next(at + 1) })
     }
 
     /// An access to memory; `None` if it must wait for its turn.
     #[inline]
     fn access(&mut self, inst: &Inst, state: &mut State, grid: &Grid, when: When) -> Result<Option<Cost>, Fault> {
-        if let Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true) = inst.op {
+        if is_shared(inst.op) {
             let address = self.warp.get(inst.from[0], self.lane).wrapping_add(inst.offset as u64);
-            access::shared_lane(self.warp, inst, self.lane, address, self.shared, grid)?;
-            return Ok(Some(access::shared_of_one(inst, self.owner.by.sm, state, grid, when.now)));
+            shared::lane(self.warp, inst, self.lane, address, self.shared, grid)?;
+            return Ok(Some(shared::access_of_one(inst, self.owner.by.sm, state, grid, when.now)));
         }
         access::memory_of_one(self.warp, inst, self.lane, self.owner, state, grid, when)
     }

@@ -50,7 +50,7 @@ impl Warp {
         warp
     }
 
-    fn slot_mut(&mut self, slot: u16) -> &mut [u64] {
+    pub fn slot_mut(&mut self, slot: u16) -> &mut [u64] {
         let at = slot as usize * self.width as usize;
         &mut self.values[at..at + self.width as usize]
     }
@@ -58,6 +58,12 @@ impl Warp {
     /// The value of a slot in one lane.
     pub fn get(&self, slot: u16, lane: u32) -> u64 {
         self.values[slot as usize * self.width as usize + lane as usize]
+    }
+
+    /// The values of a slot, of all lanes that the warp has.
+    pub fn all(&self, slot: u16) -> &[u64] {
+        let at = slot as usize * self.width as usize;
+        &self.values[at..at + self.width as usize]
     }
 
     /// Sets a slot in one lane; nothing, if there is no slot.

@@ -111,6 +111,16 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
 
 fn banks(shared: &Shared) -> Result<(), Wrong> {
     let width = shared.bank_width.get();
+    let all = shared.banks.get() * width;
+    if let Some(bandwidth) = shared.bandwidth.filter(|bandwidth| bandwidth.bytes() > all as f64) {
+        let (found, banks) = (bandwidth.bytes(), shared.banks.get());
+        return Err((
+            "shared.bandwidth".into(),
+            format!(
+                "found {found} B a cycle, allowed are at most {all}, which {banks} banks of {width} B give at once"
+            ),
+        ));
+    }
     power_of_two("shared", "banks", shared.banks.get(), 1)?;
     if !width.is_power_of_two() {
         return Err(("shared.bank_width".into(), format!("found {width}, allowed are 4 and 8")));

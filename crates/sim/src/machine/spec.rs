@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::caches::{Cache, Configuration, Index, Partitions, Replacement, Scope, Threads, Tlb, Write};
-use super::value::{Capability, Delay, Extra, Share, Size, Whole};
+use super::value::{Capability, Delay, Extra, Rate, Share, Size, Whole};
 
 mod caches;
 
@@ -143,7 +143,12 @@ pub struct Pipeline {
     pub atomic_line: Option<Whole<0, 1000>>,
     /// Bytes a cycle that an SM gets from the caches of the device and what lies behind them, all its warps together; as many as it asks
     /// for if absent.
-    pub delivery: Option<Whole<1, 4096>>,
+    pub delivery: Option<Rate>,
+    /// Instructions of warps that an SM issues in a cycle, all its warps together; as many as it has warps if absent.
+    pub issue_width: Option<Whole<1, 64>>,
+    /// Requests of an SM that may be on their way to the caches of the device and back, loads and stores together: a further one
+    /// waits until the oldest is answered, and with it whatever the SM asks of its caches after it. Any number if absent.
+    pub outstanding: Option<Whole<1, 65536>>,
     /// Sources.
     pub sources: Sources,
 }
@@ -163,6 +168,8 @@ impl Default for Pipeline {
             filtering: Whole::new(0).expect("in range"),
             atomic_line: None,
             delivery: None,
+            issue_width: None,
+            outstanding: None,
             sources: Sources::new(),
         }
     }
@@ -212,6 +219,9 @@ pub struct Shared {
     /// Cycles for each further lane whose atomic is on the same word; those of `conflict` if absent, since each such lane needs
     /// the bank for itself.
     pub atomic: Option<Extra>,
+    /// Bytes a cycle that all banks of an SM give or take, at most as many as they are wide together: each row of all banks that a
+    /// load or store needs occupies them. Loads and stores do not wait for each other if absent.
+    pub bandwidth: Option<Rate>,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,
@@ -229,6 +239,9 @@ pub struct Memory {
     pub port: Extra,
     /// Channels.
     pub channels: Whole<1, 256>,
+    /// Bytes a cycle of the SM clock that all of memory gives or takes: what misses of the device's caches fetch, and stores that
+    /// miss there. Besides `port` and `channels`; any number if absent.
+    pub bandwidth: Option<Rate>,
     /// Pinned host memory: latency of a load.
     pub host_cycles: Delay,
     /// Sources.
@@ -286,6 +299,19 @@ pub struct Reported {
     pub source: String,
     /// Why it may differ from what is modelled.
     pub note: Option<String>,
+}
+
+impl Spec {
+    /// Whether warps wait for what they have together: issue, ports of so many bytes a cycle, or answers that are outstanding. Then
+    /// the order in which the warps of an SM ask matters, and they ask in the order of time.
+    pub fn has_queues(&self) -> bool {
+        let caches = || self.cache.values().any(|cache| cache.bandwidth.is_some() || cache.write_bandwidth.is_some());
+        self.pipeline.issue_width.is_some()
+            || self.pipeline.outstanding.is_some()
+            || self.shared.bandwidth.is_some()
+            || self.memory.bandwidth.is_some()
+            || caches()
+    }
 }
 
 impl Paths {

@@ -41,6 +41,57 @@ pub type Delay = Whole<1, 100_000>;
 /// A number of cycles that may be none.
 pub type Extra = Whole<0, 100_000>;
 
+/// Bytes a cycle: a number from 1 to 65,536, with or without a fraction. Kept in parts of a byte, so that no rounding adds up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// Parts of a byte that are counted.
+    pub const PARTS: u64 = 256;
+    /// Most bytes a cycle.
+    const MOST: f64 = 65536.0;
+
+    /// So many bytes a cycle, if that is in range.
+    pub fn new(bytes: f64) -> Option<Self> {
+        (1.0..=Self::MOST).contains(&bytes).then(|| Rate((bytes * Self::PARTS as f64).round() as u64))
+    }
+
+    /// Parts of a byte a cycle.
+    pub fn parts(self) -> u64 {
+        self.0
+    }
+
+    /// Bytes a cycle.
+    pub fn bytes(self) -> f64 {
+        self.0 as f64 / Self::PARTS as f64
+    }
+}
+
+struct RateVisitor;
+
+impl de::Visitor<'_> for RateVisitor {
+    type Value = Rate;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a number of bytes a cycle, from 1 to {}", Rate::MOST)
+    }
+
+    fn visit_f64<E: de::Error>(self, found: f64) -> Result<Rate, E> {
+        Rate::new(found)
+            .ok_or_else(|| E::custom(format_args!("found {found}, allowed are 1 to {} B a cycle", Rate::MOST)))
+    }
+
+    fn visit_i64<E: de::Error>(self, found: i64) -> Result<Rate, E> {
+        self.visit_f64(found as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RateVisitor)
+    }
+}
+
 /// Largest memory that a machine may have: 1 TiB.
 const LARGEST: u64 = 1 << 40;
 

@@ -44,6 +44,9 @@ pub struct Cache {
     table: Option<FxHashMap<u64, u32>>,
     policy: Policy,
     rng: ChaCha8Rng,
+    /// The line that was used last, while it holds this tag: its place, and the bounds of its set. Sectors of a line are mostly asked
+    /// for one after the other.
+    recent: (u64, [u32; 3]),
 }
 
 /// The sets of as many lines as all sets hold: in turn, those that are full left out.
@@ -90,6 +93,7 @@ impl Cache {
             table: (most > SEARCHED).then(FxHashMap::default),
             policy: Policy::new(shape.replacement.clone(), &shape.ways),
             rng: ChaCha8Rng::seed_from_u64(seed),
+            recent: (EMPTY, [0; 3]),
             dealt: if shape.index == Index::Dealt { dealt(&shape.ways) } else { Vec::new() },
             starts,
             shape,
@@ -172,6 +176,28 @@ impl Cache {
         }
     }
 
+    /// Loads the addresses of pairs, those of a line one after the other, if all of their sectors are there; otherwise changes nothing
+    /// and says so by `false`. To use a line twice in a row does not differ from once.
+    pub(super) fn load_all_held(&mut self, addresses: &[(u64, u64)]) -> bool {
+        let mut lines = [(0, 0, 0); 32];
+        let mut count = 0;
+        for one in addresses.chunk_by(|a, b| a.0 >> self.line_shift == b.0 >> self.line_shift) {
+            let Some(place) = lines.get_mut(count) else { return false };
+            let (_, start, end) = self.bounds(one[0].0);
+            let Some(line) = self.find(one[0].0 >> self.line_shift, start, end) else { return false };
+            let bits = one.iter().fold(0, |bits, (address, _)| bits | self.sector_bit(*address));
+            if self.sectors[line] & bits != bits {
+                return false;
+            }
+            *place = (start, end, line);
+            count += 1;
+        }
+        for &(start, end, line) in &lines[..count] {
+            self.policy.used(start, end - start, line, false);
+        }
+        true
+    }
+
     /// Loads an address: whether its sector was there. It is afterwards, unless the policy does not keep newcomers.
     pub fn load(&mut self, address: u64) -> bool {
         let bits = self.sector_bit(address);
@@ -186,14 +212,15 @@ impl Cache {
 
     fn touch(&mut self, address: u64, bits: u64) -> bool {
         let tag = address >> self.line_shift;
+        let (known, place) = self.recent;
+        if known == tag && self.tags[place[0] as usize] == tag {
+            let [line, start, end] = place.map(|at| at as usize);
+            return self.touch_line(line, start, end, bits);
+        }
         let (set, start, end) = self.bounds(address);
         if let Some(line) = self.find(tag, start, end) {
-            let hit = self.sectors[line] & bits == bits;
-            self.sectors[line] |= bits;
-            if hit || !matches!(self.shape.replacement, Replacement::Unhit) {
-                self.policy.used(start, end - start, line, false);
-            }
-            return hit;
+            self.recent = (tag, [line, start, end].map(|at| at as u32));
+            return self.touch_line(line, start, end, bits);
         }
         let line = if (self.filled[set] as usize) < end - start {
             // Ways are filled in order; one that was emptied since is found by its tag.
@@ -217,7 +244,19 @@ impl Cache {
         self.tags[line] = tag;
         self.sectors[line] = bits;
         self.policy.used(start, end - start, line, true);
+        self.recent = (tag, [line, start, end].map(|at| at as u32));
         false
+    }
+
+    /// Loads sectors of a line that is there: whether they were.
+    #[inline]
+    fn touch_line(&mut self, line: usize, start: usize, end: usize, bits: u64) -> bool {
+        let hit = self.sectors[line] & bits == bits;
+        self.sectors[line] |= bits;
+        if hit || !matches!(self.shape.replacement, Replacement::Unhit) {
+            self.policy.used(start, end - start, line, false);
+        }
+        hit
     }
 
     /// Throws the line of an address out, if it is there.

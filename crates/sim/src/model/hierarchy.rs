@@ -2,14 +2,18 @@
 
 use super::cache::Cache;
 use super::noise::Noise;
-use super::parts::{Blueprint, Instance, Ports, Private, Route, Translation};
+use super::parts::{Blueprint, Instance, Level, Private, Route, Translation};
 pub use super::parts::{home, shape};
+use super::ports::{Ports, Queues, Width};
 use crate::machine::Machine;
 use crate::machine::spec::{Scope, Write};
 
 /// Of what a memory set overwrites, so many times a cache's size at the end are brought in. What came before them has left every
 /// cache again, so that the time of a memory set does not grow with its bytes.
 const OVERWRITTEN: u64 = 16;
+
+/// Bytes of a store that a cache of the device takes at a time: the smallest sector of any GPU.
+const STORED: u64 = 32;
 
 /// The ways that loads may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,18 +47,20 @@ pub struct Requester {
 
 /// All caches of a machine.
 pub struct Hierarchy {
-    plan: Blueprint,
-    content: Content,
-    noise: Noise,
+    pub(super) plan: Blueprint,
+    pub(super) content: Content,
+    pub(super) noise: Noise,
 }
 
 /// What the caches hold, and when their ports are free.
-struct Content {
+pub(super) struct Content {
     sms: Vec<Option<Box<Private>>>,
     /// Of each kind, its partitions, if it is the device's.
     device: Vec<Vec<Instance>>,
     device_tlbs: Vec<Option<Cache>>,
     channels: Ports,
+    /// What all channels give together.
+    memory: Width,
     epoch: u64,
     /// Shared memory that each SM has set aside.
     carveout: u64,
@@ -68,6 +74,23 @@ struct Access {
     now: u64,
     /// It is carried out where the line is at home, not on a copy.
     at_home: bool,
+    kind: Kind,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Load,
+    Store,
+}
+
+/// What a cache says to an access.
+struct Found {
+    hit: bool,
+    /// Cycles that its port kept the access waiting.
+    waited: u64,
+    /// What a far partition adds.
+    far: u64,
 }
 
 impl Hierarchy {
@@ -79,6 +102,7 @@ impl Hierarchy {
             device: plan.device(),
             device_tlbs: plan.translations(Scope::Device, seed, 90),
             channels: Ports::new(spec.memory.port.get(), spec.memory.channels.get()),
+            memory: Width::new(spec.memory.bandwidth),
             epoch: 0,
             carveout: 0,
         };
@@ -113,51 +137,12 @@ impl Hierarchy {
         }
     }
 
-    /// Whether all of these addresses are in the SM's own caches, so that nothing that SMs share takes part. Changes
-    /// nothing but what a launch empties.
-    pub fn is_private(&mut self, way: Way, by: Requester, addresses: &[u64]) -> bool {
-        let plan = &self.plan;
-        let Some(route) = &plan.routes[way as usize] else { return false };
-        let Some(level) = route.levels.first() else { return false };
-        let kind = &plan.kinds[level.cache];
-        if kind.scope == Scope::Device {
-            return false;
-        }
-        let untranslated = route.translated > 0 || plan.tlbs.is_empty();
-        let private = self.content.private(plan, by.sm);
-        let cache = &private.caches[kind.place(by)].cache;
-        let translated = |address| private.tlbs[0].as_ref().is_some_and(|tlb| tlb.holds(address));
-        addresses.iter().all(|&address| cache.holds(address) && (untranslated || translated(address)))
-    }
-
-    /// [`Hierarchy::load`] if [`Hierarchy::is_private`]; otherwise nothing is changed.
-    pub fn load_private(&mut self, way: Way, by: Requester, address: u64, now: u64) -> Option<u64> {
-        let plan = &self.plan;
-        let route = plan.routes[way as usize].as_ref()?;
-        let level = route.levels.first()?;
-        let kind = &plan.kinds[level.cache];
-        if kind.scope == Scope::Device {
-            return None;
-        }
-        let private = self.content.private(plan, by.sm);
-        let own = &mut private.caches[kind.place(by)];
-        if route.translated == 0 && !plan.tlbs.is_empty() {
-            let tlb = private.tlbs[0].as_mut()?;
-            if !(tlb.holds(address) && own.cache.load_held(address)) {
-                return None;
-            }
-            tlb.load(address);
-        } else if !own.cache.load_held(address) {
-            return None;
-        }
-        Some(level.cycles + own.ports.wait(now, address) + self.noise.draw())
-    }
-
     /// A load of one sector at `now`: cycles until its value can be used.
     #[inline]
     pub fn load(&mut self, way: Way, by: Requester, address: u64, now: u64) -> u64 {
         let Some(route) = &self.plan.routes[way as usize] else { return 1 };
-        let cycles = self.content.walk(&self.plan, route, Access { by, address, now, at_home: false });
+        let cycles =
+            self.content.answer(&self.plan, route, Access { by, address, now, at_home: false, kind: Kind::Load });
         cycles + self.noise.draw()
     }
 
@@ -165,7 +150,8 @@ impl Hierarchy {
     /// home, since copies of it could not be kept equal.
     pub fn atomic(&mut self, by: Requester, address: u64, now: u64) -> u64 {
         let Some(route) = &self.plan.routes[Way::GlobalCg as usize] else { return 1 };
-        let cycles = self.content.walk(&self.plan, route, Access { by, address, now, at_home: true });
+        let cycles =
+            self.content.answer(&self.plan, route, Access { by, address, now, at_home: true, kind: Kind::Load });
         cycles + self.noise.draw()
     }
 
@@ -173,14 +159,22 @@ impl Hierarchy {
     pub fn store(&mut self, way: Way, by: Requester, address: u64, now: u64) {
         let Hierarchy { plan, content, .. } = self;
         let Some(route) = &plan.routes[way as usize] else { return };
-        let mut waited = 0;
+        let (mut waited, mut queues) = (0, Queues::of(now));
+        // Latency of the cache that takes it, and whether it is in none.
+        let (mut taken, mut missed) = (None, true);
         for (i, level) in route.levels.iter().enumerate() {
             if i == route.translated {
                 waited += content.translate(plan, by.sm, address).cycles;
             }
             let kind = &plan.kinds[level.cache];
             if kind.scope == Scope::Device {
-                content.ask(plan, level.cache, Access { by, address, now: now + waited, at_home: false });
+                if plan.queued && taken.is_none() {
+                    queues.leave(content.private(plan, by.sm).outstanding.leave(now));
+                }
+                let access = Access { by, address, now: now + waited, at_home: false, kind: Kind::Store };
+                let found = content.ask::<true>(plan, level, access, &mut queues);
+                missed &= !found.hit;
+                taken = taken.or(Some(level.cycles + found.far));
                 continue;
             }
             let own = &mut content.private(plan, by.sm).caches[kind.place(by)];
@@ -192,6 +186,20 @@ impl Hierarchy {
                 Write::Evict => own.cache.evict(address),
             }
         }
+        if plan.queued {
+            // A line that is brought in displaces one that was written before.
+            if missed {
+                queues.wait(content.memory.wait(queues.left, STORED));
+            }
+            let at = now + taken.unwrap_or(0) + waited + queues.late;
+            content.private(plan, by.sm).outstanding.answered(at);
+        }
+    }
+
+    /// The cycle until which the SM asks its caches for nothing: it has a request that waits until another is answered.
+    #[inline]
+    pub fn blocked(&self, sm: u32) -> u64 {
+        self.content.sms[sm as usize].as_ref().map_or(0, |private| private.outstanding.left)
     }
 
     /// The device overwrites memory by itself (a memory set): its lines are brought into the caches of the device.
@@ -212,7 +220,7 @@ impl Hierarchy {
 
 impl Content {
     #[inline]
-    fn private(&mut self, plan: &Blueprint, sm: u32) -> &mut Private {
+    pub(super) fn private(&mut self, plan: &Blueprint, sm: u32) -> &mut Private {
         let (carveout, epoch) = (self.carveout, self.epoch);
         let private = self.sms[sm as usize].get_or_insert_with(|| Box::new(plan.private(sm, carveout, epoch)));
         if private.epoch != epoch {
@@ -223,58 +231,91 @@ impl Content {
         private
     }
 
-    fn walk(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
+    /// The way of a load through the caches: cycles until it is answered.
+    #[inline]
+    fn answer(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
+        // Twice the same, so that machines without queues are simulated as fast as if there were none.
+        if plan.queued { self.walk::<true>(plan, route, access) } else { self.walk::<false>(plan, route, access) }
+    }
+
+    fn walk<const QUEUED: bool>(&mut self, plan: &Blueprint, route: &Route, access: Access) -> u64 {
         let Access { by, address, now, .. } = access;
         let (mut waited, mut uncached, mut left_sm) = (0, 0, false);
+        let mut queues = Queues::of(now);
         for (i, level) in route.levels.iter().enumerate() {
             if plan.kinds[level.cache].scope == Scope::Device && !left_sm {
                 left_sm = true;
-                waited += self.private(plan, by.sm).delivery.wait(now + waited, route.delivered);
+                let private = self.private(plan, by.sm);
+                if QUEUED {
+                    queues.leave(private.outstanding.leave(now));
+                    queues.wait(private.delivery.wait_whole(queues.left, route.delivered));
+                } else {
+                    waited += private.delivery.wait_whole(now + waited, route.delivered);
+                }
             }
             if i == route.translated {
                 let translation = self.translate(plan, by.sm, address);
                 waited += translation.cycles;
                 uncached = translation.uncached;
             }
-            let (hit, wait, far) = self.ask(plan, level.cache, Access { now: now + waited, ..access });
-            waited += wait;
-            if hit {
-                return level.cycles + far + waited;
+            let found = self.ask::<QUEUED>(plan, level, Access { now: now + waited, ..access }, &mut queues);
+            waited += found.waited;
+            if found.hit {
+                let cycles = level.cycles + found.far + waited + queues.late;
+                if QUEUED && left_sm {
+                    self.private(plan, by.sm).outstanding.answered(now + cycles);
+                }
+                return cycles;
             }
         }
         let far = far_memory(plan, by.sm, address);
         let waited = waited + uncached;
-        route.memory + far + waited + self.channels.wait(now + waited, address)
+        let waited = waited + self.channels.wait(now + waited, address);
+        if QUEUED {
+            queues.wait(self.memory.wait(queues.left, route.fetched));
+        }
+        let cycles = route.memory + far + waited + queues.late;
+        if QUEUED {
+            self.private(plan, by.sm).outstanding.answered(now + cycles);
+        }
+        cycles
     }
 
-    /// Asks one cache: whether it has the sector, how long its port kept the load waiting, and what a far partition adds.
+    /// Asks one cache.
     #[inline]
-    fn ask(&mut self, plan: &Blueprint, kind: usize, access: Access) -> (bool, u64, u64) {
-        let Access { by, address, now, at_home } = access;
-        let known = &plan.kinds[kind];
+    fn ask<const QUEUED: bool>(
+        &mut self,
+        plan: &Blueprint,
+        level: &Level,
+        access: Access,
+        queues: &mut Queues,
+    ) -> Found {
+        let Access { by, address, now, at_home, kind } = access;
+        let known = &plan.kinds[level.cache];
+        let mut of = |one: &mut Instance, far: u64| {
+            if QUEUED {
+                queues.wait(match kind {
+                    Kind::Load => one.read(queues.left, level.bytes),
+                    Kind::Store => one.written(queues.left, STORED),
+                });
+            }
+            Found { hit: one.cache.load(address), waited: one.ports.wait(now, address), far }
+        };
         if known.scope == Scope::Sm {
-            let own = &mut self.private(plan, by.sm).caches[known.place(by)];
-            return (own.cache.load(address), own.ports.wait(now, address), 0);
+            return of(&mut self.private(plan, by.sm).caches[known.place(by)], 0);
         }
         let Some(parts) = &known.spec.partitions else {
-            let shared = &mut self.device[kind][0];
-            return (shared.cache.load(address), shared.ports.wait(now, address), 0);
+            return of(&mut self.device[level.cache][0], 0);
         };
         let near = plan.sm_partitions[by.sm as usize] as usize;
         let home = home(parts, address);
-        let (copies, far_hit) = (parts.copies && !at_home, parts.far_hit.get());
-        if near == home || copies {
-            let own = &mut self.device[kind][near];
-            let wait = own.ports.wait(now, address);
-            if own.cache.load(address) {
-                return (true, wait, 0);
-            }
-            if near == home {
-                return (false, wait, 0);
+        if near == home || (parts.copies && !at_home) {
+            let found = of(&mut self.device[level.cache][near], 0);
+            if found.hit || near == home {
+                return found;
             }
         }
-        let other = &mut self.device[kind][home];
-        (other.cache.load(address), other.ports.wait(now, address), far_hit)
+        of(&mut self.device[level.cache][home], parts.far_hit.get())
     }
 
     /// What translating an address adds.

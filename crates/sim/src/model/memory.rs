@@ -66,6 +66,13 @@ impl Memory {
         word(&self.pages[place as usize][at..at + bytes as usize])
     }
 
+    /// Bytes of one page, if they are there; none, if they are in several pages.
+    pub fn row(&mut self, address: u64, bytes: usize) -> Option<&[u8]> {
+        let at = (address % PAGE) as usize;
+        let place = if at + bytes <= PAGE as usize { self.place(address / PAGE)? } else { return None };
+        Some(&self.pages[place as usize][at..at + bytes])
+    }
+
     /// Writes up to eight bytes, little-endian, to an address that is a multiple of their number.
     ///
     /// # Errors

@@ -10,6 +10,8 @@ pub mod memory;
 mod noise;
 mod parts;
 mod policy;
+pub(crate) mod ports;
+mod private;
 pub mod texture;
 
 /// Mixes the bits of a number (the finalizer of SplitMix64: Steele, Lea and Flood, 2014).

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use super::cache::{Cache, Shape};
 use super::hierarchy::Requester;
 use super::mix;
+use super::ports::{Outstanding, Ports, Width};
 use crate::machine::Machine;
 use crate::machine::spec::{self, Scope, Spec, Threads};
+use crate::machine::value::Rate;
 
 /// Bytes that a request straight to the caches of the device is answered with: the smallest sector of any GPU.
 const SECTOR: u64 = 32;
@@ -18,6 +20,8 @@ pub(super) struct Level {
     pub cache: usize,
     /// Latency of a hit.
     pub cycles: u64,
+    /// Bytes that a request asks it for: what the caches before it fetch.
+    pub bytes: u64,
 }
 
 /// A way with everything looked up.
@@ -26,6 +30,8 @@ pub(super) struct Route {
     pub levels: Vec<Level>,
     /// Latency if all levels miss.
     pub memory: u64,
+    /// Bytes that memory is asked for if all miss.
+    pub fetched: u64,
     /// Levels before this one are asked by virtual address.
     pub translated: usize,
     /// Bytes that the caches of the device deliver at a time: what a miss of the SM's last cache on this way fetches.
@@ -42,57 +48,28 @@ pub(super) struct Kind {
     first: usize,
 }
 
-/// Ports of a cache or channels of memory: when each is free again.
-pub(super) struct Ports {
-    busy: u64,
-    free: Vec<u64>,
-}
-
-impl Ports {
-    pub fn new(busy: u64, count: u64) -> Self {
-        Ports { busy, free: vec![0; if busy == 0 { 0 } else { count as usize }] }
-    }
-
-    /// Cycles that an access at `now` waits.
-    #[inline]
-    pub fn wait(&mut self, now: u64, address: u64) -> u64 {
-        if self.busy == 0 {
-            return 0;
-        }
-        let count = self.free.len() as u64;
-        let port = &mut self.free[if count == 1 { 0 } else { (mix(address >> 7) % count) as usize }];
-        let start = now.max(*port);
-        *port = start + self.busy;
-        start - now
-    }
-}
-
-/// What the device's caches deliver to an SM, one sector after the other.
-pub(super) struct Delivery {
-    /// Bytes a cycle; 0 for any number.
-    bytes: u64,
-    /// When the last sector has arrived, in bytes that could have been delivered since the machine was switched on.
-    free: u64,
-}
-
-impl Delivery {
-    /// Cycles that a sector of so many bytes waits that is asked for at `now`.
-    #[inline]
-    pub fn wait(&mut self, now: u64, sector: u64) -> u64 {
-        if self.bytes == 0 {
-            return 0;
-        }
-        let asked = now * self.bytes;
-        let start = asked.max(self.free);
-        self.free = start + sector;
-        (start - asked).div_ceil(self.bytes)
-    }
-}
-
 /// One instance of a cache, with its ports.
 pub(super) struct Instance {
     pub cache: Cache,
     pub ports: Ports,
+    /// What it gives to loads.
+    reads: Width,
+    /// What it takes from stores, where that is apart.
+    writes: Option<Width>,
+}
+
+impl Instance {
+    /// Cycles that a load waits for bytes that others want, too.
+    #[inline]
+    pub fn read(&mut self, now: u64, bytes: u64) -> u64 {
+        self.reads.wait(now, bytes)
+    }
+
+    /// Cycles that a store waits until its bytes are taken.
+    #[inline]
+    pub fn written(&mut self, now: u64, bytes: u64) -> u64 {
+        self.writes.as_mut().unwrap_or(&mut self.reads).wait(now, bytes)
+    }
 }
 
 /// Caches of one SM: made when it first loads, emptied when a launch begins.
@@ -101,7 +78,10 @@ pub(super) struct Private {
     /// Instances of each kind of cache, kind by kind.
     pub caches: Vec<Instance>,
     pub tlbs: Vec<Option<Cache>>,
-    pub delivery: Delivery,
+    /// What the caches of the device deliver to the SM.
+    pub delivery: Width,
+    /// What the SM has asked them for.
+    pub outstanding: Outstanding,
 }
 
 /// Cycles that translating an address adds.
@@ -122,8 +102,12 @@ pub(super) struct Blueprint {
     pub partitions: Option<spec::Partitions>,
     /// Partition of each SM, of every kind that has partitions.
     pub sm_partitions: Vec<u32>,
-    /// Bytes a cycle that an SM gets from the device's caches; 0 for any number.
-    delivery: u64,
+    /// Bytes a cycle that an SM gets from the device's caches.
+    delivery: Option<Rate>,
+    /// Requests that an SM may have outstanding; 0 for any number.
+    outstanding: u64,
+    /// Whether requests wait in queues, all of which they enter when they leave the SM.
+    pub queued: bool,
     pub seed: u64,
 }
 
@@ -153,13 +137,16 @@ impl Blueprint {
             path.levels.iter().rev().find(|name| spec.cache[name.as_str()].scope == Scope::Sm).cloned()
         };
         let route = |path: &spec::Path| Route {
-            levels: path
-                .levels
-                .iter()
-                .zip(&path.cycles)
-                .map(|(name, cycles)| Level { cache: by_name[name.as_str()], cycles: cycles.get() })
+            levels: (0..)
+                .zip(path.levels.iter().zip(&path.cycles))
+                .map(|(number, (name, cycles))| Level {
+                    cache: by_name[name.as_str()],
+                    cycles: cycles.get(),
+                    bytes: fetched(spec, &path.levels[..number]),
+                })
                 .collect(),
             memory: path.memory.get(),
+            fetched: fetched(spec, &path.levels),
             delivered: own(path).map_or(SECTOR, |last| spec.cache[&last].sector_bytes()),
             translated: path.translated.as_ref().map_or(0, |t| path.levels.iter().position(|l| l == t).unwrap_or(0)),
         };
@@ -173,7 +160,9 @@ impl Blueprint {
             tlbs: spec.tlb.clone(),
             partitions,
             sm_partitions: (0..sms).map(|sm| digits[sm % digits.len()]).collect(),
-            delivery: spec.pipeline.delivery.map_or(0, |bytes| bytes.get()),
+            delivery: spec.pipeline.delivery,
+            outstanding: spec.pipeline.outstanding.map_or(0, |most| most.get()),
+            queued: spec.has_queues(),
             kinds,
             seed,
         }
@@ -205,8 +194,13 @@ impl Blueprint {
         let caches = own.flat_map(|(number, kind)| {
             (0..u64::from(kind.instances)).map(move |i| kind.instance(1, shared, part(seed, number, i)))
         });
-        let delivery = Delivery { bytes: self.delivery, free: 0 };
-        Private { epoch, caches: caches.collect(), tlbs: self.translations(Scope::Sm, seed, 93), delivery }
+        Private {
+            epoch,
+            caches: caches.collect(),
+            tlbs: self.translations(Scope::Sm, seed, 93),
+            delivery: Width::new(self.delivery),
+            outstanding: Outstanding::new(self.outstanding),
+        }
     }
 }
 
@@ -221,6 +215,11 @@ fn routes(spec: &Spec) -> [Option<&spec::Path>; 7] {
         path.constant_uniform.as_ref().or(Some(&path.constant)),
         Some(&path.local),
     ]
+}
+
+/// Bytes that these caches ask the next one for, where all of them miss.
+fn fetched(spec: &Spec, levels: &[String]) -> u64 {
+    levels.iter().map(|name| spec.cache[name].sector_bytes()).fold(SECTOR, u64::max)
 }
 
 /// The partition that a line belongs to.
@@ -246,6 +245,8 @@ impl Kind {
         Instance {
             cache: Cache::new(shape(&self.spec, partitions, shared), seed),
             ports: Ports::new(self.spec.port.get(), self.spec.slices.get()),
+            reads: Width::shared(self.spec.bandwidth, partitions),
+            writes: self.spec.write_bandwidth.map(|rate| Width::shared(Some(rate), partitions)),
         }
     }
 

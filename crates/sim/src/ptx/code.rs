@@ -238,7 +238,7 @@ pub struct Inst {
     pub negated: bool,
     /// Slot of the result, or [`NONE`].
     pub to: u16,
-    /// Slots of the further elements that a vector load brings, or a vector store takes away.
+    /// Slots of the further elements that a vector load brings or a vector store takes, or [`NONE`].
     pub more: [u16; 3],
     /// How many there are: 0, 1 or 3.
     pub further: u8,
@@ -256,13 +256,13 @@ impl Inst {
         1 + usize::from(self.further)
     }
 
-    /// Slots that it writes, [`NONE`] where a result is not wanted; of a vector store also those that it reads, whose values are
-    /// waited for in the same way.
+    /// Slots that it writes; [`NONE`] where a result is not wanted.
     pub fn results(&self) -> impl Iterator<Item = u16> {
-        std::iter::once(self.to).chain(self.more.into_iter().take(usize::from(self.further)))
+        let further = if matches!(self.op, Op::Store(_)) { 0 } else { usize::from(self.further) };
+        std::iter::once(self.to).chain(self.more.into_iter().take(further))
     }
 
-    /// Slots of the elements that a store takes away.
+    /// Slots of what a store writes.
     pub fn stored(&self) -> impl Iterator<Item = u16> {
         std::iter::once(self.from[1]).chain(self.more.into_iter().take(usize::from(self.further)))
     }

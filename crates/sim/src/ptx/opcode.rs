@@ -22,10 +22,10 @@ pub(super) enum Form {
     Load,
     /// List of so many results, then an address.
     VectorLoad(usize),
+    /// Address, a list of so many sources.
+    VectorStore(usize),
     /// Address, then a source.
     Store,
-    /// Address, then a list of so many sources.
-    VectorStore(usize),
     /// Result (if so), address, then so many sources.
     Atomic(bool, usize),
     /// List of results, then texture and so many coordinates.
@@ -178,8 +178,8 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
         ("st", [space @ .., vector @ ("v2" | "v4")]) => {
             let elements = if *vector == "v2" { 2 } else { 4 };
             let fits = elements * usize::from(kind.bytes) <= 16;
-            let op = Op::Store(space_of(space)?);
-            fits.then_some(Decoded { op, kind, form: Form::VectorStore(elements) })
+            let known = Decoded { op: Op::Store(space_of(space)?), kind, form: Form::VectorStore(elements) };
+            (known.op != Op::Store(Space::Local) && fits).then_some(known)
         }
         ("st", space) => Some(Decoded { op: Op::Store(space_of(space)?), kind, form: Form::Store }),
         ("atom", [space @ ("global" | "shared"), what]) => {

@@ -5,6 +5,7 @@ use serde_json::json;
 use strata_model::characterization::PartName;
 use strata_sim::machine::Machine;
 use strata_sim::machine::spec::{Noise, Path, Replacement, Scope};
+use strata_sim::machine::value::Rate;
 
 use super::capacity::usable;
 use super::{WINDOW_BYTES, shared_banks_of};
@@ -143,15 +144,15 @@ impl Costs<'_> {
         let mut sectors: Vec<u64> = addresses.map(|address| address / SECTOR * SECTOR).collect();
         sectors.dedup();
         let first = sectors[0] / window;
-        // What the device's caches deliver arrives sector by sector, counted in bytes that could have arrived until then.
-        let delivery = pipeline.delivery.filter(|_| cache.scope == Scope::Device).map_or(0, |bytes| bytes.get());
+        // What the device's caches deliver arrives sector by sector, counted in parts of bytes that could have arrived until then.
+        let delivery = pipeline.delivery.filter(|_| cache.scope == Scope::Device).map_or(0, |rate| rate.parts());
         let (mut number, mut last, mut free, mut longest, mut arrived) = (0, first, 0, 0, 0);
         for sector in sectors {
             number += u64::from(sector / window != last);
             last = sector / window;
             let asked = number * pipeline.transaction.get();
             let arrives = arrived.max(asked * delivery);
-            arrived = arrives + SECTOR;
+            arrived = arrives + SECTOR * Rate::PARTS;
             let start = free.max(asked.max(arrives.checked_div(delivery).map_or(0, |_| arrives.div_ceil(delivery))));
             free = start + port;
             longest = longest.max(start);

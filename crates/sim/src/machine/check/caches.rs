@@ -51,6 +51,14 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
                 .into(),
         ));
     }
+    if cache.scope == Scope::Sm && cache.write_bandwidth.is_some() {
+        return Err((
+            format!("{table}.write_bandwidth"),
+            "found in a cache of an SM, allowed is in a cache of the device: stores go on to it and wait for no cache of \
+             the SM"
+                .into(),
+        ));
+    }
     if !cache.configuration.is_empty() {
         configurations(table, cache)?;
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Sources;
-use crate::machine::value::{Delay, Extra, Size, Whole};
+use crate::machine::value::{Delay, Extra, Rate, Size, Whole};
 
 /// Whose a cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -111,6 +111,12 @@ pub struct Cache {
     /// Slices, each with a port of its own.
     #[serde(default = "one_slice")]
     pub slices: Whole<1, 256>,
+    /// Bytes a cycle that one instance gives to the loads of an SM, or all partitions and slices of a device's cache together to
+    /// loads; any number if absent.
+    pub bandwidth: Option<Rate>,
+    /// Bytes a cycle that a device's cache takes from stores, all partitions together. If absent, stores take their part of
+    /// `bandwidth`.
+    pub write_bandwidth: Option<Rate>,
     /// One memory with shared memory: what it has when that takes so much. In ascending order of `shared`, the first with the
     /// cache's own sets and ways, none larger than the one before.
     #[serde(default)]
