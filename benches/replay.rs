@@ -29,7 +29,11 @@ fn read(bencher: Bencher) {
 fn infer(bencher: Bencher) {
     let recording = Recording::read(&recording()).expect("a sound recording");
     let run = recording.run_info();
-    let question =
-        Request { only: vec![], effort: Effort::from_name(&run.effort).expect("a known effort"), seed: run.seed };
+    let question = Request {
+        only: vec![],
+        effort: Effort::from_name(&run.effort).expect("a known effort"),
+        seed: run.seed,
+        bandwidth: false,
+    };
     bencher.bench(|| discover(&mut &recording, &recording.header.device, &question, &mut |_| {}));
 }

@@ -182,6 +182,10 @@ pub struct Discover {
     /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3. `strata explain NAME` says what each is [default: all]
     #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = names::elements(), hide_possible_values = true)]
     pub only: Vec<ElementName>,
+    /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too. It takes about a second on a
+    /// GPU, and minutes in a simulation
+    #[arg(long)]
+    pub bandwidth: bool,
     #[command(flatten)]
     pub run: Run,
 }

@@ -132,7 +132,8 @@ impl Recording {
         let run = recording.run_info();
         let facts = recording.header.device.clone();
         let only = if only.is_empty() { run.only.clone() } else { only };
-        let question = discover::Request { only, effort: effort(&run), seed: run.seed };
+        let bandwidth = recording.entries.iter().any(|entry| matches!(entry.experiment, Experiment::Stream(_)));
+        let question = discover::Request { only, effort: effort(&run), seed: run.seed, bandwidth };
         let found = if recording.is_imported() {
             let entries = recording.entries.iter().filter(|entry| entry.is_current());
             let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));

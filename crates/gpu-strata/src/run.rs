@@ -36,6 +36,8 @@ pub struct Options<'a> {
     pub effort: Effort,
     /// Seed for all random choices.
     pub seed: u64,
+    /// A discovery measures the bandwidth of the memories, too.
+    pub bandwidth: bool,
     /// The file in which everything that is measured is kept; one that is there is replaced once the new one is complete. In a
     /// folder the recording gets a name by GPU, UUID and time. [`Device::recorded`] says what became of it.
     pub record: Option<PathBuf>,
@@ -54,6 +56,7 @@ impl Default for Options<'_> {
         Options {
             effort: Effort::Standard,
             seed: 1,
+            bandwidth: false,
             record: None,
             host_facts: true,
             interrupted: Arc::default(),
@@ -72,6 +75,12 @@ impl<'a> Options<'a> {
     /// With this seed.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// With the bandwidth of the memories, or without it.
+    pub fn bandwidth(mut self, bandwidth: bool) -> Self {
+        self.bandwidth = bandwidth;
         self
     }
 
@@ -168,7 +177,8 @@ impl Device {
     ///
     /// As [`Device::discover`].
     pub fn discover_only(&mut self, only: &[ElementName], options: Options<'_>) -> Result<Discovery> {
-        let question = elements::Request { only: only.to_vec(), effort: options.effort, seed: options.seed };
+        let Options { effort, seed, bandwidth, .. } = options;
+        let question = elements::Request { only: only.to_vec(), effort, seed, bandwidth };
         let (facts, run, timings, found) = self.run(&Asked::Elements(only), options, |source, facts, progress| {
             let found = elements::discover(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }

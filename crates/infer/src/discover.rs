@@ -22,6 +22,8 @@ pub struct Request {
     pub effort: Effort,
     /// Seed for all random choices.
     pub seed: u64,
+    /// Whether the bandwidth of the memories is asked for, too.
+    pub bandwidth: bool,
 }
 
 impl Request {
@@ -67,7 +69,7 @@ pub fn discover(
 ) -> Discovery {
     let wanted: Vec<ElementName> =
         ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
-    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
+    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed).with_bandwidth(question.bandwidth);
     let weights = wanted.iter().map(|name| time::of_element(*name)).collect();
     let mut asking = Asking::new(source, weights, progress);
     let (mut elements, mut clock): (BTreeMap<ElementName, Element>, _) =

@@ -31,6 +31,7 @@ pub struct Notebook {
     facts: DeviceFacts,
     effort: Effort,
     seed: u64,
+    bandwidth: bool,
     answers: FxHashMap<Experiment, (u32, Rc<Answer>)>,
     missing: RefCell<IndexSet<Experiment, FxBuildHasher>>,
     cited: RefCell<Vec<u32>>,
@@ -45,11 +46,22 @@ impl Notebook {
             facts,
             effort,
             seed,
+            bandwidth: false,
             answers: FxHashMap::default(),
             missing: RefCell::default(),
             cited: RefCell::default(),
             memo: Memo::default(),
         }
+    }
+
+    /// With the question of bandwidth, or without it.
+    pub fn with_bandwidth(self, bandwidth: bool) -> Self {
+        Notebook { bandwidth, ..self }
+    }
+
+    /// Whether bandwidth is asked for.
+    pub fn asks_bandwidth(&self) -> bool {
+        self.bandwidth
     }
 
     /// What the driver says of the device.

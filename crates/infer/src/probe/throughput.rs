@@ -13,7 +13,6 @@ use strata_model::attribute::{
     BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, Key, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM,
     TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
-use strata_model::effort::Effort;
 use strata_model::experiment::{AccessWidth, Content, LoadPath, Prepare, Region, Stream, Streamed, Traffic};
 use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Entry, Finding, SeriesPoint};
 use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
@@ -305,14 +304,14 @@ fn keys(traffic: Traffic) -> (Key<BytesPerSecond>, Key<BytesPerClock>) {
     }
 }
 
-/// Bandwidth by each kind of traffic; of the memory for which `level` says how it is streamed through. Nothing at the least effort.
+/// Bandwidth by each kind of traffic; of the memory for which `level` says how it is streamed through. Nothing where nobody asked.
 pub fn entries(
     notebook: &Notebook,
     kinds: &[Traffic],
     limit: Option<(f64, &str)>,
     level: impl Fn(Traffic) -> Result<Level, Gap>,
 ) -> Vec<Entry> {
-    if notebook.effort() == Effort::Quick {
+    if !notebook.asks_bandwidth() {
         return Vec::new();
     }
     let mut entries = Vec::new();

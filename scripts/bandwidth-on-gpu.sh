@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Measures the bandwidth of the first GPU several times, and prints a short table: for each rate the median, the spread of the runs,
+# and in how many pairs of runs the intervals overlap. Recordings and results go to $OUT, packed.
+#
+# RUNS: how often (6). STRATA: the program (target/release/strata).
+set -euo pipefail
+STRATA=${STRATA:-target/release/strata}
+RUNS=${RUNS:-6}
+OUT=${OUT:-bandwidth}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$OUT"
+for run in $(seq "$RUNS"); do
+    "$STRATA" discover --bandwidth --quiet --seed "$run" --no-host-facts --record "$work/$run.strata" --format json --output "$work/$run.json" \
+        --timings ${ONLY:+--only "$ONLY"} 2> "$work/$run.log"
+    tail -n 1 "$work/$run.log"
+done
+tar -C "$work" -czf "$OUT/bandwidth.tgz" .
+python3 - "$work" <<'PYTHON'
+import itertools, json, pathlib, statistics, sys
+
+runs = [json.loads(path.read_text()) for path in sorted(pathlib.Path(sys.argv[1]).glob("*.json"))]
+print(runs[0]["device"]["name"], runs[0]["device"]["uuid"])
+found = {}
+for run in runs:
+    for element, attributes in run["elements"].items():
+        for key, value in attributes.items():
+            if key.endswith("_bandwidth"):
+                for unit, finding in value.items():
+                    found.setdefault((element, f"{key}.{unit}"), []).append(finding)
+            elif key == "bytes_in_flight":
+                found.setdefault((element, key), []).append(value)
+for (element, key), findings in found.items():
+    known = [finding for finding in findings if finding["value"] is not None]
+    if not known:
+        print(f"{element:9} {key:40} unknown: {findings[0]['reason']}")
+        continue
+    values = [finding["value"] for finding in known]
+    pairs = list(itertools.combinations(known, 2))
+    agree = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in pairs)
+    inside = sum(a["low"] <= b["value"] <= a["high"] and b["low"] <= a["value"] <= b["high"] for a, b in pairs)
+    middle = statistics.median(values)
+    spread = 100 * (max(values) - min(values)) / middle
+    print(f"{element:9} {key:40} {middle:12.5g} {spread:6.2f} %  {agree}/{len(pairs)} overlap, {inside} inside")
+PYTHON
