@@ -5,8 +5,7 @@
 //! - a number of bytes, lines or anything else that is counted is the same, or lies in the first one's interval;
 //! - cycles are within [`CYCLES`] of the first one's interval, since a machine file has whole ones;
 //! - a list or a name is the same; of a spectrum, each row of the first is there, with ends within [`CYCLES`] and a median within
-//!   the first one's;
-//! - the same launches leave sizes within the first one's intervals.
+//!   the first one's.
 //!
 //! Not compared are attributes that follow from what was not found, and so was assumed: [`follows`].
 //!
@@ -68,7 +67,6 @@ fn differences(first: &Topology, second: &Topology) -> (Vec<String>, usize) {
             compared += 1;
             let same = match attribute {
                 "shared_with" => told(first, one) == told(first, other),
-                "by_launch" => same_launches(&sim::json(one), &sim::json(other)),
                 "spectrum" => has_rows(&sim::json(other), &sim::json(one), parts),
                 _ => equal(one, other, slack(one, clock)),
             };
@@ -110,22 +108,6 @@ fn has_rows(spectrum: &Value, rows: &Value, parts: bool) -> bool {
         let ends = (of(other, "low") - low).abs() <= CYCLES && (of(other, "high") - high).abs() <= CYCLES;
         (far || ends) && (low - CYCLES..=high + CYCLES).contains(&of(other, "cycles"))
     })
-}
-
-/// Whether the same launches leave sizes that are within the others' intervals. Of a cache that replaces lines by chance each search
-/// ends at another line.
-fn same_launches(one: &Value, other: &Value) -> bool {
-    let (Some(one), Some(other)) = (one.as_array(), other.as_array()) else { return false };
-    one.len() == other.len()
-        && one.iter().zip(other).all(|(a, b)| {
-            let size = |of: &Value, key: &str| of[key].as_f64();
-            let keys =
-                ["threads_per_block", "blocks_per_sm", "shared_per_block", "carveout_percent", "shared_configured"];
-            let is_between =
-                |least: f64, most: f64| size(b, "size").is_some_and(|found| (least..=most).contains(&found));
-            let within = size(a, "low").zip(size(a, "high")).is_some_and(|(low, high)| is_between(low, high));
-            keys.iter().all(|key| a[*key] == b[*key]) && (within || a["size"] == b["size"])
-        })
 }
 
 fn equal(one: &Finding, other: &Finding, slack: f64) -> bool {
