@@ -13,7 +13,7 @@ use strata_model::attribute::{
     BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, Key, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM,
     TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
-use strata_model::experiment::{AccessWidth, Content, LoadPath, Prepare, Region, Stream, Streamed, Traffic};
+use strata_model::experiment::{AccessWidth, Content, LoadPath, Prepare, Region, Stream, Streamed, Traffic, WARP};
 use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Entry, Finding, SeriesPoint};
 use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
 
@@ -49,9 +49,9 @@ const SEARCH_TOGETHER: (u32, u32) = (8_000, 8_000);
 /// Cycles by which the beginning of what counts differs from one repetition to the next.
 const OUT_OF_STEP: u32 = 137;
 /// Of the shapes one in so many is measured again, and how often.
-const AGAIN: (usize, u32) = (4, 3);
-/// Measurements of the best.
-const LAST: u32 = 7;
+const AGAIN: (usize, u32) = (3, 2);
+/// Of the shapes so many are measured to the end, and how often each.
+const LAST: (usize, u32) = (2, 7);
 /// The last measurements may differ by this share; else there are as many again, each so many times as long.
 const STEADY: (f64, u32) = (0.004, 6);
 /// Share of the peak that [`BYTES_IN_FLIGHT`] is for.
@@ -72,6 +72,9 @@ pub struct Level {
     pub footprint: Bytes,
     /// Whose it is.
     pub region: Region,
+    /// No line is read again before the whole footprint has been: each warp keeps to lines of its own. Where SMs are not equally
+    /// fast, one would else find in a cache what another has just read.
+    pub once_a_lap: bool,
     /// Cycles before it counts, at the end of the search.
     pub warm: u32,
     /// Cycles for which it counts then.
@@ -92,21 +95,29 @@ enum Round {
 impl Level {
     /// Reads of a memory that each SM has to itself.
     pub const fn own(path: LoadPath, footprint: Bytes) -> Self {
-        Level { traffic: Traffic::Read, path, footprint, region: Region::Own, warm: 4_000, timed: 24_000 }
+        Level {
+            traffic: Traffic::Read,
+            path,
+            footprint,
+            region: Region::Own,
+            once_a_lap: false,
+            warm: 4_000,
+            timed: 24_000,
+        }
     }
 
     /// Of a cache that all SMs share, whose content is there after some passes.
     pub const fn shared(traffic: Traffic, footprint: Bytes) -> Self {
         let path = LoadPath::GlobalCg;
-        Level { traffic, path, footprint, region: Region::Together, warm: 20_000, timed: 40_000 }
+        Level { traffic, path, footprint, region: Region::Together, once_a_lap: false, warm: 20_000, timed: 40_000 }
     }
 
     /// Of memory beyond all caches. What is left of earlier writes must leave the L2 before it counts.
     pub const fn beyond(traffic: Traffic, footprint: Bytes) -> Self {
-        Level { warm: 80_000, timed: 100_000, ..Level::shared(traffic, footprint) }
+        Level { once_a_lap: true, warm: 80_000, timed: 100_000, ..Level::shared(traffic, footprint) }
     }
 
-    fn stream(&self, shape: Shape, round: Round, repeat: u32) -> Stream {
+    fn stream(&self, multiprocessors: u32, shape: Shape, round: Round, repeat: u32) -> Stream {
         let (warm, timed) = match (round, self.region) {
             (Round::Search, Region::Own) => SEARCH_OWN,
             (Round::Search, Region::Together) => SEARCH_TOGETHER,
@@ -135,7 +146,9 @@ impl Level {
             timed_cycles: timed,
             repeat,
         };
-        Stream { footprint: self.footprint.round_down(stream.pass()), ..stream }
+        let warps = u64::from(multiprocessors * shape.blocks * shape.threads.div_ceil(WARP as u32));
+        let laps = if self.once_a_lap { stream.pass() * warps } else { stream.pass() };
+        Stream { footprint: self.footprint.round_down(laps), ..stream }
     }
 }
 
@@ -167,20 +180,24 @@ fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
     notebook.once(&notebook.memo.peak, *level, || {
         let first = rates(notebook, level, &shapes(notebook, level), Round::Search, 0..1)?;
         let kept = best(&first, first.len().div_ceil(AGAIN.0));
-        let again = rates(notebook, level, &kept, Round::Search, 1..1 + AGAIN.1)?;
-        let chosen = best(&again, 1);
-        let mut last = rates(notebook, level, &chosen, Round::Stated, 0..LAST)?;
+        // Numbers of repetitions tell these launches from those that are stated.
+        let again = rates(notebook, level, &kept, Round::Stated, LAST.1..LAST.1 + AGAIN.1)?;
+        let chosen = best(&again, LAST.0);
+        let mut last = rates(notebook, level, &chosen, Round::Stated, 0..LAST.1)?;
         if last.iter().any(|of| spread(of) > STEADY.0) {
-            last = rates(notebook, level, &chosen, Round::Longer, 0..LAST)?;
+            last = rates(notebook, level, &chosen, Round::Longer, 0..LAST.1)?;
         }
-        let Some(of) = last.first() else { return Gap::unknown("no launch that could be tried gave a rate") };
-        let in_flight = |shape| level.stream(shape, Round::Search, 0).in_flight().0;
+        let Some(of) = last.iter().max_by(|a, b| a.median().total_cmp(&b.median())) else {
+            return Gap::unknown("no launch that could be tried gave a rate");
+        };
+        let sms = notebook.facts().multiprocessors;
+        let in_flight = |shape| level.stream(sms, shape, Round::Search, 0).in_flight().0;
         let mut tried: Vec<(u64, f64)> = first.iter().map(|of| (in_flight(of.shape), of.median())).collect();
         tried.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         Ok(Peak {
             per_sm: promised(&of.each.iter().map(Streamed::per_sm).collect::<Vec<_>>(), 0.0),
             per_second: per_second(of),
-            best: level.stream(of.shape, Round::Stated, 0),
+            best: level.stream(sms, of.shape, Round::Stated, 0),
             sms: of.each.first().map_or(0, |seen| seen.bytes_per_clk.len()),
             tried,
         })
@@ -204,10 +221,11 @@ impl Rates {
 /// The shapes that the device may have room for.
 fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
     let facts = notebook.facts();
+    let sms = facts.multiprocessors;
     let fits = |shape: &Shape| {
         shape.threads <= facts.max_threads_per_block
             && shape.threads * shape.blocks <= facts.max_threads_per_multiprocessor.max(shape.threads)
-            && level.stream(*shape, Round::Search, 0).footprint.0 > 0
+            && level.stream(sms, *shape, Round::Search, 0).footprint.0 > 0
     };
     let all = SHAPES.map(|(width, unroll, threads, blocks)| Shape { width, unroll, threads, blocks });
     all.into_iter().filter(fits).collect()
@@ -221,10 +239,9 @@ fn rates(
     round: Round,
     repeats: std::ops::Range<u32>,
 ) -> Result<Vec<Rates>, Gap> {
-    let wanted: Vec<Stream> = shapes
-        .iter()
-        .flat_map(|&shape| repeats.clone().map(move |repeat| level.stream(shape, round, repeat)))
-        .collect();
+    let sms = notebook.facts().multiprocessors;
+    let of = |&shape: &Shape| repeats.clone().map(move |repeat| level.stream(sms, shape, round, repeat));
+    let wanted: Vec<Stream> = shapes.iter().flat_map(of).collect();
     let answers = notebook.read_each(&wanted)?;
     let mut failure = None;
     let mut found = Vec::new();
