@@ -1,0 +1,120 @@
+//! Bandwidth on simulated machines, through the library's front: what streams give is what the machine's file says.
+
+use gpu_strata::{Device, Effort, Options, Recording};
+use strata_model::attribute::{READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, WRITE_BANDWIDTH_PER_SM};
+use strata_model::experiment::{
+    AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic,
+};
+use strata_model::topology::ElementName;
+use strata_model::units::Bytes;
+
+/// A machine with few SMs, so that streams on all of them take little time.
+const MACHINE: &str = "sim:840m";
+
+fn stream(path: LoadPath, region: Region, footprint: Bytes) -> Stream {
+    Stream {
+        traffic: Traffic::Read,
+        path,
+        width: AccessWidth::B16,
+        unroll: 4,
+        threads_per_block: 512,
+        blocks_per_sm: 2,
+        sms: Vec::new(),
+        footprint,
+        region,
+        content: Content::Random,
+        prepare: Prepare::Nothing,
+        warm_cycles: 6_000,
+        timed_cycles: 12_000,
+        repeat: 0,
+    }
+}
+
+fn measured(streams: &[Stream]) -> Vec<Result<Streamed, String>> {
+    measured_on(MACHINE, streams)
+}
+
+fn measured_on(machine: &str, streams: &[Stream]) -> Vec<Result<Streamed, String>> {
+    let mut device = Device::open(machine).expect("a simulated machine");
+    let experiments: Vec<Experiment> = streams.iter().cloned().map(Experiment::from).collect();
+    let answers = device.measure(&experiments, Options::default()).expect("a run");
+    let of = |(stream, answer): (&Stream, Result<_, _>)| match answer {
+        Ok(samples) => Ok(Streamed::of(stream, &samples).expect("samples of a stream")),
+        Err(failure) => Err(format!("{failure}")),
+    };
+    streams.iter().zip(answers).map(of).collect()
+}
+
+/// What a machine's file says of a section, in bytes a cycle.
+fn stated_in(text: &str, section: &str) -> f64 {
+    let within = text.split(&format!("\n[{section}]\n")).nth(1).expect("the section");
+    let line = within.lines().find_map(|line| line.strip_prefix("bandwidth = ")).expect("its bandwidth");
+    line.parse().expect("a number")
+}
+
+fn stated(section: &str) -> f64 {
+    stated_in(include_str!("../../machines/840m.toml"), section)
+}
+
+#[test]
+fn streams_reach_the_width_of_each_memory() {
+    let own = |path| stream(path, Region::Own, Bytes::kib(8));
+    // It gives 12 bytes a cycle, so the queues of all warps take long to fill.
+    let (warm_cycles, timed_cycles) = (60_000, 120_000);
+    let dram = Stream { warm_cycles, timed_cycles, ..stream(LoadPath::GlobalCg, Region::Together, Bytes::mib(16)) };
+    let copy = Stream { traffic: Traffic::Copy, ..dram.clone() };
+    let triad = Stream { traffic: Traffic::Triad, unroll: 2, ..dram.clone() };
+    let streams = [own(LoadPath::Shared), dram, copy, triad];
+    let rates: Vec<Streamed> = measured(&streams).into_iter().map(Result::unwrap).collect();
+    // Its L1 has no global loads.
+    let l1 = measured_on("sim:k20c", &[own(LoadPath::GlobalCa)]).remove(0).unwrap();
+    for (rate, limit) in [
+        (l1.per_sm(), stated_in(include_str!("../../machines/k20c.toml"), "cache.l1")),
+        (rates[0].per_sm(), stated("shared")),
+        (rates[1].total(), stated("memory")),
+        (rates[2].total(), stated("memory")),
+        (rates[3].total(), stated("memory")),
+    ] {
+        assert!((0.94..1.04).contains(&(rate / limit)), "{rate:.1} of {limit} B/clk: {rates:?}");
+    }
+}
+
+#[test]
+fn few_bytes_in_flight_are_answered_one_latency_after_the_other() {
+    let few = Stream {
+        threads_per_block: 32,
+        blocks_per_sm: 1,
+        unroll: 1,
+        ..stream(LoadPath::GlobalCg, Region::Own, Bytes::kib(8))
+    };
+    let more = Stream { unroll: 4, ..few.clone() };
+    let rates: Vec<f64> = measured(&[few, more]).into_iter().map(|rate| rate.unwrap().per_sm()).collect();
+    let factor = rates[1] / rates[0];
+    assert!((2.5..4.0).contains(&factor), "four times as many bytes in flight: {rates:?}");
+}
+
+#[test]
+fn what_an_sm_cannot_hold_at_once_is_refused() {
+    let crowded =
+        Stream { blocks_per_sm: 8, threads_per_block: 1024, ..stream(LoadPath::GlobalCa, Region::Own, Bytes::kib(8)) };
+    let reason = measured(&[crowded]).remove(0).unwrap_err();
+    assert!(reason.contains("8 blocks of 1024 threads were not on each SM at the same time"), "{reason}");
+}
+
+#[test]
+fn a_discovery_states_bandwidth_where_it_is_asked_for_and_a_recording_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.strata");
+    let options = Options::effort(Effort::Quick).bandwidth(true).record(&path);
+    let found = Device::open(MACHINE).unwrap().discover_only(&[ElementName::Shared], options).unwrap();
+    let element = &found.topology.elements[&ElementName::Shared];
+    let each = element.interval(READ_BANDWIDTH_PER_SM).unwrap();
+    let limit = stated("shared");
+    assert!(each.low.0 <= limit && limit <= 1.01 * each.high.0, "{each:?} for {limit}");
+    assert!(element.known(READ_BANDWIDTH).is_some() && element.finding(WRITE_BANDWIDTH_PER_SM).is_none());
+    let replayed = Recording::open(&path).unwrap().replay().unwrap();
+    let gpu_strata::Answer::Discovery(replayed) = replayed else { panic!("not a discovery") };
+    assert_eq!(replayed.topology.elements, found.topology.elements);
+    let without = Device::open(MACHINE).unwrap().discover_only(&[ElementName::Shared], Options::effort(Effort::Quick));
+    assert!(without.unwrap().topology.elements[&ElementName::Shared].finding(READ_BANDWIDTH).is_none());
+}
