@@ -25,6 +25,7 @@ mod page;
 pub mod papers;
 mod plot;
 mod plots;
+mod rates;
 mod short;
 mod small;
 mod spoken;

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use super::small::trimmed;
 use super::terminal::{Extent, Terminal};
 use super::words::{self, COLUMNS, Detail, SIGNS};
-use super::{advice, short, surroundings};
+use super::{advice, rates, short, surroundings};
 use strata_model::attribute::{Attribute, Kind};
 use strata_model::topology::Topology;
 
@@ -31,6 +31,7 @@ pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String 
     }
     out.push_str(&terminal.wrapped(&legend(topology, &columns), "", ""));
     terminal.section(&mut out, "Warnings", &topology.run.warnings);
+    terminal.section(&mut out, rates::TITLE, &rates::lines(topology));
     terminal.section(&mut out, advice::TITLE, &advice::lines(topology));
     match extent {
         Extent::Short => {

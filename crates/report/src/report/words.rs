@@ -9,7 +9,7 @@ use strata_model::attribute::{
 use strata_model::facts::DeviceFacts;
 use strata_model::import;
 use strata_model::topology::{Element, ElementName, Finding, Provenance, RunInfo, Topology};
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, BytesPerSecond};
 
 /// The first line of the report of a simulated machine.
 pub(super) const SIMULATED: &str = "SIMULATED: no hardware was measured.";
@@ -283,9 +283,13 @@ pub(super) fn attributes(element: &Element) -> impl Iterator<Item = (Attribute, 
     element.reported().filter(|(attribute, _)| *attribute != Attribute::LatencyNs)
 }
 
-/// A number in the unit of a finding; only bytes have theirs beside it.
+/// A number in the unit of a finding; only bytes and rates have theirs beside it, with a prefix.
 pub(super) fn amount(finding: &Finding, x: f64) -> String {
-    if finding.unit.as_deref() == Some("B") { Bytes(x as u64).to_string() } else { format!("{x}") }
+    match finding.unit.as_deref() {
+        Some("B") => Bytes(x as u64).to_string(),
+        Some("B/s") => BytesPerSecond(x).to_string(),
+        _ => format!("{x}"),
+    }
 }
 
 /// Value and interval.
@@ -304,7 +308,7 @@ fn value(finding: &Finding) -> String {
 /// The value without its interval.
 pub(super) fn alone(finding: &Finding) -> String {
     let unit = match finding.unit.as_deref() {
-        Some("B") | None => String::new(),
+        Some("B" | "B/s") | None => String::new(),
         Some(unit) => format!(" {unit}"),
     };
     match (&finding.value, finding.number()) {

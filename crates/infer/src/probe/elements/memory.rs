@@ -121,8 +121,9 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
     ])
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| {
         // What all SMs read may be in both partitions.
-        let footprint = (l2::capacity(notebook)?.lowest / 2).round_down(PIECE);
-        Ok(Level::shared(traffic, footprint))
+        // The rate depends on the footprint, which must be the same in all runs of a GPU.
+        let half = (l2::capacity(notebook)?.lowest / 2).0.max(PIECE.0);
+        Ok(Level::shared(traffic, Bytes(1 << half.ilog2())))
     }))
 }
 

@@ -1,0 +1,58 @@
+//! Bandwidth in words: a line for each memory of which it was measured.
+
+use strata_model::attribute::{
+    BYTES_IN_FLIGHT, COPY_BANDWIDTH, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, TRIAD_BANDWIDTH, WRITE_BANDWIDTH,
+};
+use strata_model::topology::{Element, Topology};
+
+/// Stands above the lines.
+pub(super) const TITLE: &str = "Bandwidth of all SMs together";
+
+/// A line for each memory that has a bandwidth.
+pub(super) fn lines(topology: &Topology) -> Vec<String> {
+    topology
+        .elements
+        .iter()
+        .filter_map(|(name, element)| Some(format!("{}: {}", name.title(), line(element)?)))
+        .collect()
+}
+
+fn line(element: &Element) -> Option<String> {
+    let kinds =
+        [("read", READ_BANDWIDTH), ("write", WRITE_BANDWIDTH), ("copy", COPY_BANDWIDTH), ("triad", TRIAD_BANDWIDTH)];
+    let known = |(kind, key)| Some(format!("{kind} {}", element.get(key)?));
+    let rates: Vec<String> = kinds.into_iter().filter_map(known).collect();
+    if rates.is_empty() {
+        return None;
+    }
+    let mut line = rates.join(", ");
+    if let Some(each) = element.get(READ_BANDWIDTH_PER_SM) {
+        line.push_str(&format!("; an SM reads {each}"));
+    }
+    if let Some(bytes) = element.get(BYTES_IN_FLIGHT) {
+        line.push_str(&format!(", nine tenths of it with {bytes} in flight"));
+    }
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::topology::Finding;
+    use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
+
+    #[test]
+    fn a_memory_is_a_line_and_one_without_rates_is_none() {
+        let element = Element::default()
+            .with(READ_BANDWIDTH, Finding::measured(BytesPerSecond(4.642e12), "x"))
+            .with(WRITE_BANDWIDTH, Finding::unknown("x"))
+            .with(COPY_BANDWIDTH, Finding::measured(BytesPerSecond(4.153e12), "x"))
+            .with(READ_BANDWIDTH_PER_SM, Finding::measured(BytesPerClock(18.0), "x"))
+            .with(BYTES_IN_FLIGHT, Finding::measured(Bytes::kib(16), "x"));
+        assert_eq!(
+            line(&element).unwrap(),
+            "read 4.642 TB/s, copy 4.153 TB/s; an SM reads 18.0 B/clk, nine tenths of it with 16 KiB in flight"
+        );
+        assert_eq!(line(&Element::default()), None);
+    }
+}
