@@ -77,9 +77,6 @@ pub struct Level {
     pub footprint: Bytes,
     /// Whose it is.
     pub region: Region,
-    /// No line is read again before the whole footprint has been: each warp keeps to lines of its own. Where SMs are not equally
-    /// fast, one would else find in a cache what another has just read.
-    pub once_a_lap: bool,
     /// Cycles before it counts, at the end of the search.
     pub warm: u32,
     /// Cycles for which it counts then.
@@ -100,26 +97,18 @@ enum Round {
 impl Level {
     /// Reads of a memory that each SM has to itself.
     pub const fn own(path: LoadPath, footprint: Bytes) -> Self {
-        Level {
-            traffic: Traffic::Read,
-            path,
-            footprint,
-            region: Region::Own,
-            once_a_lap: false,
-            warm: 4_000,
-            timed: 24_000,
-        }
+        Level { traffic: Traffic::Read, path, footprint, region: Region::Own, warm: 4_000, timed: 24_000 }
     }
 
     /// Of a cache that all SMs share, whose content is there after some passes.
     pub const fn shared(traffic: Traffic, footprint: Bytes) -> Self {
         let path = LoadPath::GlobalCg;
-        Level { traffic, path, footprint, region: Region::Together, once_a_lap: false, warm: 20_000, timed: 40_000 }
+        Level { traffic, path, footprint, region: Region::Together, warm: 20_000, timed: 40_000 }
     }
 
     /// Of memory beyond all caches. What is left of earlier writes must leave the L2 before it counts.
     pub const fn beyond(traffic: Traffic, footprint: Bytes) -> Self {
-        Level { once_a_lap: true, warm: 80_000, timed: 100_000, ..Level::shared(traffic, footprint) }
+        Level { warm: 80_000, timed: 100_000, ..Level::shared(traffic, footprint) }
     }
 
     fn stream(&self, multiprocessors: u32, shape: Shape, round: Round, repeat: u32) -> Stream {
@@ -151,9 +140,14 @@ impl Level {
             timed_cycles: timed,
             repeat,
         };
+        // In memory that all share each warp keeps to lines of its own, lap after lap: a request may be answered together with
+        // that of another SM for the same line, and what a fast SM needs next, a slow one may have just brought into a cache.
         let warps = u64::from(multiprocessors * shape.blocks * shape.threads.div_ceil(WARP as u32));
-        let laps = if self.once_a_lap { stream.pass() * warps } else { stream.pass() };
-        Stream { footprint: self.footprint.round_down(laps), ..stream }
+        let lap = match self.region {
+            Region::Own => stream.pass(),
+            Region::Together => stream.pass() * warps,
+        };
+        Stream { footprint: self.footprint.round_down(lap), ..stream }
     }
 }
 

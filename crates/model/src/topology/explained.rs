@@ -100,7 +100,18 @@ impl ElementName {
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
         };
-        let has = move |attribute: &Attribute| many.contains(attribute) || more.contains(attribute);
+        const READS: &[Attribute] = &[ReadBandwidth, ReadBandwidthPerSm, BytesInFlight];
+        const WRITES: &[Attribute] = &[WriteBandwidth, WriteBandwidthPerSm];
+        const COPIES: &[Attribute] = &[CopyBandwidth, CopyBandwidthPerSm, TriadBandwidth, TriadBandwidthPerSm];
+        let rates: &[&[Attribute]] = match self {
+            ElementName::L1 | ElementName::ReadOnly | ElementName::Shared => &[READS],
+            ElementName::L2 => &[READS, WRITES],
+            ElementName::Dram => &[READS, WRITES, COPIES],
+            _ => &[],
+        };
+        let has = move |attribute: &Attribute| {
+            many.contains(attribute) || more.contains(attribute) || rates.iter().any(|of| of.contains(attribute))
+        };
         Attribute::in_report_order().into_iter().filter(has)
     }
 }

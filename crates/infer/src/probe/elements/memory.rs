@@ -18,6 +18,8 @@ use strata_model::units::{Bytes, Cycles, MIB};
 const STREAMED: Bytes = Bytes::kib(8);
 /// Footprints of streams through the device's memories are multiples of this.
 const PIECE: Bytes = Bytes::kib(64);
+/// Part of the L2's usable capacity that a stream through it goes over at most.
+const INSIDE: (u64, u64) = (7, 10);
 /// Arrays in DRAM are so many times as large as the L2: what is read again has left it.
 const BEYOND_L2: u64 = 8;
 
@@ -120,10 +122,9 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
     ])
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| {
-        // What all SMs read may be in both partitions.
         // The rate depends on the footprint, which must be the same in all runs of a GPU.
-        let half = (l2::capacity(notebook)?.lowest / 2).0.max(PIECE.0);
-        Ok(Level::shared(traffic, Bytes(1 << half.ilog2())))
+        let inside = (l2::capacity(notebook)?.lowest * INSIDE.0 / INSIDE.1).0.max(PIECE.0);
+        Ok(Level::shared(traffic, Bytes(1 << inside.ilog2())))
     }))
 }
 
