@@ -193,7 +193,7 @@ fn one_recording(disassembler: &Disassembler, path: &Path) -> Result<Tally> {
 fn streams() -> impl Iterator<Item = Program> {
     let paths = [LoadPath::GlobalCa, LoadPath::GlobalCg, LoadPath::GlobalNc, LoadPath::Shared];
     let of = move |(traffic, path, width, unroll)| Program::Stream(StreamProgram { traffic, path, width, unroll });
-    let each = |traffic| {
+    let each = move |traffic| {
         paths.into_iter().flat_map(move |path| {
             [4, 8, 16].into_iter().flat_map(move |width| UNROLLS.map(|unroll| (traffic, path, width, unroll)))
         })
