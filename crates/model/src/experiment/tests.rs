@@ -36,7 +36,7 @@ fn what_no_experiment_can_be_is_said() {
         (warp.replace("[0,0,", "[0,"), "an array of length 32"),
         (warp.replace("\"bank_width\":null", "\"bank_width\":16"), "4 or 8 B wide, not 16 B"),
         (clock.replace("\"kind\":\"clock\",", ""), "missing field `kind`"),
-        (clock.replace("\"clock\"", "\"stream\""), "unknown variant `stream`"),
+        (clock.replace("\"clock\"", "\"river\""), "unknown variant `river`"),
         (clock.replace("\"sm\":0,", ""), "missing field `sm`"),
         (clock.replace("\"sm\":0", "\"sm\":0,\"path\":\"texture\""), "unknown field `path`"),
     ] {
