@@ -8,8 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use strata_kernels::{Check, PTX, PatternProgram, Program, StreamProgram, Text, cubin};
-use strata_model::experiment::{LoadPath, Traffic, UNROLLS};
+use strata_kernels::{Check, PTX, Program, Text, cubin};
 use strata_recording::Recording;
 
 use crate::assemble::capability;
@@ -189,28 +188,13 @@ fn one_recording(disassembler: &Disassembler, path: &Path) -> Result<Tally> {
     foreign_code(disassembler, &path.display().to_string(), &codes.collect::<Vec<_>>())
 }
 
-/// Every kernel that moves memory: of these, `Program::all` has some.
-fn streams() -> impl Iterator<Item = Program> {
-    let paths = [LoadPath::GlobalCa, LoadPath::GlobalCg, LoadPath::GlobalNc, LoadPath::Shared];
-    let of = move |(traffic, path, width, unroll)| Program::Stream(StreamProgram { traffic, path, width, unroll });
-    let each = move |traffic| {
-        paths.into_iter().flat_map(move |path| {
-            [4, 8, 16].into_iter().flat_map(move |width| UNROLLS.map(|unroll| (traffic, path, width, unroll)))
-        })
-    };
-    Traffic::ALL.into_iter().flat_map(each).map(of)
-}
-
 /// Checks cubins that were made elsewhere, by kernel name.
 fn foreign_code(disassembler: &Disassembler, place: &str, codes: &[(String, Vec<u8>)]) -> Result<Tally> {
-    let programs = Program::all().into_iter().chain(streams());
-    let checks: HashMap<String, Check> = programs.map(|program| (PTX.entry(program), PTX.check(program))).collect();
     let mut by_target: HashMap<u32, Vec<Piece<'_>>> = HashMap::new();
     let mut tally = Tally::default();
     for (kernel, bytes) in codes {
         let cubin = cubin::read(bytes).with_context(|| format!("{place}: {kernel}"))?;
-        let generated = || PatternProgram::generated(kernel).map(|pattern| PTX.check(Program::Pattern(pattern)));
-        let check = checks.get(kernel).copied().or_else(generated);
+        let check = Program::named(kernel).map(|program| PTX.check(program));
         let check = check.with_context(|| format!("{place}: there is no kernel `{kernel}`"))?;
         let function = cubin.functions.iter().find(|function| function.name == kernel);
         let code = function.with_context(|| format!("{place}: {kernel} has no function of that name"))?.code;

@@ -21,20 +21,27 @@ impl Bench<'_> {
     /// Why this device cannot run the experiment, if it cannot.
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
         let facts = self.gpu.facts();
-        if let Some(sm) = experiment.sm()
-            && sm as usize >= self.sms.len()
+        let listed = match experiment {
+            Experiment::Stream(stream) => stream.sms.as_slice(),
+            _ => &[],
+        };
+        if let Some(sm) =
+            experiment.sm().into_iter().chain(listed.iter().copied()).find(|sm| *sm as usize >= self.sms.len())
         {
             return Some(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len())));
         }
-        if let Experiment::Pattern(run) = experiment {
-            let (threads, most) = (run.pattern.threads(), facts.max_threads_per_block);
-            return (threads > most).then(|| {
-                Failure::unsupported(format!("{threads} threads: a block of this device has {most} at most"))
-            });
+        let threads = match experiment {
+            Experiment::Pattern(run) => Some(run.pattern.threads()),
+            Experiment::Stream(stream) => Some(stream.threads_per_block),
+            _ => None,
+        };
+        let most = facts.max_threads_per_block;
+        if let Some(threads) = threads.filter(|threads| *threads > most) {
+            let why = format!("{threads} threads: a block of this device has {most} at most");
+            return Some(Failure::unsupported(why));
         }
-        if let Experiment::Stream(stream) = experiment
-            && stream.path != LoadPath::Shared
-        {
+        // What a pattern asks for besides, its launch says.
+        if matches!(experiment, Experiment::Pattern(_)) {
             return None;
         }
         let (path, Bytes(own)) = (experiment.path()?, experiment.footprint()?);

@@ -14,7 +14,9 @@ use strata_model::units::{Bytes, MIB};
 const RECORD: usize = 64;
 /// Where the places of the SMs are counted, behind the count of blocks that have begun.
 const PLACES_AT: usize = 16;
-/// Launched are so many times the blocks that take part: an SM that got fewer than others at first gets more of the rest, and who
+/// Each byte of the role of an SM that has none.
+const NO_ROLE: u8 = 0xff;
+/// So many times the blocks that take part are launched. An SM that got fewer than others at first gets more of the rest. A block that
 /// finds no place leaves.
 const OVERSUPPLY: u32 = 2;
 /// Part of the timed cycles for which blocks go on behind the end of what counts.
@@ -37,19 +39,35 @@ pub(super) struct Source {
     filled: Option<(DevicePtr, Content, Bytes)>,
 }
 
+/// What lies in memory for the blocks of a stream: a record for each of those that take part, which it fills in; the count of blocks
+/// that have begun, and behind it the places that are taken on each SM; the role of each SM.
+struct Control {
+    bytes: Vec<u8>,
+    claims_at: usize,
+    roles_at: usize,
+}
+
+impl Control {
+    /// For so many blocks, where these SMs, by their place among all `sms`, have a role.
+    fn new(participants: u32, workers: &[u32], sms: &[u32]) -> Self {
+        // By `%smid`, in words.
+        let each_sm = 4 * (*sms.last().unwrap_or(&0) as usize + 1);
+        let claims_at = RECORD * participants as usize;
+        let roles_at = claims_at + PLACES_AT + each_sm;
+        let mut bytes = vec![0u8; roles_at];
+        bytes.resize(roles_at + each_sm, NO_ROLE);
+        for (role, &worker) in workers.iter().enumerate() {
+            let at = roles_at + 4 * sms[worker as usize] as usize;
+            bytes[at..at + 4].copy_from_slice(&(role as u32).to_le_bytes());
+        }
+        Control { bytes, claims_at, roles_at }
+    }
+}
+
 impl Bench<'_> {
-    /// Runs a stream.
+    /// Runs a stream, which must be possible on this device.
     pub(super) fn run_stream(&mut self, stream: &Stream) -> Result<Outcome> {
         let workers = stream.workers(self.sms.len());
-        let facts = self.gpu.facts();
-        let most = facts.max_threads_per_block;
-        if stream.threads_per_block > most {
-            let why = format!("{} threads: a block of this device has {most} at most", stream.threads_per_block);
-            return Ok(Err(Failure::unsupported(why)));
-        }
-        if let Some(&sm) = workers.iter().find(|&&sm| sm as usize >= self.sms.len()) {
-            return Ok(Err(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len()))));
-        }
         let is_shared = stream.path == LoadPath::Shared;
         let program = Program::Stream(StreamProgram::of(stream));
         let function = self.programs.get(self.gpu, program)?.function;
@@ -71,17 +89,9 @@ impl Bench<'_> {
 
         let transfer = Instant::now();
         let participants = workers.len() as u32 * stream.blocks_per_sm;
-        let highest = *self.sms.last().unwrap_or(&0) as usize + 1;
-        let claims_at = RECORD * participants as usize;
-        let roles_at = claims_at + PLACES_AT + 4 * highest;
-        let mut table = vec![0u8; roles_at];
-        table.resize(roles_at + 4 * highest, 0xff);
-        for (role, &worker) in workers.iter().enumerate() {
-            let at = roles_at + 4 * self.sms[worker as usize] as usize;
-            table[at..at + 4].copy_from_slice(&(role as u32).to_le_bytes());
-        }
-        let out = self.outputs.at_least(self.gpu, Bytes(table.len() as u64))?;
-        self.gpu.write(out, &table)?;
+        let Control { bytes, claims_at, roles_at } = Control::new(participants, &workers, &self.sms);
+        let out = self.outputs.at_least(self.gpu, Bytes(bytes.len() as u64))?;
+        self.gpu.write(out, &bytes)?;
         self.timings.transfer += transfer.elapsed();
 
         let shared = if is_shared { stream.footprint } else { Bytes(0) };

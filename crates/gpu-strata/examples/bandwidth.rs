@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let shared = Stream { path: LoadPath::Shared, ..plain.clone() };
     let cached = Stream { path: LoadPath::GlobalCg, region: Region::Together, ..plain.clone() };
     let half = Stream { footprint: (l2 / 4).round_down(Bytes::mib(1)).max(Bytes::kib(256)), ..cached.clone() };
-    let beyond = Stream { footprint: (l2 * 4).round_up(Bytes::mib(1)), prepare: Prepare::FlushL2, ..cached };
+    // What was written before leaves the L2 first.
+    let beyond = Stream { footprint: (l2 * 4).round_up(Bytes::mib(1)), warm_cycles: 60_000, ..cached };
     for (memory, stream) in [("L1", &plain), ("shared", &shared), ("L2", &half), ("DRAM", &beyond)] {
         let each: Vec<Stream> = [1, 2, 4, 8].into_iter().map(|unroll| Stream { unroll, ..stream.clone() }).collect();
         let experiments: Vec<Experiment> = each.iter().cloned().map(Experiment::from).collect();

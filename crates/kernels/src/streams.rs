@@ -1,6 +1,6 @@
 //! The kernels of streams: one for each kind of traffic, path, width and unrolling.
 
-use strata_model::experiment::{Content, LoadPath, Stream, Traffic, UNROLLS, WARP};
+use strata_model::experiment::{AccessWidth, Content, LoadPath, Stream, Traffic, UNROLLS, WARP};
 
 /// A kernel that moves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,22 @@ impl StreamProgram {
     pub fn of(stream: &Stream) -> Self {
         let Stream { traffic, path, width, unroll, .. } = *stream;
         StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll }
+    }
+
+    /// Every one that an experiment may need.
+    pub fn all() -> Vec<Self> {
+        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Shared};
+        let mut all = Vec::new();
+        for traffic in Traffic::ALL {
+            for path in [GlobalCa, GlobalCg, GlobalNc, Shared] {
+                for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
+                    all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll }));
+                }
+            }
+        }
+        // Shared memory is only read.
+        all.retain(|one| one.path != Shared || one.traffic == Traffic::Read);
+        all
     }
 
     /// Some of each kind that there is a text for: the shortest, the widest and the longest.

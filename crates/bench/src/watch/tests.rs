@@ -1,7 +1,7 @@
 //! What becomes of experiments, look by look.
 
 use super::*;
-use strata_model::experiment::{Chase, LoadPath};
+use strata_model::experiment::{AccessWidth, Chase, Content, LoadPath, Prepare, Region, Stream, Traffic};
 use strata_model::units::Bytes;
 
 fn look(longest_us: f64, processes: u32) -> Look {
@@ -27,6 +27,42 @@ fn measure(watchman: &mut Watchman, experiment: &Experiment, cycles: u32) {
     let samples = Samples { latencies: vec![600, cycles], ..Samples::default() };
     watchman.measured(std::slice::from_ref(experiment), &[Ok(samples)]);
     watchman.kernel();
+}
+
+/// A stream that is given 100 microseconds, and samples of blocks of which one lives so long.
+fn stream(microseconds: u64) -> (Experiment, Samples) {
+    let stream = Stream {
+        traffic: Traffic::Write,
+        path: LoadPath::GlobalCg,
+        width: AccessWidth::B16,
+        unroll: 1,
+        threads_per_block: 32,
+        blocks_per_sm: 1,
+        sms: vec![0, 1],
+        footprint: Bytes(4096),
+        region: Region::Together,
+        content: Content::Zeros,
+        prepare: Prepare::Nothing,
+        warm_cycles: 50_000,
+        timed_cycles: 150_000,
+        repeat: 0,
+    };
+    // An SM that gets little of the memory makes few passes.
+    let laps = vec![Lap { loads: 9000, cycles: 150_000 }, Lap { loads: 90, cycles: 150_000 }];
+    let block = |us: u64| ClockSpan { cycles: 2000 * us, nanoseconds: 1000 * us };
+    (stream.into(), Samples { laps, clocks: vec![block(102), block(microseconds)], ..Samples::default() })
+}
+
+#[test]
+fn blocks_of_a_stream_that_outlive_their_time_were_stopped() {
+    for (microseconds, is_stopped) in [(102, false), (180, false), (2100, true)] {
+        let mut watchman = watchman();
+        let (experiment, samples) = stream(microseconds);
+        watchman.measured(std::slice::from_ref(&experiment), &[Ok(samples)]);
+        watchman.kernel();
+        let verdict = watchman.judge(look(12.0, 1), 0.5);
+        assert_eq!(verdict != Verdict::Calm, is_stopped, "{microseconds} us: {verdict:?}");
+    }
 }
 
 #[test]

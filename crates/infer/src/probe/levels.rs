@@ -228,5 +228,10 @@ mod tests {
         assert!(HitMiss::learn(&reference, &[&hidden]).is_err());
         assert!(!HitMiss::alike(&reference, &hidden, 1));
         assert!(HitMiss::alike(&reference, &hits, 1));
+        // A larger footprint that is faster by chance does not miss.
+        assert!(HitMiss::alike(&hidden[..64], &hits, 1));
+        // One of many is asked for more than chance gives one of them.
+        let later: Vec<u32> = hits.iter().map(|l| l + 4).collect();
+        assert!(!HitMiss::alike(&reference, &later, 1) && HitMiss::alike(&reference, &later, 1000));
     }
 }

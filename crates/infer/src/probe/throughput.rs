@@ -63,8 +63,8 @@ const RESOLUTION: f64 = 0.002;
 /// Share by which the clock under the load of memory in the SM may differ in another run: by 1.8 % in six runs of an H200, from first
 /// to last.
 const OTHER_CLOCK: f64 = 0.01;
-/// Times the range of the measurements by which another run's may differ from their middle.
-const BEYOND: f64 = 1.0;
+/// Part of the range of the measurements that is added to it on each side, for what another run may find.
+const BEYOND: f64 = 0.5;
 
 /// What is streamed through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -183,7 +183,7 @@ fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let again = rates(notebook, level, &kept, Round::Stated, LAST.1..LAST.1 + AGAIN.1)?;
         let chosen = best(&again, LAST.0);
         let mut last = rates(notebook, level, &chosen, Round::Stated, 0..LAST.1)?;
-        if last.iter().any(|of| spread(of) > STEADY.0) {
+        if last.iter().any(|of| of.spread() > STEADY.0) {
             last = rates(notebook, level, &chosen, Round::Longer, 0..LAST.1)?;
         }
         let Some(of) = last.iter().max_by(|a, b| a.median().total_cmp(&b.median())) else {
@@ -194,7 +194,7 @@ fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let mut tried: Vec<(u64, f64)> = first.iter().map(|of| (in_flight(of.shape), of.median())).collect();
         tried.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         Ok(Peak {
-            per_sm: promised(&of.each.iter().map(Streamed::per_sm).collect::<Vec<_>>(), 0.0),
+            per_sm: promised(&of.per_sm(), 0.0),
             per_second: per_second(of, if level.region == Region::Own { OTHER_CLOCK } else { 0.0 }),
             best: level.stream(sms, of.shape, Round::Stated, 0),
             sms: of.each.first().map_or(0, |seen| seen.bytes_per_clk.len()),
@@ -207,13 +207,26 @@ fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
 struct Rates {
     shape: Shape,
     each: Vec<Streamed>,
-    /// Longest and shortest life of a block, in nanoseconds, and the step of the timer.
-    timer: (u64, u64),
+    /// Shortest life of a block, in nanoseconds.
+    shortest: u64,
+    /// Nanoseconds of which all lives are multiples: the step of the timer.
+    step: u64,
 }
 
 impl Rates {
+    /// Bytes a cycle of an SM, launch by launch.
+    fn per_sm(&self) -> Vec<f64> {
+        self.each.iter().map(Streamed::per_sm).collect()
+    }
+
     fn median(&self) -> f64 {
-        robust::median(&self.each.iter().map(Streamed::per_sm).collect::<Vec<_>>()).unwrap_or(0.0)
+        robust::median(&self.per_sm()).unwrap_or(0.0)
+    }
+
+    /// The share of their median by which the launches differ.
+    fn spread(&self) -> f64 {
+        let (middle, low, high) = range(&self.per_sm());
+        (high - low) / middle.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -255,8 +268,7 @@ fn rates(
         };
         let each = measured.iter().filter_map(|m| Streamed::of(&m.experiment, m.samples())).collect();
         let lives = || measured.iter().flat_map(|m| m.samples().clocks.iter().map(|clock| clock.nanoseconds));
-        let timer = (lives().min().unwrap_or(0), lives().fold(0, gcd));
-        found.push(Rates { shape, each, timer });
+        found.push(Rates { shape, each, shortest: lives().min().unwrap_or(0), step: lives().fold(0, gcd) });
     }
     match (found.is_empty(), failure) {
         (true, Some(failure)) => Err(failure.into()),
@@ -276,20 +288,17 @@ fn best(all: &[Rates], count: usize) -> Vec<Shape> {
     order.into_iter().take(count).map(|of| of.shape).collect()
 }
 
-/// By which share of their median the rates of a shape differ.
-fn spread(of: &Rates) -> f64 {
-    let rates: Vec<f64> = of.each.iter().map(Streamed::per_sm).collect();
-    let ends = |values: &[f64]| values.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &v| (l.min(v), h.max(v)));
-    let (low, high) = ends(&rates);
-    (high - low) / of.median().max(f64::MIN_POSITIVE)
+/// The median of these, the least and the most.
+fn range(values: &[f64]) -> (f64, f64, f64) {
+    let middle = robust::median(values).unwrap_or(0.0);
+    let end = |of: fn(f64, f64) -> f64| values.iter().copied().fold(middle, of);
+    (middle, end(f64::min), end(f64::max))
 }
 
-/// The median of these, and what another run may find: their range again to each side, and besides a share of the value.
+/// The median of these, and what another run may find: their range and a part of it on each side, and a share of the median besides.
 fn promised(values: &[f64], besides: f64) -> (f64, f64, f64) {
-    let middle = robust::median(values).unwrap_or(0.0);
-    let low = values.iter().copied().fold(middle, f64::min);
-    let high = values.iter().copied().fold(middle, f64::max);
-    let more = BEYOND * (high - low) / 2.0 + (RESOLUTION + besides) * middle;
+    let (middle, low, high) = range(values);
+    let more = BEYOND * (high - low) + (RESOLUTION + besides) * middle;
     (middle, low - more, high + more)
 }
 
@@ -297,8 +306,7 @@ fn promised(values: &[f64], besides: f64) -> (f64, f64, f64) {
 fn per_second(of: &Rates, besides: f64) -> Result<(f64, f64, f64), String> {
     let rates: Option<Vec<f64>> = of.each.iter().map(|seen| Some(seen.total() * seen.clock_ghz? * 1e9)).collect();
     let Some(rates) = rates else { return Err("the device's timer stood still".into()) };
-    let (shortest, step) = of.timer;
-    Ok(promised(&rates, besides + step as f64 / shortest.max(1) as f64))
+    Ok(promised(&rates, besides + of.step as f64 / of.shortest.max(1) as f64))
 }
 
 /// Four digits of a number.

@@ -117,8 +117,7 @@ impl Hierarchy {
 
     /// Whether a cache of the SM is the first that is asked on this way.
     pub fn begins_in_sm(&self, way: Way) -> bool {
-        let first = self.plan.routes[way as usize].as_ref().and_then(|route| route.levels.first());
-        first.is_some_and(|level| self.plan.kinds[level.cache].scope == Scope::Sm)
+        self.plan.first_in_sm(way).is_some()
     }
 
     /// Bytes of a line of the cache in which atomics are carried out: the first of the device.

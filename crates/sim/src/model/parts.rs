@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cache::{Cache, Shape};
-use super::hierarchy::Requester;
+use super::hierarchy::{Requester, Way};
 use super::mix;
 use super::ports::{Outstanding, Ports, Width};
 use crate::machine::Machine;
@@ -166,6 +166,15 @@ impl Blueprint {
             kinds,
             seed,
         }
+    }
+
+    /// A way with its first cache, if that is the SM's own.
+    #[inline]
+    pub fn first_in_sm(&self, way: Way) -> Option<(&Route, &Level, &Kind)> {
+        let route = self.routes[way as usize].as_ref()?;
+        let level = route.levels.first()?;
+        let kind = &self.kinds[level.cache];
+        (kind.scope == Scope::Sm).then_some((route, level, kind))
     }
 
     /// Caches that all SMs share: of each kind, its partitions, if it is the device's.

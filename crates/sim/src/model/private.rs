@@ -1,19 +1,13 @@
 //! Loads that the SM's own first cache answers, so that nothing that SMs share takes part.
 
 use super::hierarchy::{Hierarchy, Requester, Way};
-use crate::machine::spec::Scope;
 
 impl Hierarchy {
     /// Whether all of these addresses are in the SM's own caches, so that nothing that SMs share takes part. Changes
     /// nothing but what a launch empties.
     pub fn is_private(&mut self, way: Way, by: Requester, addresses: &[u64]) -> bool {
         let plan = &self.plan;
-        let Some(route) = &plan.routes[way as usize] else { return false };
-        let Some(level) = route.levels.first() else { return false };
-        let kind = &plan.kinds[level.cache];
-        if kind.scope == Scope::Device {
-            return false;
-        }
+        let Some((route, _, kind)) = plan.first_in_sm(way) else { return false };
         let untranslated = route.translated > 0 || plan.tlbs.is_empty();
         let private = self.content.private(plan, by.sm);
         let cache = &private.caches[kind.place(by)].cache;
@@ -24,12 +18,7 @@ impl Hierarchy {
     /// [`Hierarchy::load`] if [`Hierarchy::is_private`]; otherwise nothing is changed.
     pub fn load_private(&mut self, way: Way, by: Requester, address: u64, now: u64) -> Option<u64> {
         let plan = &self.plan;
-        let route = plan.routes[way as usize].as_ref()?;
-        let level = route.levels.first()?;
-        let kind = &plan.kinds[level.cache];
-        if kind.scope == Scope::Device {
-            return None;
-        }
+        let (route, level, kind) = plan.first_in_sm(way)?;
         let private = self.content.private(plan, by.sm);
         let own = &mut private.caches[kind.place(by)];
         if route.translated == 0 && !plan.tlbs.is_empty() {
@@ -50,10 +39,8 @@ impl Hierarchy {
     /// is changed. Sectors of a line are neighbours.
     pub fn load_row(&mut self, way: Way, by: Requester, sectors: &[(u64, u64)], now: u64) -> Option<u64> {
         let plan = &self.plan;
-        let route = plan.routes[way as usize].as_ref()?;
-        let level = route.levels.first()?;
-        let kind = &plan.kinds[level.cache];
-        if kind.scope == Scope::Device || (route.translated == 0 && !plan.tlbs.is_empty()) {
+        let (route, level, kind) = plan.first_in_sm(way)?;
+        if route.translated == 0 && !plan.tlbs.is_empty() {
             return None;
         }
         let private = self.content.private(plan, by.sm);
