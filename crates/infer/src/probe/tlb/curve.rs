@@ -77,12 +77,17 @@ pub(super) fn walk_from(notebook: &Notebook, distance: Bytes, first: u64, pages:
     Chase { order: Order::Window { granule: LINE, first }, footprint: distance * (first + pages), ..whole }
 }
 
-fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuffled: bool) -> Chase {
-    let laps = match pages {
+/// Laps of a walk of so many pages that are timed.
+pub(super) fn laps(pages: u64) -> u32 {
+    match pages {
         n if n > ONE_LAP => 1,
         n if n > FEW_LAPS.0 => FEW_LAPS.1,
         _ => LAPS,
-    };
+    }
+}
+
+fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuffled: bool) -> Chase {
+    let laps = laps(pages);
     let order = Order::Pages { granule: LINE, lines, shuffled };
     let chase = Chase { order, ..Chase::each_load(LoadPath::GlobalCg, distance * pages, distance) };
     let lap = chase.lap() as u32;
@@ -194,13 +199,14 @@ fn walked(notebook: &Notebook, distance: Bytes) -> Result<Curve, Gap> {
 }
 
 /// Without rises that begin where only part of the visits miss the level before: between footprints as close as these, misses of
-/// one level may pause.
+/// one level may pause. A rise to more than one miss costs is the next level's, which begins before the one before it ends.
 fn whole(rises: Vec<Rise>) -> Vec<Rise> {
     let mut all: Vec<Rise> = Vec::new();
     for rise in rises {
-        match all.last_mut().filter(|before| before.is_partial()) {
-            Some(before) => (before.above, before.settled) = (rise.above, rise.settled),
-            None => all.push(rise),
+        let joined = all.last().filter(|before| before.is_partial()).map(|before| before.up_to(&rise));
+        match (joined.filter(|joined| joined.hides().is_none()), all.last_mut()) {
+            (Some(joined), Some(before)) => *before = joined,
+            _ => all.push(rise),
         }
     }
     all
@@ -257,7 +263,9 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
             // L2.
             let extra = points[step.grown].mean - step.below;
             let classes = HitMiss::learn_frequent(&reference, &larger, FREQUENT).ok();
-            let classes = classes.filter(|classes| classes.miss - classes.hit >= LEAST_COST * extra);
+            let is_cheap = |classes: &HitMiss| classes.miss - classes.hit < LEAST_COST * extra;
+            let cheap = classes.as_ref().is_some_and(is_cheap);
+            let classes = classes.filter(|classes| !is_cheap(classes));
             let fitting: Vec<f64> = measurements[..=step.flat].iter().flat_map(|s| Visits::of(s).extras).collect();
             Rise {
                 distance,
@@ -269,11 +277,12 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
                 error: points[step.flat].error.hypot(points[step.grown].error),
                 strays: classes.map_or(0.0, |classes| miss_share(&classes, &fitting)),
                 classes,
-                evenly: is_even(
-                    &measurements[step.flat],
-                    &measurements[step.grown],
-                    step.above.map(|above| above - step.below),
-                ),
+                two_costs: cheap
+                    || is_even(
+                        &measurements[step.flat],
+                        &measurements[step.grown],
+                        step.above.map(|above| above - step.below),
+                    ),
             }
         })
         .collect();

@@ -66,7 +66,7 @@ impl Level {
         let share = |share: f64| (share * pages as f64).floor() as u64;
         match self.rise.classes {
             _ if self.is_sharp() => pages,
-            Some(_) => share(UNNOTICED).min(pages.saturating_sub(RARELY)),
+            Some(_) => share(UNNOTICED).min(pages.saturating_sub(self.rise.unnoticed(pages).max(RARELY))),
             None => share(1.0 - BELIEVED),
         }
     }
@@ -130,11 +130,17 @@ impl Level {
         }
     }
 
-    pub(super) fn penalty(&self) -> Finding<Cycles> {
+    pub(super) fn penalty(&self) -> Result<Finding<Cycles>, Unknown> {
+        if let (None, Some((first, last))) = (self.rise.classes, self.rise.hides()) {
+            return Err(Unknown::because(format!(
+                "between {first} and {last} visits take longer by two amounts: a further level overflows there, and its misses cannot \
+                 be told from those of this one"
+            )));
+        }
         let (penalty, error) = self.cost();
-        Finding::measured(Cycles(tenths(penalty)), METHOD)
+        Ok(Finding::measured(Cycles(tenths(penalty)), METHOD)
             .range(tenths(penalty - error), tenths(penalty + error))
-            .note("added to a hit in this TLB level, with the data in the L2")
+            .note("added to a hit in this TLB level, with the data in the L2"))
     }
 
     pub(super) fn staircase(&self) -> Finding<attribute::Curve> {

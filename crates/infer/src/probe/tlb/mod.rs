@@ -142,8 +142,12 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             .filter(|(_, step)| step.share > SHARP && step.footprint.0 <= next)
             .map(|(s, _)| point(s))
             .collect();
+        // Where the step of the level before does not end before this one begins, the walks below hit it now and then. Here all miss it.
+        let before = (0..number).map(|before| Ok(level(notebook, before)?.cost().0)).sum::<Result<f64, Gap>>()?;
+        let unsettled_below = (before - rise.below).max(0.0);
+        let below = rise.below + unsettled_below;
         let every_miss = robust::median(&missing.iter().map(|p| p.mean).collect::<Vec<_>>())
-            .map(|cost| (cost - rise.below, missing[0].error.hypot(rise.error)));
+            .map(|cost| (cost - below, missing[0].error.hypot(rise.error) + unsettled_below / 2.0));
         let footprints: Option<Vec<Footprint>> = measurements
             .iter()
             .map(|s| Some(Footprint { lines: s.experiment.lap() as usize / 2, missed: rise.missed(s)? }))
@@ -198,7 +202,7 @@ pub fn element(notebook: &Notebook, number: usize) -> Element {
         notebook.attribute(REACH, || Ok(level()?.reach())),
         notebook.attribute(ENTRIES, || Ok(level()?.entries()?)),
         notebook.attribute(PAGE_SIZE, || Ok(level()?.page()?)),
-        notebook.attribute(MISS_PENALTY, || Ok(level()?.penalty())),
+        notebook.attribute(MISS_PENALTY, || Ok(level()?.penalty()?)),
         notebook.attribute(STAIRCASE, || Ok(level()?.staircase())),
         notebook.attribute(SETS, || Ok(structure::sets_finding(&sets()?, level()?.largest(), METHOD))),
         notebook.attribute(WAYS, || Ok(structure::ways_finding(&sets()?, METHOD).unit("entries"))),
@@ -245,7 +249,10 @@ pub fn reaches(notebook: &Notebook) -> Result<Reaches, Gap> {
     let mut levels = Vec::new();
     for number in 0..LEVELS {
         match level(notebook, number).settled()? {
+            // What its misses cost is unknown, and which level its pages miss.
+            Ok(level) if number > 0 && level.penalty().is_err() => break,
             Ok(level) => {
+                level.penalty()?;
                 let (penalty, error) = level.cost();
                 levels.push(Reach {
                     distance: level.distance,

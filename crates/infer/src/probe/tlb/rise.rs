@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::curve::laps;
 use super::visits::{Visits, as_latency, miss_share, point, typical};
 use crate::analysis::band::DEVIATIONS;
 use crate::probe::Measurement;
@@ -39,8 +40,8 @@ pub(in crate::probe) struct Rise {
     pub(super) error: f64,
     /// Where single misses can be told.
     pub(super) classes: Option<HitMiss>,
-    /// All visits to the first footprint above take longer by about the same, and by much less than on the plateau after it.
-    pub(super) evenly: bool,
+    /// Some visits, or all of those to the first footprint above, take longer by much less than the others do on the plateau after it.
+    pub(super) two_costs: bool,
     /// Share of visits that seem to miss although all pages fit: loads that are slow at random.
     pub(super) strays: f64,
 }
@@ -56,7 +57,7 @@ impl Rise {
     pub(super) fn hides(&self) -> Option<(Bytes, Bytes)> {
         let (above, settled) = (self.above?, self.settled?);
         let cheaper = |classes: HitMiss| above - self.below > TWO_COST * (classes.miss - classes.hit);
-        let hides = self.evenly || self.classes.is_some_and(cheaper);
+        let hides = self.two_costs || self.classes.is_some_and(cheaper);
         hides.then_some((Bytes(self.flat), Bytes(settled)))
     }
 
@@ -64,6 +65,11 @@ impl Rise {
     pub(super) fn is_partial(&self) -> bool {
         let (Some(classes), Some(above)) = (self.classes, self.above) else { return false };
         above - self.below < ALL * (classes.miss - classes.hit)
+    }
+
+    /// This one, up to where that one ends.
+    pub(super) fn up_to(&self, later: &Rise) -> Rise {
+        Rise { above: later.above, settled: later.settled, ..self.clone() }
     }
 
     /// Pages that miss this level, if single misses can be told: those that do in most laps.
@@ -111,6 +117,13 @@ impl Rise {
         let of_laps = visits.laps().map(|lap| miss_share(&classes, lap));
         let of_limits = LIMITS.map(|at| miss_share(&limit(at), &visits.extras));
         of_laps.chain(of_limits).fold((share, share), |(low, high), x| (low.min(x), high.max(x)))
+    }
+
+    /// How many pages too many a walk of so many may have whose misses pass for loads that are slow by chance. Whatever gives way, each
+    /// page too many costs a miss in every lap.
+    pub(super) fn unnoticed(&self, pages: u64) -> u64 {
+        let laps = u64::from(laps(pages));
+        by_chance((CHANCE + self.strays) * (laps * pages) as f64) as u64 / laps
     }
 
     /// Whether the pages walked are more than fit.
