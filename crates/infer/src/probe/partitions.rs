@@ -238,6 +238,11 @@ impl Partitions {
         self.count
     }
 
+    /// The partition of an SM, counted from 0; SMs that were not asked are in the first.
+    pub fn of(&self, sm: u32) -> usize {
+        self.of_sm.get(sm as usize).copied().unwrap_or(0)
+    }
+
     /// As the finding `partitions`.
     pub fn count(&self) -> Finding<u64> {
         let finding = Finding::measured(self.count as u64, METHOD).range(self.count as f64, self.count as f64);

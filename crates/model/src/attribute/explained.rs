@@ -271,6 +271,20 @@ impl Attribute {
                 "The launches are a grid with steps of a factor of two or less, so it lies between two of them.",
                 "How many threads and independent loads a kernel needs. Latency times bandwidth is about as much.",
             ),
+            Attribute::SaturatingSms => (
+                "The best launch of the search runs on more and more SMs, taken from all partitions of the L2 in turn. Between the \
+                 last number that is too few and the first that is enough, further numbers are tried.",
+                "It depends on which SMs are taken: those of one GPC may share a port. The second curve takes one partition after \
+                 the other, where there are several.",
+                "How many SMs may do other work while some of them move the data.",
+            ),
+            Attribute::EffectiveSize => (
+                "All SMs together go over footprints up to four times the L2. It is the last one before the rate falls below nine \
+                 tenths of the highest.",
+                "A cache that keeps part of a footprint that is too large falls off slowly, so that more than it holds may \
+                 still be fast. Footprints are multiples of what all warps touch at once.",
+                "To choose the size of tiles that all SMs share. The size beside it is what one SM finds again.",
+            ),
         };
         Explanation { found, fails, used }
     }

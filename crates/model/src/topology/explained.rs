@@ -105,8 +105,8 @@ impl ElementName {
         const COPIES: &[Attribute] = &[CopyBandwidth, CopyBandwidthPerSm, TriadBandwidth, TriadBandwidthPerSm];
         let rates: &[&[Attribute]] = match self {
             ElementName::L1 | ElementName::ReadOnly | ElementName::Shared => &[READS],
-            ElementName::L2 => &[READS, WRITES],
-            ElementName::Dram => &[READS, WRITES, COPIES],
+            ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize]],
+            ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms]],
             _ => &[],
         };
         let has = move |attribute: &Attribute| {

@@ -21,7 +21,10 @@ pub(crate) use finding::by_name;
 pub use finding::{Finding, Interval, Provenance, Quantity};
 pub use name::ElementName;
 pub use run::RunInfo;
-pub use series::{AVERAGE_LOAD, AllSeries, BANDWIDTH_BY_BYTES_IN_FLIGHT, DISTANCE, DISTURBANCE, SeriesPoint};
+pub use series::{
+    AVERAGE_LOAD, AllSeries, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
+    BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, SeriesPoint,
+};
 
 use crate::facts::DeviceFacts;
 

@@ -16,6 +16,14 @@ pub const DISTURBANCE: &str = "disturbance";
 /// Bytes a cycle of an SM, by the bytes that its loads have in flight; without a band. A point is a launch of the search.
 pub const BANDWIDTH_BY_BYTES_IN_FLIGHT: &str = "bandwidth_by_bytes_in_flight";
 
+/// Bytes a cycle of all SMs at work, by their number; they are taken from all partitions of the L2 in turn. A point is a launch that was
+/// repeated, the band its least and greatest.
+pub const BANDWIDTH_BY_SMS: &str = "bandwidth_by_sms";
+/// As [`BANDWIDTH_BY_SMS`], where all SMs of one partition come before those of the next.
+pub const BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST: &str = "bandwidth_by_sms_of_one_partition_first";
+/// Bytes a cycle of all SMs, by the footprint that they go over together. Points as of [`BANDWIDTH_BY_SMS`].
+pub const BANDWIDTH_BY_FOOTPRINT: &str = "bandwidth_by_footprint";
+
 /// Series by name. A name that this version does not know is kept and shown nowhere.
 pub type AllSeries = BTreeMap<String, Vec<SeriesPoint>>;
 

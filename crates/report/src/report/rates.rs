@@ -1,7 +1,8 @@
 //! Bandwidth in words: a line for each memory of which it was measured.
 
 use strata_model::attribute::{
-    BYTES_IN_FLIGHT, COPY_BANDWIDTH, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, TRIAD_BANDWIDTH, WRITE_BANDWIDTH,
+    BYTES_IN_FLIGHT, COPY_BANDWIDTH, EFFECTIVE_SIZE, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS,
+    TRIAD_BANDWIDTH, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, Topology};
 
@@ -31,6 +32,12 @@ fn line(element: &Element) -> Option<String> {
     }
     if let Some(bytes) = element.get(BYTES_IN_FLIGHT) {
         line.push_str(&format!(", nine tenths of it with {bytes} in flight"));
+    }
+    if let Some(sms) = element.get(SATURATING_SMS) {
+        line.push_str(&format!("; {sms} SMs read nine tenths of what all do"));
+    }
+    if let Some(bytes) = element.get(EFFECTIVE_SIZE) {
+        line.push_str(&format!("; that lasts up to {bytes} that all read"));
     }
     Some(line)
 }

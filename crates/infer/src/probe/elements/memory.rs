@@ -121,11 +121,15 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
     ])
-    .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| {
-        // The rate depends on the footprint, which must be the same in all runs of a GPU.
-        let inside = (l2::capacity(notebook)?.lowest * INSIDE.0 / INSIDE.1).0.max(PIECE.0);
-        Ok(Level::shared(traffic, Bytes(1 << inside.ilog2())))
-    }))
+    .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| in_l2(notebook, traffic)))
+    .and(throughput::of_many(notebook, true, || in_l2(notebook, Traffic::Read)))
+}
+
+/// How the L2 is streamed through.
+fn in_l2(notebook: &Notebook, traffic: Traffic) -> Result<Level, Gap> {
+    // The rate depends on the footprint, which must be the same in all runs of a GPU.
+    let inside = (l2::capacity(notebook)?.lowest * INSIDE.0 / INSIDE.1).0.max(PIECE.0);
+    Ok(Level::shared(traffic, Bytes(1 << inside.ilog2())))
 }
 
 /// What one latency is longer than another, with the interval that follows from those of the two.
@@ -174,15 +178,19 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
         .note(format!("{} were free at the start", Bytes(facts.free_memory)));
     Element::from([notebook.attribute(SIZE, || Ok(size))])
         .and([latency::finding(notebook, || Ok(dram::dram(notebook)?.measured), &method)])
-        .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| {
-            let facts = notebook.facts();
-            let wanted = Bytes(facts.l2_size.max(MIB) * BEYOND_L2).round_up(PIECE);
-            let most = Bytes(facts.free_memory / 8).round_down(PIECE);
-            if most.0 < 2 * facts.l2_size {
-                return Gap::unknown(format!("an array of {most}, an eighth of what is free, would stay in the L2"));
-            }
-            Ok(Level::beyond(traffic, wanted.min(most)))
-        }))
+        .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| in_dram(notebook, traffic)))
+        .and(throughput::of_many(notebook, false, || in_dram(notebook, Traffic::Read)))
+}
+
+/// How the device's memory is streamed through.
+fn in_dram(notebook: &Notebook, traffic: Traffic) -> Result<Level, Gap> {
+    let facts = notebook.facts();
+    let wanted = Bytes(facts.l2_size.max(MIB) * BEYOND_L2).round_up(PIECE);
+    let most = Bytes(facts.free_memory / 8).round_down(PIECE);
+    if most.0 < 2 * facts.l2_size {
+        return Gap::unknown(format!("an array of {most}, an eighth of what is free, would stay in the L2"));
+    }
+    Ok(Level::beyond(traffic, wanted.min(most)))
 }
 
 pub(super) fn host(notebook: &Notebook) -> Element {

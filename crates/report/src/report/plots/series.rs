@@ -1,10 +1,14 @@
-//! The pictures of what findings were read from: Größler's plots of the mean load, of the reduction, and of the disturbance.
+//! The pictures of what findings were read from: Größler's plots of the mean load, of the reduction, and of the disturbance; and
+//! bandwidth by what it depends on.
 
 use super::super::plot::{Axis, Curves, Draw, Mark, Series};
 use super::{Drawn, crowded, span, usable};
 use crate::report::plot::Measure;
 use crate::report::words;
-use strata_model::topology::{AVERAGE_LOAD, DISTANCE, DISTURBANCE, Element, ElementName, Finding, SeriesPoint};
+use strata_model::topology::{
+    AVERAGE_LOAD, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
+    BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, Element, ElementName, Finding, SeriesPoint,
+};
 
 /// What a series shows.
 struct Shape {
@@ -12,40 +16,84 @@ struct Shape {
     name: &'static str,
     /// The title of its picture, after the element's.
     title: &'static str,
-    /// The axis to the right: footprints in bytes, or threads.
-    footprints: bool,
-    /// The axis upwards.
-    y: &'static str,
-    /// The points in words.
+    /// The axis to the right.
+    x: &'static str,
+    /// Whether that is in bytes.
+    bytes: bool,
+    /// The axis upwards, and its unit.
+    y: (&'static str, &'static str),
+    /// The points in words, up to the numbers on the axis to the right.
     points: &'static str,
     /// How they are joined.
     draw: Draw,
 }
 
-const SHAPES: [Shape; 3] = [
+/// The axis of a cache's footprints, on which its capacity is marked.
+const FOOTPRINT: &str = "footprint";
+
+const SHAPES: [Shape; 7] = [
     Shape {
         name: AVERAGE_LOAD,
         title: "average load by footprint",
-        footprints: true,
-        y: "cycles per load, with the timing overhead",
-        points: "footprints",
+        x: FOOTPRINT,
+        bytes: true,
+        y: ("cycles per load, with the timing overhead", "cycles"),
+        points: "footprints, from",
         draw: Draw::Line,
     },
     Shape {
         name: DISTANCE,
         title: "geometric distance by footprint",
-        footprints: true,
-        y: "distance of the loads from hits, cycles",
-        points: "footprints",
+        x: FOOTPRINT,
+        bytes: true,
+        y: ("distance of the loads from hits, cycles", "cycles"),
+        points: "footprints, from",
         draw: Draw::Line,
     },
     Shape {
         name: DISTURBANCE,
         title: "disturbance by thread",
-        footprints: false,
-        y: "average load after the partner's walk, cycles above a hit",
-        points: "warps",
+        x: "thread of the partner",
+        bytes: false,
+        y: ("average load after the partner's walk, cycles above a hit", "cycles"),
+        points: "warps, with first threads",
         draw: Draw::Steps,
+    },
+    Shape {
+        name: BANDWIDTH_BY_BYTES_IN_FLIGHT,
+        title: "bandwidth by bytes in flight",
+        x: "bytes in flight of an SM",
+        bytes: true,
+        y: ("bytes a cycle of an SM", "B/clk"),
+        points: "launches, with",
+        draw: Draw::Points,
+    },
+    Shape {
+        name: BANDWIDTH_BY_SMS,
+        title: "bandwidth by number of SMs",
+        x: "SMs that read, from all partitions in turn",
+        bytes: false,
+        y: ("bytes a cycle of all of them", "B/clk"),
+        points: "launches, on SMs from",
+        draw: Draw::Line,
+    },
+    Shape {
+        name: BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST,
+        title: "bandwidth by number of SMs, one partition first",
+        x: "SMs that read, one partition after the other",
+        bytes: false,
+        y: ("bytes a cycle of all of them", "B/clk"),
+        points: "launches, on SMs from",
+        draw: Draw::Line,
+    },
+    Shape {
+        name: BANDWIDTH_BY_FOOTPRINT,
+        title: "bandwidth by footprint of all SMs",
+        x: FOOTPRINT,
+        bytes: true,
+        y: ("bytes a cycle of all SMs", "B/clk"),
+        points: "footprints, from",
+        draw: Draw::Line,
     },
 ];
 
@@ -68,9 +116,9 @@ fn curves(name: ElementName, shape: &Shape, points: &[SeriesPoint], size: Option
     }
     let (x, y) = (span(points.iter().map(|p| p.x)), span(points.iter().map(|p| p.value)));
     let show = |y| Measure::Number.show(y);
-    let places = if shape.footprints { Measure::Bytes } else { Measure::Number };
+    let places = if shape.bytes { Measure::Bytes } else { Measure::Number };
     let from = format!("{} to {}", places.show(x.0), places.show(x.1));
-    let mark = size.filter(|_| shape.footprints).map(usable);
+    let mark = size.filter(|_| shape.x == FOOTPRINT).map(usable);
     let series = if points.iter().all(|p| p.band.is_some()) {
         let banded = |p: &SeriesPoint| (p.x, p.band.map_or([p.value; 3], |(low, high)| [p.value, low, high]));
         Series::banded(shape.title, shape.draw, points.iter().map(banded))
@@ -80,19 +128,19 @@ fn curves(name: ElementName, shape: &Shape, points: &[SeriesPoint], size: Option
     Some(Curves {
         title: format!("{}: {}", name.title(), shape.title),
         description: format!(
-            "{} {}, {} {from}; {} to {} cycles{}.",
+            "{} {} {from}; {} to {} {}{}.",
             points.len(),
             shape.points,
-            if shape.footprints { "from" } else { "with first threads" },
             show(y.0),
             show(y.1),
+            shape.y.1,
             mark.as_ref().map_or(String::new(), |mark: &Mark| format!("; {} is marked", mark.label))
         ),
-        x: match shape.footprints {
-            true => Axis::bytes("footprint", crowded(points.iter().map(|p| p.x))),
-            false => Axis::of("thread of the partner"),
+        x: match shape.bytes {
+            true => Axis::bytes(shape.x, crowded(points.iter().map(|p| p.x))),
+            false => Axis::of(shape.x),
         },
-        y: Axis::of(shape.y),
+        y: Axis::of(shape.y.0),
         series: vec![series],
         marks: mark.into_iter().collect(),
         ..Curves::default()

@@ -1,0 +1,228 @@
+//! How a rate depends on the number of SMs that read, and on the footprint that all of them read.
+
+use super::interval::{digits, range};
+use super::search::{Peak, peak};
+use super::{Level, NEARLY, Round, UNSURE, lap};
+use crate::probe::{Gap, Notebook, Settle, partitions};
+use strata_model::experiment::{Prepare, Stream, Streamed};
+use strata_model::topology::{
+    BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, Finding, SeriesPoint,
+};
+use strata_model::units::Bytes;
+
+/// How often each launch is measured.
+const REPEATS: u32 = 3;
+/// Numbers that tell these launches from those of a search.
+const REPEATED_FROM: u32 = 32;
+/// So many numbers of SMs, at most, are tried between one that is too few and one that is enough.
+const BETWEEN: u64 = 8;
+/// Largest footprint, as a multiple of what the driver calls the size of the L2.
+const LARGEST: u64 = 4;
+/// Part of the L2 by which footprints grow at most, up to half as much again as the L2.
+const STEP: u64 = 16;
+/// Beyond that each footprint is so many times the one before.
+const FARTHER: (u64, u64) = (5, 4);
+/// Passes over a footprint before it counts, and while it does, at the rate of the L2; DRAM takes longer.
+const PASSES: (f64, f64) = (4.0, 2.0);
+
+/// A launch that was repeated: bytes a cycle of all SMs at work together.
+struct Point {
+    x: u64,
+    middle: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Point {
+    fn as_series(&self) -> SeriesPoint {
+        let band = Some((digits(self.low), digits(self.high)));
+        SeriesPoint { x: self.x as f64, value: digits(self.middle), band }
+    }
+}
+
+/// Each stream of these several times, with the place on the axis to which it belongs.
+fn points(notebook: &Notebook, streams: &[(u64, Stream)]) -> Result<Vec<Point>, Gap> {
+    let repeated = |stream: &Stream| {
+        let stream = stream.clone();
+        (0..REPEATS).map(move |repeat| Stream { repeat: REPEATED_FROM + repeat, ..stream.clone() })
+    };
+    let wanted: Vec<Stream> = streams.iter().flat_map(|(_, stream)| repeated(stream)).collect();
+    let measured = notebook.read(&wanted)?;
+    let mut points = Vec::new();
+    for ((x, _), measured) in streams.iter().zip(measured.chunks(REPEATS as usize)) {
+        let rates: Vec<f64> = measured
+            .iter()
+            .filter_map(|m| Streamed::of(&m.experiment, m.samples()))
+            .map(|streamed| streamed.total())
+            .collect();
+        let (middle, low, high) = range(&rates);
+        points.push(Point { x: *x, middle, low, high });
+    }
+    Ok(points)
+}
+
+/// Numbers from 1 to the last, each about half as much again as the one before.
+fn growing(last: u64) -> Vec<u64> {
+    let mut all: Vec<u64> = (0..u64::BITS).flat_map(|bit| [1 << bit, 3 << bit]).take_while(|n| *n < last).collect();
+    all.push(last);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// SMs in the order in which more and more of them read: from all partitions in turn, and one partition after the other, if there are
+/// several and it is known which SM belongs to which.
+fn orders(notebook: &Notebook) -> Result<(Vec<u32>, Option<Vec<u32>>), Gap> {
+    let sms: Vec<u32> = (0..notebook.facts().multiprocessors).collect();
+    // Without the partitions there is one order.
+    let Ok(found) = partitions::partitions(notebook).settled()? else { return Ok((sms, None)) };
+    if found.number() < 2 {
+        return Ok((sms, None));
+    }
+    let mut packed = sms.clone();
+    packed.sort_by_key(|&sm| (found.of(sm), sm));
+    let mut seen = vec![0; found.number()];
+    let mut place: Vec<(usize, u32)> = Vec::new();
+    for sm in sms {
+        let of = found.of(sm);
+        place.push((seen[of], sm));
+        seen[of] += 1;
+    }
+    place.sort_unstable();
+    Ok((place.into_iter().map(|(_, sm)| sm).collect(), Some(packed)))
+}
+
+/// The first so many SMs of an order read by the best launch.
+fn by_some(notebook: &Notebook, level: &Level, peak: &Peak, order: &[u32], count: u64) -> Stream {
+    let mut sms = order[..count as usize].to_vec();
+    sms.sort_unstable();
+    let best = &peak.best;
+    let lap = lap(best, count as u32);
+    // What few SMs read would still be in the L2 from the launch before, if they read as little as fits there.
+    let prepare = if level.footprint.0 > notebook.facts().l2_size { Prepare::FlushL2 } else { best.prepare };
+    Stream { sms, footprint: level.footprint.round_down(lap), prepare, ..best.clone() }
+}
+
+/// The fewest SMs that together read nearly as much as all of them do.
+pub fn saturating_sms(notebook: &Notebook, level: &Level) -> Result<Finding<u64>, Gap> {
+    let peak = peak(notebook, level)?;
+    let (spread, packed) = orders(notebook)?;
+    let all = spread.len() as u64;
+    let of = |order: &[u32], counts: &[u64]| -> Result<Vec<Point>, Gap> {
+        let streams: Vec<(u64, Stream)> =
+            counts.iter().map(|&count| (count, by_some(notebook, level, &peak, order, count))).collect();
+        points(notebook, &streams)
+    };
+    let mut spreading = of(&spread, &growing(all))?;
+    let whole = spreading.last().map_or(0.0, |point| point.middle);
+    let first = |points: &[Point], share: f64, rate: fn(&Point) -> f64| {
+        points.iter().find(|point| rate(point) >= share * whole).map(|point| point.x)
+    };
+    let enough = first(&spreading, NEARLY, |point| point.middle).unwrap_or(all);
+    let fewer = spreading.iter().map(|point| point.x).rfind(|count| *count < enough).unwrap_or(0);
+    let between: Vec<u64> = (1..=BETWEEN)
+        .map(|part| fewer + (enough - fewer) * part / (BETWEEN + 1))
+        .filter(|count| *count > fewer && *count < enough)
+        .collect();
+    if !between.is_empty() {
+        spreading.extend(of(&spread, &between)?);
+        spreading.sort_by_key(|point| point.x);
+        spreading.dedup_by_key(|point| point.x);
+    }
+    let found = first(&spreading, NEARLY, |point| point.middle).unwrap_or(all);
+    let early = first(&spreading, NEARLY - UNSURE, |point| point.high).unwrap_or(found);
+    let late = first(&spreading, NEARLY + UNSURE, |point| point.low).unwrap_or(all);
+    let below = spreading.iter().map(|point| point.x).rfind(|count| *count < early).map_or(1, |count| count + 1);
+    let series = |points: &[Point]| points.iter().map(Point::as_series).collect();
+    let finding =
+        Finding::measured(found, "the best launch of the search on some of the SMs, taken from all partitions in turn")
+            .unit("SMs")
+            .range(below.min(found) as f64, late.max(found) as f64)
+            .series(BANDWIDTH_BY_SMS, series(&spreading));
+    Ok(match packed {
+        Some(packed) => {
+            let packing = of(&packed, &growing(all))?;
+            finding.series(BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, series(&packing))
+        }
+        None => finding,
+    })
+}
+
+/// Footprints up to several times an L2 of this size: multiples of what the warps of a launch touch at once.
+fn footprints(l2: u64, lap: u64, most: u64) -> Vec<Bytes> {
+    let step = lap.max((l2 / STEP).div_ceil(lap) * lap);
+    let mut all = Vec::new();
+    let mut next = step;
+    while next <= (LARGEST * l2).max(step).min(most) {
+        all.push(Bytes(next));
+        let farther = next * FARTHER.0 / FARTHER.1 / lap * lap;
+        next = if next < l2 * 3 / 2 { next + step } else { farther.max(next + step) };
+    }
+    all
+}
+
+/// The largest footprint that all SMs together read again and again at nearly the rate of the L2.
+pub fn effective_size(notebook: &Notebook, level: &Level) -> Result<Finding<Bytes>, Gap> {
+    let facts = notebook.facts();
+    let peak = peak(notebook, level)?;
+    let shape = level.stream(facts.multiprocessors, peak.fine, Round::Stated, 0);
+    let all = footprints(facts.l2_size, lap(&shape, facts.multiprocessors).0, facts.free_memory / 8);
+    let rate = peak.per_sm.0 * f64::from(facts.multiprocessors);
+    let streams: Vec<(u64, Stream)> = all
+        .into_iter()
+        .map(|footprint| {
+            let cycles = |passes: f64| (passes * footprint.0 as f64 / rate) as u32;
+            let warm_cycles = level.warm.max(cycles(PASSES.0));
+            let timed_cycles = level.timed.max(cycles(PASSES.1));
+            (footprint.0, Stream { footprint, warm_cycles, timed_cycles, ..shape.clone() })
+        })
+        .collect();
+    let points = points(notebook, &streams)?;
+    let plateau = points.iter().map(|point| point.middle).fold(0.0, f64::max);
+    let slower = |share: f64, rate: fn(&Point) -> f64| {
+        let from = points.iter().position(|point| point.middle >= plateau)?;
+        (from..points.len()).find(|&at| rate(&points[at]) < share * plateau)
+    };
+    let at = |place: Option<usize>| place.map(|place| points[place.saturating_sub(1)].x as f64);
+    let series = points.iter().map(Point::as_series).collect();
+    let Some(first) = slower(NEARLY, |point| point.middle) else {
+        return Gap::unknown("no footprint that was read is slower than nine tenths of the highest rate");
+    };
+    let low = at(slower(NEARLY + UNSURE, |point| point.low)).unwrap_or(points[0].x as f64);
+    // The first that is clearly slower is already too large.
+    let high = slower(NEARLY - UNSURE, |point| point.high).map(|place| points[place].x as f64);
+    let value = points[first.saturating_sub(1)].x;
+    let finding = Finding::measured(
+        Bytes(value),
+        format!("reads of all SMs over growing footprints, {}; the largest with nine tenths of the highest rate", {
+            let Stream { unroll, width, blocks_per_sm, threads_per_block, .. } = &shape;
+            format!("{unroll} x {}, {blocks_per_sm} blocks of {threads_per_block} threads", width.bytes())
+        }),
+    )
+    .series(BANDWIDTH_BY_FOOTPRINT, series);
+    Ok(match high {
+        Some(high) => finding.range(low.min(value as f64), high),
+        None => finding.at_least(low.min(value as f64)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_sms_grow_up_to_all() {
+        assert_eq!(growing(1), [1]);
+        assert_eq!(growing(13), [1, 2, 3, 4, 6, 8, 12, 13]);
+    }
+
+    #[test]
+    fn footprints_are_whole_laps_up_to_four_times_the_l2() {
+        let all = footprints(60, 4, u64::MAX);
+        assert!(all.iter().all(|footprint| footprint.0 % 4 == 0) && all.is_sorted_by(|a, b| a < b), "{all:?}");
+        assert!(all[0] == Bytes(4) && (220..=240).contains(&all.last().unwrap().0), "{all:?}");
+        // A lap larger than the L2 is the first footprint; what is free bounds the last.
+        assert_eq!(footprints(60, 100, u64::MAX), [Bytes(100), Bytes(200)]);
+        assert!(footprints(60, 100, 50).is_empty());
+    }
+}

@@ -1,0 +1,213 @@
+//! How many bytes a second a memory gives, and what it takes to get them.
+//!
+//! Nobody knows beforehand which launch gets the most. So a grid of launches is measured once, the best of them again, and the best
+//! of those several times more and longer (successive halving). The last measurements are new ones, so that the best is not stated
+//! by the luck for which it was chosen.
+//!
+//! A stream counts what is done in the middle of a launch ([`Stream`]). Bytes a cycle become bytes a second by the clock of the same
+//! launches: under such a load it is lower than at other times.
+
+mod curves;
+mod interval;
+mod search;
+
+use super::{Gap, Notebook, Unknown};
+use curves::{effective_size, saturating_sms};
+use interval::digits;
+pub use search::Peak;
+use search::{STEADY, Shape, peak};
+use strata_model::attribute::{
+    BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, EFFECTIVE_SIZE, Key, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM,
+    SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
+};
+use strata_model::experiment::{Content, LoadPath, Prepare, Region, Stream, Traffic, WARP};
+use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Entry, Finding, SeriesPoint};
+use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
+
+/// Cycles before a launch of the search counts, and for which it does: for memory of each SM, and for memory of all.
+const SEARCH_OWN: (u32, u32) = (2_000, 6_000);
+/// As [`SEARCH_OWN`].
+const SEARCH_TOGETHER: (u32, u32) = (8_000, 8_000);
+/// Cycles by which the beginning of what counts differs from one repetition to the next.
+const OUT_OF_STEP: u32 = 137;
+/// Share of the peak that [`BYTES_IN_FLIGHT`] is for.
+const NEARLY: f64 = 0.9;
+/// Share of the peak by which a launch of the first round may be off.
+const UNSURE: f64 = 0.03;
+
+/// What is streamed through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Level {
+    /// What is done.
+    pub traffic: Traffic,
+    /// By which loads.
+    pub path: LoadPath,
+    /// Bytes of an array: of each SM's own, or of all SMs together.
+    pub footprint: Bytes,
+    /// Whose it is.
+    pub region: Region,
+    /// Cycles before it counts, at the end of the search.
+    pub warm: u32,
+    /// Cycles for which it counts then.
+    pub timed: u32,
+}
+
+/// How a launch is measured.
+#[derive(Clone, Copy)]
+enum Round {
+    /// To choose: with all else that is alike a short time will do.
+    Search,
+    /// To be stated.
+    Stated,
+    /// To be stated, where that was not steady.
+    Longer,
+}
+
+impl Level {
+    /// Reads of a memory that each SM has to itself.
+    pub const fn own(path: LoadPath, footprint: Bytes) -> Self {
+        Level { traffic: Traffic::Read, path, footprint, region: Region::Own, warm: 4_000, timed: 24_000 }
+    }
+
+    /// Of a cache that all SMs share, whose content is there after some passes.
+    pub const fn shared(traffic: Traffic, footprint: Bytes) -> Self {
+        let path = LoadPath::GlobalCg;
+        Level { traffic, path, footprint, region: Region::Together, warm: 20_000, timed: 40_000 }
+    }
+
+    /// Of memory beyond all caches. What is left of earlier writes must leave the L2 before it counts.
+    pub const fn beyond(traffic: Traffic, footprint: Bytes) -> Self {
+        Level { warm: 80_000, timed: 100_000, ..Level::shared(traffic, footprint) }
+    }
+
+    fn stream(&self, multiprocessors: u32, shape: Shape, round: Round, repeat: u32) -> Stream {
+        let (warm, timed) = match (round, self.region) {
+            (Round::Search, Region::Own) => SEARCH_OWN,
+            (Round::Search, Region::Together) => SEARCH_TOGETHER,
+            (Round::Stated, _) => (self.warm, self.timed),
+            (Round::Longer, _) => (self.warm, self.timed * STEADY.1),
+        };
+        let sms = match (round, self.region) {
+            // An SM's own memory is the same on all.
+            (Round::Search, Region::Own) => vec![0],
+            _ => Vec::new(),
+        };
+        let stream = Stream {
+            traffic: self.traffic,
+            path: self.path,
+            width: shape.width,
+            unroll: shape.unroll,
+            threads_per_block: shape.threads,
+            blocks_per_sm: shape.blocks,
+            sms,
+            footprint: self.footprint,
+            region: self.region,
+            content: Content::Random,
+            prepare: Prepare::Nothing,
+            // Passes that go in step would end just before or just behind the ends each time.
+            warm_cycles: warm + repeat * OUT_OF_STEP,
+            timed_cycles: timed,
+            repeat,
+        };
+        // In memory that all share each warp keeps to lines of its own, lap after lap: a request may be answered together with
+        // that of another SM for the same line, and what a fast SM needs next, a slow one may have just brought into a cache.
+        let lap = match self.region {
+            Region::Own => stream.pass(),
+            Region::Together => lap(&stream, multiprocessors),
+        };
+        Stream { footprint: self.footprint.round_down(lap), ..stream }
+    }
+}
+
+/// Bytes of an array that so many SMs touch while each warp goes through its loop once.
+fn lap(stream: &Stream, multiprocessors: u32) -> Bytes {
+    let warps = stream.blocks_per_sm * stream.threads_per_block.div_ceil(WARP as u32);
+    stream.pass() * u64::from(multiprocessors * warps)
+}
+
+/// Keys of one kind of traffic.
+fn keys(traffic: Traffic) -> (Key<BytesPerSecond>, Key<BytesPerClock>) {
+    match traffic {
+        Traffic::Read => (READ_BANDWIDTH, READ_BANDWIDTH_PER_SM),
+        Traffic::Write => (WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM),
+        Traffic::Copy => (COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM),
+        Traffic::Triad => (TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM),
+    }
+}
+
+/// Bandwidth by each kind of traffic; of the memory for which `level` says how it is streamed through. Nothing where nobody asked.
+pub fn entries(
+    notebook: &Notebook,
+    kinds: &[Traffic],
+    limit: Option<(f64, &str)>,
+    level: impl Fn(Traffic) -> Result<Level, Gap>,
+) -> Vec<Entry> {
+    if !notebook.asks_bandwidth() {
+        return Vec::new();
+    }
+    let mut entries = Vec::new();
+    for &traffic in kinds {
+        let (all, each) = keys(traffic);
+        let of = || peak(notebook, &level(traffic)?);
+        entries.push(notebook.attribute(all, || {
+            let peak = of()?;
+            let (value, low, high) = peak.per_second.clone().map_err(Unknown::because)?;
+            let finding =
+                Finding::measured(BytesPerSecond(digits(value)), method(&peak)).range(digits(low), digits(high));
+            Ok(match limit {
+                Some((limit, what)) => {
+                    finding.note(format!("{:.1} % of {what}, {}", 100.0 * value / limit, BytesPerSecond(limit)))
+                }
+                None => finding,
+            })
+        }));
+        entries.push(notebook.attribute(each, || {
+            let peak = of()?;
+            let (value, low, high) = peak.per_sm;
+            Ok(Finding::measured(BytesPerClock(digits(value)), method(&peak)).range(digits(low), digits(high)))
+        }));
+    }
+    if kinds.contains(&Traffic::Read) {
+        let found = || peak(notebook, &level(Traffic::Read)?);
+        entries.push(notebook.attribute(BYTES_IN_FLIGHT, || found().and_then(|peak| in_flight(&peak))));
+    }
+    entries
+}
+
+/// How many SMs it takes to read nearly as much as all do, of a memory that all share; and of a cache, how much all of them together
+/// read from it. Nothing where nobody asked.
+pub fn of_many(notebook: &Notebook, is_cache: bool, level: impl Fn() -> Result<Level, Gap>) -> Vec<Entry> {
+    if !notebook.asks_bandwidth() {
+        return Vec::new();
+    }
+    let mut entries = vec![notebook.attribute(SATURATING_SMS, || saturating_sms(notebook, &level()?))];
+    if is_cache {
+        entries.push(notebook.attribute(EFFECTIVE_SIZE, || effective_size(notebook, &level()?)));
+    }
+    entries
+}
+
+fn method(peak: &Peak) -> String {
+    format!("best launch of a search: {}; {} SMs, counted in the middle of the launch", peak.best, peak.sms)
+}
+
+/// The fewest bytes in flight that reach nearly the best of the first round. Its short launches differ by a little, so the interval
+/// goes from the most bytes that are clearly not enough to the fewest that clearly are.
+fn in_flight(peak: &Peak) -> Result<Finding<Bytes>, Gap> {
+    let best = peak.tried.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let fewest = |share: f64| peak.tried.iter().find(|(_, rate)| *rate >= share * best).map(|(bytes, _)| *bytes);
+    let (Some(early), Some(bytes), Some(late)) = (fewest(NEARLY - UNSURE), fewest(NEARLY), fewest(NEARLY + UNSURE))
+    else {
+        return Gap::unknown("no launch of the search gave a rate");
+    };
+    let below = peak.tried.iter().map(|(tried, _)| *tried).rfind(|tried| *tried < early);
+    let points =
+        peak.tried.iter().map(|&(bytes, rate)| SeriesPoint { x: bytes as f64, value: digits(rate), band: None });
+    let finding =
+        Finding::measured(Bytes(bytes), "fewest bytes in flight of an SM with nine tenths of the read bandwidth")
+            .series(BANDWIDTH_BY_BYTES_IN_FLIGHT, points.collect());
+    Ok(match below {
+        Some(below) => finding.range(below as f64, late as f64),
+        None => finding.at_most(late as f64),
+    })
+}
