@@ -2,7 +2,7 @@
 # Measures the bandwidth of the first GPU several times, and prints a short table: for each rate the median, the spread of the runs,
 # and in how many pairs of runs the intervals overlap. Recordings and results go to $OUT, packed.
 #
-# RUNS: how often (6). STRATA: the program (target/release/strata).
+# RUNS: how often (6). STRATA: the program (target/release/strata). ONLY: elements (all). RECORDINGS: 0 packs the results alone.
 set -euo pipefail
 STRATA=${STRATA:-target/release/strata}
 RUNS=${RUNS:-6}
@@ -15,6 +15,7 @@ for run in $(seq "$RUNS"); do
         --timings ${ONLY:+--only "$ONLY"} 2> "$work/$run.log"
     tail -n 1 "$work/$run.log"
 done
+if [ "${RECORDINGS:-1}" = 0 ]; then rm "$work"/*.strata; fi
 tar -C "$work" -czf "$OUT/bandwidth.tgz" .
 python3 - "$work" <<'PYTHON'
 import itertools, json, pathlib, statistics, sys
@@ -28,7 +29,7 @@ for run in runs:
             if key.endswith("_bandwidth"):
                 for unit, finding in value.items():
                     found.setdefault((element, f"{key}.{unit}"), []).append(finding)
-            elif key == "bytes_in_flight":
+            elif key in ("bytes_in_flight", "saturating_sms", "effective_size"):
                 found.setdefault((element, key), []).append(value)
 for (element, key), findings in found.items():
     known = [finding for finding in findings if finding["value"] is not None]
@@ -41,5 +42,6 @@ for (element, key), findings in found.items():
     inside = sum(a["low"] <= b["value"] <= a["high"] and b["low"] <= a["value"] <= b["high"] for a, b in pairs)
     middle = statistics.median(values)
     spread = 100 * (max(values) - min(values)) / middle
-    print(f"{element:9} {key:40} {middle:12.5g} {spread:6.2f} %  {agree}/{len(pairs)} overlap, {inside} inside")
+    ends = f"{min(finding.get('low') or 0 for finding in known):.4g} to {max(finding.get('high') or 0 for finding in known):.4g}"
+    print(f"{element:9} {key:40} {middle:12.5g} {spread:6.2f} %  {agree}/{len(pairs)} overlap, {inside} inside; {ends}")
 PYTHON

@@ -1,11 +1,13 @@
 //! Bandwidth on simulated machines, through the library's front: what streams give is what the machine's file says.
 
 use gpu_strata::{Device, Effort, Options, Recording};
-use strata_model::attribute::{READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, WRITE_BANDWIDTH_PER_SM};
+use strata_model::attribute::{
+    EFFECTIVE_SIZE, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH_PER_SM,
+};
 use strata_model::experiment::{
     AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic,
 };
-use strata_model::topology::ElementName;
+use strata_model::topology::{BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, ElementName};
 use strata_model::units::Bytes;
 
 /// A machine with few SMs, so that streams on all of them take little time.
@@ -119,4 +121,27 @@ fn a_discovery_states_bandwidth_where_it_is_asked_for_and_a_recording_says_the_s
     }
     let without = Device::open(MACHINE).unwrap().discover_only(&[ElementName::Shared], Options::effort(Effort::Quick));
     assert!(without.unwrap().topology.elements[&ElementName::Shared].finding(READ_BANDWIDTH).is_none());
+}
+
+#[test]
+fn all_sms_together_keep_the_l2_and_few_of_them_fill_its_width() {
+    let size = 1048576.0;
+    for seed in 1..=2 {
+        let options = Options::effort(Effort::Quick).seed(seed).bandwidth(true);
+        let found = Device::open(MACHINE).unwrap().discover_only(&[ElementName::L2], options).unwrap();
+        let element = &found.topology.elements[&ElementName::L2];
+        let kept = element.interval(EFFECTIVE_SIZE).unwrap();
+        assert!(kept.low.0 as f64 <= size && size <= kept.high.0 as f64, "seed {seed}: {kept:?} for {size}");
+        let finding = element.finding(SATURATING_SMS).unwrap();
+        let points = &finding.series[BANDWIDTH_BY_SMS];
+        let alone = points[0].value;
+        let width = stated("cache.l2");
+        // One SM takes what it can, and so do more of them until the cache's width is reached.
+        let expected = (0.9 * width / alone).ceil();
+        assert_eq!((points[0].x, finding.number()), (1.0, Some(expected)), "seed {seed}: {points:?}");
+        let most = points.iter().map(|point| point.value).fold(0.0, f64::max);
+        assert!((0.95..1.02).contains(&(most / width)), "seed {seed}: {points:?} of {width}");
+        let footprints = &element.finding(EFFECTIVE_SIZE).unwrap().series[BANDWIDTH_BY_FOOTPRINT];
+        assert!(footprints.last().unwrap().x > 3.0 * size, "{footprints:?}");
+    }
 }

@@ -272,8 +272,8 @@ impl Attribute {
                 "How many threads and independent loads a kernel needs. Latency times bandwidth is about as much.",
             ),
             Attribute::SaturatingSms => (
-                "The best launch of the search runs on more and more SMs, taken from all partitions of the L2 in turn. Between the \
-                 last number that is too few and the first that is enough, further numbers are tried.",
+                "The launches with which a quarter of the SMs and all of them read the most run on more and more SMs, taken from all \
+                 partitions of the L2 in turn. Between the last number that is too few and the first that is enough, further numbers are tried.",
                 "It depends on which SMs are taken: those of one GPC may share a port. The second curve takes one partition after \
                  the other, where there are several.",
                 "How many SMs may do other work while some of them move the data.",

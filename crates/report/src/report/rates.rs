@@ -34,10 +34,10 @@ fn line(element: &Element) -> Option<String> {
         line.push_str(&format!(", nine tenths of it with {bytes} in flight"));
     }
     if let Some(sms) = element.get(SATURATING_SMS) {
-        line.push_str(&format!("; {sms} SMs read nine tenths of what all do"));
+        line.push_str(&format!("; {sms} SMs together read nine tenths of what all do"));
     }
     if let Some(bytes) = element.get(EFFECTIVE_SIZE) {
-        line.push_str(&format!("; that lasts up to {bytes} that all read"));
+        line.push_str(&format!("; up to {bytes} are read that fast"));
     }
     Some(line)
 }
@@ -55,10 +55,13 @@ mod tests {
             .with(WRITE_BANDWIDTH, Finding::unknown("x"))
             .with(COPY_BANDWIDTH, Finding::measured(BytesPerSecond(4.153e12), "x"))
             .with(READ_BANDWIDTH_PER_SM, Finding::measured(BytesPerClock(18.0), "x"))
-            .with(BYTES_IN_FLIGHT, Finding::measured(Bytes::kib(16), "x"));
+            .with(BYTES_IN_FLIGHT, Finding::measured(Bytes::kib(16), "x"))
+            .with(SATURATING_SMS, Finding::measured(39, "x"))
+            .with(EFFECTIVE_SIZE, Finding::measured(Bytes::mib(45), "x"));
         assert_eq!(
             line(&element).unwrap(),
-            "read 4.642 TB/s, copy 4.153 TB/s; an SM reads 18.0 B/clk, nine tenths of it with 16 KiB in flight"
+            "read 4.642 TB/s, copy 4.153 TB/s; an SM reads 18.0 B/clk, nine tenths of it with 16 KiB in flight; 39 SMs together \
+             read nine tenths of what all do; up to 45 MiB are read that fast"
         );
         assert_eq!(line(&Element::default()), None);
     }

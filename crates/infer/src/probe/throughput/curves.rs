@@ -1,15 +1,17 @@
 //! How a rate depends on the number of SMs that read, and on the footprint that all of them read.
 
 use super::interval::{digits, range};
-use super::search::{Peak, peak};
+use super::search::{Shape, peak, shapes};
 use super::{Level, NEARLY, Round, UNSURE, lap};
-use crate::probe::{Gap, Notebook, Settle, partitions};
+use crate::probe::{Gap, Measurement, Notebook, Settle, partitions};
 use strata_model::experiment::{Prepare, Stream, Streamed};
 use strata_model::topology::{
     BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, Finding, SeriesPoint,
 };
 use strata_model::units::Bytes;
 
+/// The launch is the one that is best for one SM of so many.
+const FEW: u64 = 4;
 /// How often each launch is measured.
 const REPEATS: u32 = 3;
 /// Numbers that tell these launches from those of a search.
@@ -92,15 +94,36 @@ fn orders(notebook: &Notebook) -> Result<(Vec<u32>, Option<Vec<u32>>), Gap> {
     Ok((place.into_iter().map(|(_, sm)| sm).collect(), Some(packed)))
 }
 
-/// The first so many SMs of an order read by the best launch.
-fn by_some(notebook: &Notebook, level: &Level, peak: &Peak, order: &[u32], count: u64) -> Stream {
+/// The first so many SMs of an order read by a launch of this shape.
+fn by_some(notebook: &Notebook, level: &Level, shape: Shape, order: &[u32], count: u64) -> Stream {
+    let facts = notebook.facts();
     let mut sms = order[..count as usize].to_vec();
     sms.sort_unstable();
-    let best = &peak.best;
-    let lap = lap(best, count as u32);
-    // What few SMs read would still be in the L2 from the launch before, if they read as little as fits there.
-    let prepare = if level.footprint.0 > notebook.facts().l2_size { Prepare::FlushL2 } else { best.prepare };
-    Stream { sms, footprint: level.footprint.round_down(lap), prepare, ..best.clone() }
+    let stream = level.stream(facts.multiprocessors, shape, Round::Again, 0);
+    let lap = lap(&stream, count as u32);
+    let (footprint, prepare) = if level.footprint.0 > facts.l2_size {
+        // What few SMs read would still be in the L2 from the launch before, if they read as little as fits there.
+        (level.footprint, Prepare::FlushL2)
+    } else {
+        // As much for each SM as where all read, so that few of them go over it as often before it counts.
+        ((level.footprint * count / u64::from(facts.multiprocessors)).max(lap), stream.prepare)
+    };
+    Stream { footprint: footprint.round_down(lap), sms, prepare, ..stream }
+}
+
+/// The shape by which so many SMs, the first of an order, read the most. What is best for all SMs may not be best for few, of which each
+/// must have more bytes in flight.
+fn best_of_few(notebook: &Notebook, level: &Level, order: &[u32], count: u64) -> Result<Shape, Gap> {
+    let all = shapes(notebook, level);
+    let streams: Vec<Stream> = all.iter().map(|&shape| by_some(notebook, level, shape, order, count)).collect();
+    let rate = |measured: &Measurement<Stream>| Streamed::of(&measured.experiment, measured.samples());
+    let answers = notebook.read_each(&streams)?;
+    let rates = answers.iter().map(|answer| answer.as_ref().ok().and_then(rate).map_or(0.0, |rate| rate.total()));
+    let best = all.into_iter().zip(rates).max_by(|a, b| a.1.total_cmp(&b.1));
+    match best {
+        Some((shape, rate)) if rate > 0.0 => Ok(shape),
+        _ => Gap::unknown("no launch of the search fits on this device"),
+    }
 }
 
 /// The fewest SMs that together read nearly as much as all of them do.
@@ -108,13 +131,19 @@ pub fn saturating_sms(notebook: &Notebook, level: &Level) -> Result<Finding<u64>
     let peak = peak(notebook, level)?;
     let (spread, packed) = orders(notebook)?;
     let all = spread.len() as u64;
+    let whole = peak.per_sm.0 * all as f64;
+    // Few SMs may read the most by another launch than all of them; at each number the better of both counts.
+    let mut launches = vec![best_of_few(notebook, level, &spread, all.div_ceil(FEW))?, peak.shape];
+    launches.dedup();
     let of = |order: &[u32], counts: &[u64]| -> Result<Vec<Point>, Gap> {
-        let streams: Vec<(u64, Stream)> =
-            counts.iter().map(|&count| (count, by_some(notebook, level, &peak, order, count))).collect();
-        points(notebook, &streams)
+        let by =
+            |&count: &u64| launches.iter().map(move |&shape| (count, by_some(notebook, level, shape, order, count)));
+        let mut points = points(notebook, &counts.iter().flat_map(by).collect::<Vec<_>>())?;
+        points.sort_by(|a, b| a.x.cmp(&b.x).then(b.middle.total_cmp(&a.middle)));
+        points.dedup_by_key(|point| point.x);
+        Ok(points)
     };
     let mut spreading = of(&spread, &growing(all))?;
-    let whole = spreading.last().map_or(0.0, |point| point.middle);
     let first = |points: &[Point], share: f64, rate: fn(&Point) -> f64| {
         points.iter().find(|point| rate(point) >= share * whole).map(|point| point.x)
     };
@@ -135,7 +164,8 @@ pub fn saturating_sms(notebook: &Notebook, level: &Level) -> Result<Finding<u64>
     let below = spreading.iter().map(|point| point.x).rfind(|count| *count < early).map_or(1, |count| count + 1);
     let series = |points: &[Point]| points.iter().map(Point::as_series).collect();
     let finding =
-        Finding::measured(found, "the best launch of the search on some of the SMs, taken from all partitions in turn")
+        Finding::measured(found, "the launches with which a quarter of the SMs and all of them read the most, on more and more SMs, taken from all \
+                  partitions in turn")
             .unit("SMs")
             .range(below.min(found) as f64, late.max(found) as f64)
             .series(BANDWIDTH_BY_SMS, series(&spreading));

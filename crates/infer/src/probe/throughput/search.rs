@@ -1,14 +1,14 @@
 //! The search for the launch that gets the most: a grid of shapes, of which the best are measured again and longer.
 
-use super::interval::{OTHER_CLOCK, per_second, promised, range};
+use super::interval::{OTHER_CLOCK, OTHER_PLACE, per_second, promised, range};
 use super::{Level, NEARLY, Round, lap};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook};
-use strata_model::experiment::{AccessWidth, Region, Stream, Streamed};
+use strata_model::experiment::{AccessWidth, Region, Stream, Streamed, Traffic};
 
 /// Shapes of a launch: bytes of an access, accesses of a thread in a pass, threads of a block, blocks of an SM. Of a device that
 /// cannot hold them the blocks are left out.
-const SHAPES: [(AccessWidth, u32, u32, u32); 18] = {
+const SHAPES: [(AccessWidth, u32, u32, u32); 20] = {
     use AccessWidth::{B4, B8, B16};
     [
         (B16, 1, 64, 1),
@@ -27,6 +27,8 @@ const SHAPES: [(AccessWidth, u32, u32, u32); 18] = {
         (B16, 8, 256, 1),
         (B16, 8, 512, 2),
         (B16, 8, 512, 3),
+        (B8, 1, 512, 1),
+        (B8, 2, 128, 3),
         (B8, 4, 512, 3),
         (B4, 8, 512, 3),
     ]
@@ -34,7 +36,7 @@ const SHAPES: [(AccessWidth, u32, u32, u32); 18] = {
 /// Of the shapes one in so many is measured again, and how often.
 const AGAIN: (usize, u32) = (3, 2);
 /// Of the shapes so many are measured to the end, and how often each.
-const LAST: (usize, u32) = (3, 7);
+const LAST: (usize, u32) = (2, 7);
 /// The last measurements may differ by this share; else there are as many again, each so many times as long.
 pub(super) const STEADY: (f64, u32) = (0.004, 6);
 
@@ -56,12 +58,12 @@ pub struct Peak {
     pub(super) per_second: Result<(f64, f64, f64), String>,
     /// The launch.
     pub(super) best: Stream,
+    /// Its shape.
+    pub(super) shape: Shape,
     /// Of the shapes that are nearly as good, the one of which all warps together touch the fewest bytes at once.
     pub(super) fine: Shape,
     /// SMs at work.
     pub(super) sms: usize,
-    /// Bytes in flight of an SM and bytes a cycle of each launch of the search, ascending.
-    pub(super) tried: Vec<(u64, f64)>,
 }
 
 /// The peak of a level.
@@ -70,7 +72,7 @@ pub(super) fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let first = rates(notebook, level, &shapes(notebook, level), Round::Search, 0..1)?;
         let kept = best(&first, first.len().div_ceil(AGAIN.0));
         // Numbers of repetitions tell these launches from those that are stated.
-        let again = rates(notebook, level, &kept, Round::Stated, LAST.1..LAST.1 + AGAIN.1)?;
+        let again = rates(notebook, level, &kept, Round::Again, LAST.1..LAST.1 + AGAIN.1)?;
         let chosen = best(&again, LAST.0);
         let mut last = rates(notebook, level, &chosen, Round::Stated, 0..LAST.1)?;
         if last.iter().any(|of| of.spread() > STEADY.0) {
@@ -79,25 +81,40 @@ pub(super) fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let Some(of) = last.iter().max_by(|a, b| a.median().total_cmp(&b.median())) else {
             return Gap::unknown("no launch that could be tried gave a rate");
         };
+        // Memory in the SM goes by the SM's clock, all other by one of its own.
+        let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
+        let other_place = if level.traffic == Traffic::Write { OTHER_PLACE } else { 0.0 };
         let sms = notebook.facts().multiprocessors;
-        let in_flight = |shape| level.stream(sms, shape, Round::Search, 0).in_flight().0;
-        let mut tried: Vec<(u64, f64)> = first.iter().map(|of| (in_flight(of.shape), of.median())).collect();
-        let most = tried.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        let most = first.iter().map(Rates::median).fold(0.0, f64::max);
         let fine = first
             .iter()
             .filter(|of| of.median() >= NEARLY * most)
             .min_by_key(|of| lap(&level.stream(sms, of.shape, Round::Search, 0), sms))
             .map_or(of.shape, |of| of.shape);
-        tried.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         Ok(Peak {
-            per_sm: promised(&of.per_sm(), 0.0),
-            per_second: per_second(of, if level.region == Region::Own { OTHER_CLOCK } else { 0.0 }),
+            per_sm: promised(&of.per_sm(), other_clock(Region::Together) + other_place),
+            per_second: per_second(of, other_clock(Region::Own) + other_place),
             best: level.stream(sms, of.shape, Round::Stated, 0),
             sms: of.each.first().map_or(0, |seen| seen.bytes_per_clk.len()),
+            shape: of.shape,
             fine,
-            tried,
         })
     })
+}
+
+/// Bytes in flight of an SM and bytes a cycle of it, by each shape, ascending: longer than in the search where all SMs share a memory,
+/// whose rate varies more in a short time.
+pub(super) fn tried(notebook: &Notebook, level: &Level) -> Result<Vec<(u64, f64)>, Gap> {
+    let (round, repeats) = match level.region {
+        Region::Own => (Round::Search, 0..1),
+        Region::Together => (Round::Again, LAST.1 + AGAIN.1..LAST.1 + 2 * AGAIN.1),
+    };
+    let sms = notebook.facts().multiprocessors;
+    let in_flight = |shape| level.stream(sms, shape, Round::Search, 0).in_flight().0;
+    let rates = rates(notebook, level, &shapes(notebook, level), round, repeats)?;
+    let mut tried: Vec<(u64, f64)> = rates.iter().map(|of| (in_flight(of.shape), of.median())).collect();
+    tried.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    Ok(tried)
 }
 
 /// What one shape of launch gave.
@@ -128,7 +145,7 @@ impl Rates {
 }
 
 /// The shapes that the device may have room for.
-fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
+pub(super) fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
     let facts = notebook.facts();
     let sms = facts.multiprocessors;
     let fits = |shape: &Shape| {
