@@ -178,11 +178,12 @@ pub struct Output {
 /// `strata discover`
 #[derive(Args, Debug)]
 pub struct Discover {
-    /// Report only these elements (caches, TLBs and memories), separated by commas: l1, texture, read_only, constant_l1, constant_l15, constant_uniform,
-    /// shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3. `strata explain NAME` says what each is [default: all]
+    /// Report only these elements (caches, TLBs and memories), separated by commas: l1, texture, read_only, constant_l1,
+    /// constant_l15, constant_uniform, shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3. `strata explain NAME` says what
+    /// each is [default: all]
     #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = names::elements(), hide_possible_values = true)]
     pub only: Vec<ElementName>,
-    /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too. It takes about a second on a
+    /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too. It takes less than a second on a
     /// GPU, and minutes in a simulation
     #[arg(long)]
     pub bandwidth: bool,

@@ -80,7 +80,7 @@ impl Level {
     }
 
     /// Of memory beyond all caches. What is left of earlier writes must leave the L2 before it counts. In a quarter of the time repeated
-    /// launches on an H200 differ by 2 to 3 %, in this time by 0.2 %. In eight times as long they are slower by 1 to 3 %.
+    /// launches on an H200 differ by up to 4 %, in this time by less than 1 %. In eight times as long they are slower by 1 to 3 %.
     pub const fn beyond(traffic: Traffic, footprint: Bytes) -> Self {
         Level { warm: 80_000, timed: 400_000, ..Level::shared(traffic, footprint) }
     }
