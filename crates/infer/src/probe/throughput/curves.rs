@@ -10,8 +10,13 @@ use strata_model::topology::{
 };
 use strata_model::units::Bytes;
 
-/// The launch is the one that is best for one SM of so many.
+/// A launch is looked for that is best where one in so many SMs reads.
 const FEW: u64 = 4;
+/// Numbers of SMs that are above this share of all are not tried: they are as good as all.
+const ALL: f64 = 0.95;
+/// How the number of SMs is found.
+const METHOD: &str = "the launches with which a quarter of the SMs and all of them read the most, on more and more SMs, taken from all \
+                      partitions in turn";
 /// How often each launch is measured.
 const REPEATS: u32 = 3;
 /// Numbers that tell these launches from those of a search.
@@ -63,12 +68,12 @@ fn points(notebook: &Notebook, streams: &[(u64, Stream)]) -> Result<Vec<Point>, 
     Ok(points)
 }
 
-/// Numbers from 1 to the last, each about half as much again as the one before.
-fn growing(last: u64) -> Vec<u64> {
-    let mut all: Vec<u64> = (0..u64::BITS).flat_map(|bit| [1 << bit, 3 << bit]).take_while(|n| *n < last).collect();
-    all.push(last);
+/// Numbers from 1 to all SMs, each about half as much again as the one before.
+fn growing(sms: u64) -> Vec<u64> {
+    let steps = (0..u32::BITS).flat_map(|bit| [1 << bit, 3 << bit]);
+    let mut all: Vec<u64> = steps.filter(|n| *n as f64 <= ALL * sms as f64).collect();
+    all.push(sms);
     all.sort_unstable();
-    all.dedup();
     all
 }
 
@@ -163,12 +168,10 @@ pub fn saturating_sms(notebook: &Notebook, level: &Level) -> Result<Finding<u64>
     let late = first(&spreading, NEARLY + UNSURE, |point| point.low).unwrap_or(all);
     let below = spreading.iter().map(|point| point.x).rfind(|count| *count < early).map_or(1, |count| count + 1);
     let series = |points: &[Point]| points.iter().map(Point::as_series).collect();
-    let finding =
-        Finding::measured(found, "the launches with which a quarter of the SMs and all of them read the most, on more and more SMs, taken from all \
-                  partitions in turn")
-            .unit("SMs")
-            .range(below.min(found) as f64, late.max(found) as f64)
-            .series(BANDWIDTH_BY_SMS, series(&spreading));
+    let finding = Finding::measured(found, METHOD)
+        .unit("SMs")
+        .range(below.min(found) as f64, late.max(found) as f64)
+        .series(BANDWIDTH_BY_SMS, series(&spreading));
     Ok(match packed {
         Some(packed) => {
             let packing = of(&packed, &growing(all))?;
@@ -243,7 +246,9 @@ mod tests {
     #[test]
     fn numbers_of_sms_grow_up_to_all() {
         assert_eq!(growing(1), [1]);
+        assert_eq!(growing(5), [1, 2, 3, 4, 5]);
         assert_eq!(growing(13), [1, 2, 3, 4, 6, 8, 12, 13]);
+        assert_eq!(growing(132)[11..], [64, 96, 132]);
     }
 
     #[test]
