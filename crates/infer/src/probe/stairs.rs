@@ -30,6 +30,8 @@ const MOSTLY: f64 = 0.5;
 /// level differ by less from SM to SM.
 const FARTHER: f64 = 1.25;
 const FARTHER_SPREADS: f64 = 3.0;
+/// What comes more rarely is no chance: all footprints of some stairs are asked.
+const CHANCE: f64 = 1e-4;
 /// Cycles by which a difference of two medians may be off, each of which is known to half a cycle.
 const RESOLUTION: f64 = 1.0;
 
@@ -99,16 +101,31 @@ fn penalty(latencies: &[u32], levels: &HitMiss) -> Option<f64> {
     most.then(|| robust::quantile_u32(&misses, 0.5)).flatten().map(|miss| miss - levels.hit)
 }
 
-/// Of the cost of a miss by footprint that of misses which the next level answers. Where that overflows, too, all footprints
-/// from one on cost more than all before.
+/// Of the cost of a miss by footprint that of misses which the next level answers. Where that overflows, too, footprints cost more
+/// than all before: all of them from one on, or so many that it is no chance that none came before. Another SM may fill the next
+/// level while one footprint is measured, and not while the next is.
 fn of_next_level(mut by_footprint: Vec<(u64, f64)>, spread: f64) -> Vec<f64> {
     by_footprint.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let costs: Vec<f64> = by_footprint.into_iter().map(|(_, cost)| cost).collect();
-    let farther = |cost: f64| cost * FARTHER + FARTHER_SPREADS * spread;
     let most_before = running(costs.iter().copied(), f64::max);
-    let least_from: Vec<f64> = running(costs.iter().rev().copied(), f64::min).into_iter().rev().collect();
-    let end = (1..costs.len()).find(|&at| least_from[at] > farther(most_before[at - 1])).unwrap_or(costs.len());
+    let begins = |&at: &usize| {
+        let from = &costs[at..];
+        let farther = from.iter().filter(|&&cost| is_farther(cost, most_before[at - 1], spread)).count();
+        is_farther(from[0], most_before[at - 1], spread)
+            && (farther == from.len() || none_before(farther, from.len(), costs.len()) < CHANCE)
+    };
+    let end = (1..costs.len()).find(begins).unwrap_or(costs.len());
     costs[..end].to_vec()
+}
+
+/// The probability that all of so many that are farther lie by chance among the last so many of all.
+fn none_before(farther: usize, last: usize, all: usize) -> f64 {
+    (0..farther).map(|taken| (last - taken) as f64 / (all - taken) as f64).product()
+}
+
+/// Whether a miss that costs so much is answered by a farther level than those that cost so much at most.
+pub(super) fn is_farther(cost: f64, most: f64, spread: f64) -> bool {
+    cost > most * FARTHER + FARTHER_SPREADS * spread
 }
 
 /// What `pick` leaves of the values up to each.
@@ -194,12 +211,18 @@ mod tests {
     fn misses_that_a_farther_level_answers_are_left_out() {
         let overflowing = vec![(6, 70.0), (7, 72.0), (8, 69.0), (9, 230.0), (10, 232.0), (6, 71.0), (9, 229.0)];
         assert_eq!(of_next_level(overflowing, SPREAD), [70.0, 71.0, 72.0, 69.0]);
+        // Every other footprint of the last: that none came before is no chance.
+        let now_and_then = (0..48).map(|at| (at, if at >= 31 && at % 2 == 1 { 487.0 } else { 223.0 })).collect();
+        assert_eq!(of_next_level(now_and_then, SPREAD), [223.0; 31]);
     }
 
     #[test]
     fn costs_that_differ_by_sm_all_count() {
         let by_sm = vec![(6, 70.0), (7, 84.0), (8, 69.0), (9, 82.0)];
         assert_eq!(of_next_level(by_sm, SPREAD), [70.0, 84.0, 69.0, 82.0]);
+        // Another partition of the L2, on every fourth SM.
+        let far: Vec<(u64, f64)> = (0..24).map(|at| (at, if at % 4 == 3 { 320.0 } else { 220.0 })).collect();
+        assert_eq!(of_next_level(far.clone(), SPREAD).len(), far.len());
         assert!(of_next_level(Vec::new(), SPREAD).is_empty());
     }
 }

@@ -3,8 +3,9 @@
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
-use super::super::{Gap, Notebook, Settle, Unknown, fetch};
+use super::super::{Gap, Notebook, Settle, Unknown, fetch, stairs};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, nearest_level, shared_with};
+use crate::analysis::robust;
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE, THRASH_SIZE,
 };
@@ -26,6 +27,8 @@ const LEAST: Bytes = Bytes(256);
 const STRIDE: Bytes = Bytes(64);
 /// Where the first constant cache never misses altogether: of so many times its capacity it keeps less than 1 %.
 const BEYOND_FIRST: u64 = 6;
+/// Share of slow loads that are spikes, and no misses.
+const FEW: f64 = 0.05;
 /// Largest footprint for the first constant cache: four times the largest known (Fermi's 4 KiB).
 const CONSTANT_L1_LIMIT: Bytes = Bytes::kib(16);
 
@@ -77,17 +80,28 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     .and(inside(notebook, &|| Ok((l1_search(notebook)?, capacity()?))))
 }
 
-/// The second constant cache begins well beyond the first: at four times its capacity, where hardly a line is left there.
-fn l15_start(notebook: &Notebook) -> Result<Bytes, Gap> {
-    let first = l1_capacity(notebook)?;
-    Ok((first.usable * 4).round_up(Bytes::kib(1)).min(CONSTANT_LIMIT / 4))
+/// A chain of so much that stays where it is, in steps of what the first cache fetches, so that every load misses there.
+fn l15_chase(notebook: &Notebook, footprint: Bytes) -> Result<Chase, Gap> {
+    Ok(Chase { warm_laps: 2, ..Chase::each_load(LoadPath::Constant, footprint, sector(notebook)?.granularity) })
 }
 
-/// Hits and misses of the second constant cache: a resident chain beyond the first one, and cold walks. In steps of what
-/// the first one fetches, so that every load misses there.
+/// The second constant cache begins well beyond the first: at four times its capacity, where hardly a line is left there. Where
+/// some loads of that much take much longer than a miss of the first does, they miss the second as well: then it begins where
+/// everything misses the first.
+fn l15_start(notebook: &Notebook) -> Result<Bytes, Gap> {
+    let first = l1_capacity(notebook)?;
+    let far = (first.usable * 4).round_up(Bytes::kib(1)).min(CONSTANT_LIMIT / 4);
+    let Some(near) = first.stairs.thrash().filter(|near| *near < far) else { return Ok(far) };
+    let measurements = notebook.read(&[l15_chase(notebook, far)?])?;
+    let HitMiss { hit, miss, spread, .. } = first.levels;
+    let slow = robust::quantile_u32(measurements[0].latencies(), 1.0 - FEW).unwrap_or(miss);
+    Ok(if stairs::is_farther(slow - hit, miss - hit, spread) { near } else { far })
+}
+
+/// Hits and misses of the second constant cache: a resident chain beyond the first one, and cold walks.
 fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
     let (start, sector) = (l15_start(notebook)?, sector(notebook)?.granularity);
-    let mut wanted = vec![Chase { warm_laps: 2, ..Chase::each_load(LoadPath::Constant, start, sector) }];
+    let mut wanted = vec![l15_chase(notebook, start)?];
     wanted.extend(fetch::walks(LoadPath::Constant, sector, false));
     let measurements = notebook.read(&wanted)?;
     let cold: Vec<u32> = measurements[1..].iter().flat_map(|s| s.latencies().iter().copied()).collect();

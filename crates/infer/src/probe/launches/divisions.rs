@@ -1,7 +1,7 @@
 //! How the memory of an SM can be divided: what hints give, and which division a launch has.
 
 use super::super::{Gap, Notebook, ask_each};
-use super::fit::{Cache, Range, SMALL, Shape, missing};
+use super::fit::{CLEAR, Cache, Range, SMALL, Shape, missing};
 use strata_model::units::Bytes;
 
 /// Shared memory is divided in multiples of this: the greatest common divisor of all capacities in the CUDA programming guide.
@@ -162,6 +162,10 @@ pub(super) fn matching(
     let shown = missing(&shares, unseen);
     if !shown.is_sorted_by_key(|(_, misses)| *misses) {
         return Gap::unknown("a larger footprint fits where a smaller one does not");
+    }
+    // Smaller launches are told apart by whether this footprint misses, so it must do so clearly.
+    if shares.iter().find(|(_, share)| *share > unseen).is_some_and(|(_, share)| *share <= CLEAR * unseen) {
+        return Gap::unknown("so few loads of a footprint miss that it may be noise");
     }
     // How many fit: of each division that is not larger than the launch's one footprint, and of smaller ones both.
     let fit = shown.iter().filter(|(_, misses)| !misses).count();

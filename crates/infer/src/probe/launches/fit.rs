@@ -4,7 +4,7 @@ use super::super::capacity::Capacity;
 use super::super::{Gap, Measurement, Notebook, Settle};
 use crate::analysis::search::{self, Bracket};
 use crate::analysis::{mean, robust};
-use strata_model::attribute::LaunchRow;
+use strata_model::attribute::{LaunchRow, Step};
 use strata_model::experiment::{Chase, Launched, LoadPath, Place, Timing};
 use strata_model::facts::DeviceFacts;
 use strata_model::samples::Lap;
@@ -21,6 +21,8 @@ const SECTIONS: usize = 32;
 const ROUNDS: usize = 2;
 /// Share of missing loads that is told from none by the mean of a lap.
 const FEWEST: f64 = 0.005;
+/// Times the share that could miss unseen, from which on misses are not noise.
+pub(super) const CLEAR: f64 = 2.0;
 /// Share of missing loads that must be told from none.
 const MOST_UNSEEN: f64 = 0.05;
 /// Standard deviations by which the misses of a footprint may lie above those of one that fits, by its place.
@@ -207,6 +209,9 @@ impl Cache<'_> {
         let least = least.min(bracket.low);
         let low = self.less(least, unseen);
         let high = Bytes(bracket.high - self.stride.0).max(value);
+        // What shows hardly more misses than none at all may fit: noise is as large as that.
+        let clear = last.iter().find(|(at, share)| *at >= bracket.high && *share > CLEAR * unseen);
+        let most = clear.map_or(high, |(at, _)| high.max(Bytes(at - self.stride.0)));
         // Where the place in memory changes the misses by more than can be detected, another place may have another edge.
         let scatter = scatter(&last, unseen);
         let elsewhere = if scatter > unseen {
@@ -214,10 +219,11 @@ impl Cache<'_> {
             let highest = might_fit.map(|(at, _)| Bytes(*at)).max().unwrap_or_default();
             // If no smaller footprint missed, this one may fit only at its own place: the next smaller one is the lower end.
             let before = fits.into_iter().filter(|fit| *fit < least).max().filter(|_| least == bracket.low);
-            (self.less(before.unwrap_or(least), unseen), high.max(highest))
+            (self.less(before.unwrap_or(least), unseen), most.max(highest))
         } else {
-            (low, high)
+            (low, most)
         };
+        let elsewhere = (Bytes((elsewhere.0.0 as f64 * self.slowly(unseen)) as u64), elsewhere.1);
         Ok(Range { low, value, high, elsewhere })
     }
 
@@ -225,6 +231,15 @@ impl Cache<'_> {
     /// rarer than the lines that were added.
     fn less(&self, footprint: u64, unseen: f64) -> Bytes {
         Bytes((footprint as f64 * (1.0 - 2.0 * unseen)) as u64).round_down(self.stride)
+    }
+
+    /// The share that surely fits of the largest footprint whose misses go unseen. In sets that are not equal misses grow slowly at
+    /// first, as single loads have shown with the smallest hint.
+    fn slowly(&self, unseen: f64) -> f64 {
+        let Capacity { usable, stairs, .. } = self.capacity;
+        let is_unseen = |step: &&Step| step.interval.map_or(step.share, |(low, _)| low) <= unseen;
+        let most = stairs.steps.iter().filter(is_unseen).map(|step| step.footprint).max();
+        most.map_or(1.0, |most| usable.0 as f64 / most.max(*usable).0.max(1) as f64)
     }
 
     /// A range as wide as places and allocations differ, too.

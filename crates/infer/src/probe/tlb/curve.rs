@@ -8,6 +8,7 @@
 //! step: a second line of each page finds the translation done, so what its visit takes longer is not translation.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use super::pages::{self, Pages};
 use super::rise::Rise;
@@ -250,14 +251,19 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
     let last = if leaves_l2 { steps[kept].flat } else { points.len() - 1 };
     steps.truncate(kept);
     let next: Vec<usize> = steps.iter().skip(1).map(|next| next.flat).chain([last]).collect();
+    // Each begins where the one before has ended.
+    let starts: Vec<usize> = iter::once(0).chain(steps.iter().map(|step| step.settled.unwrap_or(step.grown))).collect();
     let mut rises: Vec<Rise> = steps
         .into_iter()
         .zip(next)
-        .map(|(step, next)| {
-            let reference = as_latencies(&typical(&measurements[step.flat]));
+        .zip(starts)
+        .map(|((step, next), start)| {
+            // All footprints of the plateau: in the last of them a page or two of a few may miss already.
+            let reference: Vec<u32> =
+                measurements[start..=step.flat].iter().flat_map(|s| as_latencies(&typical(s))).collect();
             // Beyond the next step its misses, which cost more, would pass for those of a level whose own hide among its hits.
             let larger: Vec<Vec<u32>> =
-                measurements[step.grown..=next.max(step.grown)].iter().map(|s| as_latencies(&typical(s))).collect();
+                measurements[step.flat + 1..=next.max(step.grown)].iter().map(|s| as_latencies(&typical(s))).collect();
             let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
             // A miss costs no less than visits take longer in the mean; what costs less is another thing, such as data that leaves the
             // L2.

@@ -29,7 +29,7 @@ impl Level {
         // Among loads that are slow at random one may have passed for the first miss; here visits take longer in the mean.
         let grown = if self.rise.strays > 0.0 { self.rise.grown } else { 0 };
         // What took so long to settle may not be settled yet: as much again.
-        let most = self.distance * (self.most() + self.unsettled);
+        let most = self.distance * (self.most() + self.unsettled + self.written());
         let high = most.0.max(self.with_first_entry()).max(grown) as f64;
         let counts: Vec<String> = self.windows.iter().map(|window| window.entries.to_string()).collect();
         let early = match self.early() {
@@ -49,6 +49,12 @@ impl Level {
     /// Whether one page too many makes nearly all miss.
     pub(super) fn is_sharp(&self) -> bool {
         self.curve.get(1).is_some_and(|step| step.share > SHARP)
+    }
+
+    /// Entries that may hold what is written rather than what is visited: the page of the times that a walk writes out. Where each
+    /// page too many makes nearly all miss, it would have, too.
+    fn written(&self) -> u64 {
+        u64::from(!self.is_sharp())
     }
 
     /// The reach in bytes, with what the first entry may map before the first page that was visited: where the page is unknown, no
