@@ -258,12 +258,15 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
         .zip(next)
         .zip(starts)
         .map(|((step, next), start)| {
-            // All footprints of the plateau: in the last of them a page or two of a few may miss already.
-            let reference: Vec<u32> =
-                measurements[start..=step.flat].iter().flat_map(|s| as_latencies(&typical(s))).collect();
+            // In the last footprints of the plateau a page or two of a few may miss already.
+            let visits = |i: usize| as_latencies(&typical(&measurements[i]));
+            let hits_up_to = |last: usize| -> Vec<u32> { (start..=last).flat_map(visits).collect() };
+            let misses =
+                |&last: &usize| HitMiss::learn_frequent(&hits_up_to(last - 1), &[&visits(last)], FREQUENT).is_ok();
+            let last = (start + 1..=step.flat).find(misses).map_or(step.flat, |first| first - 1);
+            let reference = hits_up_to(last);
             // Beyond the next step its misses, which cost more, would pass for those of a level whose own hide among its hits.
-            let larger: Vec<Vec<u32>> =
-                measurements[step.flat + 1..=next.max(step.grown)].iter().map(|s| as_latencies(&typical(s))).collect();
+            let larger: Vec<Vec<u32>> = (last + 1..=next.max(step.grown)).map(visits).collect();
             let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
             // A miss costs no less than visits take longer in the mean; what costs less is another thing, such as data that leaves the
             // L2.

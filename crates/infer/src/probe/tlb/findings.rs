@@ -136,17 +136,11 @@ impl Level {
         }
     }
 
-    pub(super) fn penalty(&self) -> Result<Finding<Cycles>, Unknown> {
-        if let (None, Some((first, last))) = (self.rise.classes, self.rise.hides()) {
-            return Err(Unknown::because(format!(
-                "between {first} and {last} visits take longer by two amounts: a further level overflows there, and its misses cannot \
-                 be told from those of this one"
-            )));
-        }
+    pub(super) fn penalty(&self) -> Finding<Cycles> {
         let (penalty, error) = self.cost();
-        Ok(Finding::measured(Cycles(tenths(penalty)), METHOD)
+        Finding::measured(Cycles(tenths(penalty)), METHOD)
             .range(tenths(penalty - error), tenths(penalty + error))
-            .note("added to a hit in this TLB level, with the data in the L2"))
+            .note("added to a hit in this TLB level, with the data in the L2")
     }
 
     pub(super) fn staircase(&self) -> Finding<attribute::Curve> {
