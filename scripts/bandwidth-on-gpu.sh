@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$OUT"
 for run in $(seq "$RUNS"); do
-    "$STRATA" discover --bandwidth --quiet --seed "$run" --no-host-facts --record "$work/$run.strata" --format json --output "$work/$run.json" \
+    "$STRATA" discover --bandwidth=on --quiet --seed "$run" --no-host-facts --record "$work/$run.strata" --format json --output "$work/$run.json" \
         --timings ${ONLY:+--only "$ONLY"} 2> "$work/$run.log"
     tail -n 1 "$work/$run.log"
 done
@@ -26,16 +26,19 @@ found = {}
 for run in runs:
     for element, attributes in run["elements"].items():
         for key, value in attributes.items():
-            if key.endswith("_bandwidth"):
+            if key.endswith("_bandwidth") or key == "loaded_latency":
                 for unit, finding in value.items():
                     found.setdefault((element, f"{key}.{unit}"), []).append(finding)
-            elif key in ("bytes_in_flight", "saturating_sms", "effective_size"):
+            elif key in ("bytes_in_flight", "saturating_sms", "effective_size", "latency_doubles_at"):
                 found.setdefault((element, key), []).append(value)
 for (element, key), findings in found.items():
     known = [finding for finding in findings if finding["value"] is not None]
     if not known:
         print(f"{element:9} {key:40} unknown: {findings[0]['reason']}")
         continue
+    for finding in findings:
+        if finding["value"] is None:
+            print(f"{element:9} {key:40} unknown once: {finding['reason']}")
     values = [finding["value"] for finding in known]
     pairs = list(itertools.combinations(known, 2))
     agree = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in pairs)

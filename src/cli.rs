@@ -175,6 +175,17 @@ pub struct Output {
     pub details: bool,
 }
 
+/// When bandwidth is measured
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bandwidth {
+    /// On a GPU, at standard and thorough effort
+    Auto,
+    /// Always
+    On,
+    /// Never
+    Off,
+}
+
 /// `strata discover`
 #[derive(Args, Debug)]
 pub struct Discover {
@@ -183,10 +194,17 @@ pub struct Discover {
     /// each is [default: all]
     #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = names::elements(), hide_possible_values = true)]
     pub only: Vec<ElementName>,
-    /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too. It takes less than a second on a
-    /// GPU, and minutes in a simulation
-    #[arg(long)]
-    pub bandwidth: bool,
+    /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too, and latency under load. `auto` does
+    /// so on a GPU unless the effort is quick: it takes less than a second there, and minutes in a simulation
+    #[arg(
+        long,
+        value_name = "WHEN",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "auto",
+        default_missing_value = "on"
+    )]
+    pub bandwidth: Bandwidth,
     #[command(flatten)]
     pub run: Run,
 }

@@ -3,10 +3,18 @@
 use std::process::ExitCode;
 
 use super::{Call, Fault, measuring};
-use crate::cli::Discover;
+use crate::cli::{Bandwidth, Discover};
+use gpu_strata::Effort;
 
 /// Measures the topology of one GPU.
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     let Discover { only, bandwidth, run } = arguments;
-    measuring::run(run, call, |device, options| Ok(device.discover_only(only, options.bandwidth(*bandwidth))?.into()))
+    measuring::run(run, call, |device, options| {
+        let asked = match bandwidth {
+            Bandwidth::Auto => !device.is_simulated() && options.effort != Effort::Quick,
+            Bandwidth::On => true,
+            Bandwidth::Off => false,
+        };
+        Ok(device.discover_only(only, options.bandwidth(asked))?.into())
+    })
 }

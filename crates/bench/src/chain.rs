@@ -77,6 +77,11 @@ impl PlannedChain {
         Some(PlannedChain::new(experiment.partner()?.chain(), allocation, false, true))
     }
 
+    /// A closed chain that is no experiment of its own.
+    pub fn beside(chain: Chain<'_>) -> Self {
+        PlannedChain::new(chain, 0, false, false)
+    }
+
     fn new(chain: Chain<'_>, allocation: u32, open: bool, partner: bool) -> Self {
         PlannedChain {
             key: ChainKey {

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
-use strata_model::experiment::{Experiment, Launched, LoadPath, PatternRun, Prepare, Timing, Walk};
+use strata_model::experiment::{Experiment, Launched, LoadPath, LoadedChase, PatternRun, Prepare, Timing, Walk};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 
@@ -141,7 +141,9 @@ fn cost(experiment: &Experiment) -> u64 {
         }
         Experiment::Warp(warp) => (1, warp.warm_loads, WARP_LOADS * 3 * u64::from(warp.loads) * u64::from(warp.rounds)),
         Experiment::Pattern(run) => (u64::from(run.pattern.operations()), 0, pattern_cost(run)),
-        Experiment::Stream(stream) => (1, 0, u64::from(stream.timed_cycles) * STREAM_LOADS),
+        Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
+            (1, 0, u64::from(stream.timed_cycles) * STREAM_LOADS)
+        }
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {

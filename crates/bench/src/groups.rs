@@ -65,8 +65,7 @@ pub(super) fn launches(batch: &[(usize, &Experiment)], sms: usize) -> Vec<Vec<us
     let mut done = Vec::new();
     for &(index, experiment) in batch {
         let listed = experiment.chain().is_some_and(|chain| matches!(chain.order, Order::Listed { .. }));
-        let pattern = matches!(experiment, Experiment::Pattern(_) | Experiment::Stream(_));
-        if experiment.alone() || listed || pattern || experiment.prepare() != Prepare::Nothing {
+        if experiment.alone() || listed || experiment.prepare() != Prepare::Nothing {
             done.push(vec![index]);
             continue;
         }

@@ -21,10 +21,7 @@ impl Bench<'_> {
     /// Why this device cannot run the experiment, if it cannot.
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
         let facts = self.gpu.facts();
-        let listed = match experiment {
-            Experiment::Stream(stream) => stream.sms.as_slice(),
-            _ => &[],
-        };
+        let listed = experiment.stream().map_or(&[][..], |stream| stream.sms.as_slice());
         if let Some(sm) =
             experiment.sm().into_iter().chain(listed.iter().copied()).find(|sm| *sm as usize >= self.sms.len())
         {
@@ -32,8 +29,7 @@ impl Bench<'_> {
         }
         let threads = match experiment {
             Experiment::Pattern(run) => Some(run.pattern.threads()),
-            Experiment::Stream(stream) => Some(stream.threads_per_block),
-            _ => None,
+            other => other.stream().map(|stream| stream.threads_per_block),
         };
         let most = facts.max_threads_per_block;
         if let Some(threads) = threads.filter(|threads| *threads > most) {

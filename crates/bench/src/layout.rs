@@ -131,7 +131,7 @@ impl Bench<'_> {
 
     /// Writes the chains that this launch needs. Chains of the last launch are overwritten, unless all of these are there
     /// already.
-    fn lay_out(&mut self, plans: &[&PlannedChain]) -> Result<()> {
+    pub(super) fn lay_out(&mut self, plans: &[&PlannedChain]) -> Result<()> {
         let mut needed: Vec<&PlannedChain> = Vec::new();
         for plan in plans {
             match needed.iter_mut().find(|p| p.key == plan.key) {

@@ -104,6 +104,7 @@ pub struct Bench<'g> {
     pattern_memory: Scratch,
     stream_source: stream::Source,
     stream_target: Scratch,
+    chase_times: Scratch,
     interrupted: Arc<AtomicBool>,
     lost: Option<String>,
     /// Device time of the launch under way, in microseconds.
@@ -155,6 +156,7 @@ impl<'g> Bench<'g> {
             pattern_memory: Scratch::default(),
             stream_source: stream::Source::default(),
             stream_target: Scratch::default(),
+            chase_times: Scratch::default(),
             interrupted,
             lost: None,
             device_us: 0.0,
@@ -213,6 +215,7 @@ impl<'g> Bench<'g> {
         match experiments[0] {
             Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
             Experiment::Stream(stream) => self.run_stream(stream).map(|outcome| vec![outcome]),
+            Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
             _ => self.launch_together(program, experiments),
         }
     }

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use super::Bench;
+use super::chain::PlannedChain;
 use super::prepared::Outcome;
 use strata_gpu::{DevicePtr, Launch, Result};
-use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, content, stored, stream_sum};
-use strata_model::experiment::{Content, LoadPath, Prepare, Region, Stream, Traffic, WARP};
+use strata_kernels::{CHASES, COMPLEMENT, Program, SCALE, StreamProgram, content, stored, stream_sum};
+use strata_model::experiment::{Content, LoadPath, LoadedChase, Prepare, Region, Stream, Traffic, WARP};
 use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 use strata_model::units::{Bytes, MIB};
 
@@ -29,6 +30,8 @@ const FILL: (u32, u32) = (256, 8);
 const ARRAY: Bytes = Bytes(2 * MIB);
 /// Bytes of what was stored that are read back.
 const READ_BACK: u64 = 4096;
+/// Cycles that a load of a chase takes at least: the latency of the nearest L2 is far above.
+const LEAST_LATENCY: u32 = 32;
 /// What stores of random bits begin with.
 const SEED: u32 = COMPLEMENT;
 
@@ -47,18 +50,29 @@ struct Control {
     roles_at: usize,
 }
 
+/// The chain that one SM follows while the others stream.
+struct Followed {
+    base: DevicePtr,
+    /// Where its elements lie, in the order of the visit.
+    offsets: Vec<u64>,
+    /// Where the time of each load goes, and how many there is room for.
+    times: DevicePtr,
+    most: u32,
+}
+
 impl Control {
     /// For so many blocks, where these SMs, by their place among all `sms`, have a role.
-    fn new(participants: u32, workers: &[u32], sms: &[u32]) -> Self {
+    fn new(participants: u32, workers: &[u32], chases: Option<u32>, sms: &[u32]) -> Self {
         // By `%smid`, in words.
         let each_sm = 4 * (*sms.last().unwrap_or(&0) as usize + 1);
         let claims_at = RECORD * participants as usize;
         let roles_at = claims_at + PLACES_AT + each_sm;
         let mut bytes = vec![0u8; roles_at];
         bytes.resize(roles_at + each_sm, NO_ROLE);
-        for (role, &worker) in workers.iter().enumerate() {
-            let at = roles_at + 4 * sms[worker as usize] as usize;
-            bytes[at..at + 4].copy_from_slice(&(role as u32).to_le_bytes());
+        let streams = workers.iter().zip(0u32..);
+        for (&sm, role) in streams.chain(chases.iter().map(|sm| (sm, CHASES))) {
+            let at = roles_at + 4 * sms[sm as usize] as usize;
+            bytes[at..at + 4].copy_from_slice(&role.to_le_bytes());
         }
         Control { bytes, claims_at, roles_at }
     }
@@ -67,9 +81,19 @@ impl Control {
 impl Bench<'_> {
     /// Runs a stream, which must be possible on this device.
     pub(super) fn run_stream(&mut self, stream: &Stream) -> Result<Outcome> {
-        let workers = stream.workers(self.sms.len());
+        self.stream(stream, None)
+    }
+
+    /// Runs a chase while others stream, which must be possible on this device.
+    pub(super) fn run_loaded(&mut self, chase: &LoadedChase) -> Result<Outcome> {
+        self.stream(&chase.stream, Some(chase))
+    }
+
+    fn stream(&mut self, stream: &Stream, chase: Option<&LoadedChase>) -> Result<Outcome> {
+        let sms = self.sms.len();
+        let workers = chase.map_or_else(|| stream.workers(sms), |chase| chase.workers(sms));
         let is_shared = stream.path == LoadPath::Shared;
-        let program = Program::Stream(StreamProgram::of(stream));
+        let program = Program::Stream(chase.map_or_else(|| StreamProgram::of(stream), StreamProgram::of_chase));
         let function = self.programs.get(self.gpu, program)?.function;
         let (loads, stores) = stream.traffic.arrays();
         let span = match stream.region {
@@ -88,15 +112,19 @@ impl Bench<'_> {
         let other = if loads > 1 { from.offset(array.0) } else { from };
 
         let transfer = Instant::now();
-        let participants = workers.len() as u32 * stream.blocks_per_sm;
-        let Control { bytes, claims_at, roles_at } = Control::new(participants, &workers, &self.sms);
+        let followed = chase.map(|chase| self.followed(chase)).transpose()?;
+        let participants = workers.len() as u32 * stream.blocks_per_sm + u32::from(followed.is_some());
+        let chases = chase.map(|chase| chase.sm);
+        let Control { bytes, claims_at, roles_at } = Control::new(participants, &workers, chases, &self.sms);
         let out = self.outputs.at_least(self.gpu, Bytes(bytes.len() as u64))?;
         self.gpu.write(out, &bytes)?;
         self.timings.transfer += transfer.elapsed();
 
         let shared = if is_shared { stream.footprint } else { Bytes(0) };
         let carveout = if is_shared { 100 } else { 0 };
-        let blocks = self.sms.len() as u32 * stream.blocks_per_sm * OVERSUPPLY;
+        // An SM that chases is soon free again and again, and takes more than its part.
+        let oversupply = if followed.is_some() { 2 * OVERSUPPLY } else { OVERSUPPLY };
+        let blocks = self.sms.len() as u32 * stream.blocks_per_sm * oversupply;
         let launch = Launch::new(blocks, stream.threads_per_block).shared(shared).carveout(carveout);
         self.gpu.configure(function, &launch)?;
         if stream.prepare == Prepare::FlushL2 {
@@ -107,7 +135,7 @@ impl Bench<'_> {
             Content::Zeros => 0,
             Content::Random => SEED,
         };
-        let parameters = [
+        let mut parameters = vec![
             out.0,
             out.0 + roles_at as u64,
             out.0 + claims_at as u64,
@@ -123,22 +151,44 @@ impl Bench<'_> {
             u64::from(until),
             u64::from(until + (stream.timed_cycles / GOING_ON).max(LEAST_GOING_ON)),
         ];
+        if let (Some(chase), Some(Followed { base, offsets, times, most })) = (chase, &followed) {
+            parameters.extend([base.offset(offsets[0]).0, times.0, u64::from(*most), u64::from(chase.pause)]);
+        }
         self.gpu.mark()?;
         self.gpu.launch(function, &launch, &parameters)?;
         self.device_us += self.gpu.mark()?;
         let transfer = Instant::now();
         let mut records = vec![0; claims_at];
         self.gpu.read(out, &mut records)?;
+        let mut times = vec![0; followed.as_ref().map_or(0, |followed| 4 * followed.most as usize)];
+        if let Some(followed) = &followed {
+            self.gpu.read(followed.times, &mut times)?;
+        }
         let mut stored = vec![0; if stores > 0 { stream.pass().0.min(READ_BACK) as usize } else { 0 }];
         if stores > 0 {
             self.gpu.read(to, &mut stored)?;
         }
         self.timings.transfer += transfer.elapsed();
         let second = (array.0 / 16) as u32;
-        Ok(samples(stream, participants, &records).and_then(|samples| {
+        let chased = followed.as_ref().map(|followed| (followed, records.split_off(records.len() - RECORD)));
+        Ok(samples(stream, participants, &records).and_then(|mut samples| {
+            if let Some((followed, record)) = chased {
+                samples.latencies = followed.latencies(participants, &record, &times)?;
+            }
             check_stored(stream, seed, second, &stored)?;
             Ok(Samples { base: from.0, ..samples })
         }))
+    }
+
+    /// Lays the chain out that one SM follows.
+    fn followed(&mut self, chase: &LoadedChase) -> Result<Followed> {
+        let plan = PlannedChain::beside(chase.chain());
+        self.lay_out(&[&plan])?;
+        let base = self.laid_out[&plan.key].base;
+        // Behind the warm cycles and before the end there are a few loads more than count.
+        let most = (chase.stream.warm_cycles + chase.stream.timed_cycles) / LEAST_LATENCY;
+        let times = self.chase_times.at_least(self.gpu, Bytes(4 * u64::from(most)))?;
+        Ok(Followed { base, offsets: plan.offsets, times, most })
     }
 
     /// Memory to read from, of at least so many bytes, with this content.
@@ -164,11 +214,36 @@ impl Bench<'_> {
     }
 }
 
+/// Word at a place of a record.
+fn word(record: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"))
+}
+
+impl Followed {
+    /// What each load took that counts, if the chain was followed to where so many loads lead.
+    fn latencies(&self, participants: u32, record: &[u8], times: &[u8]) -> std::result::Result<Vec<u32>, Failure> {
+        let [counted, before, end, loads, seen, done] = [0, 4, 8, 12, 32, 36].map(|at| word(record, at));
+        if done == 0 || seen < participants {
+            return Err(Failure::unsupported("the block that chases was not at work at the same time as all others"));
+        }
+        let at = self.offsets[loads as usize % self.offsets.len()];
+        let expected = self.base.offset(at).0 as u32;
+        if end != expected {
+            return Err(Failure::failed(format!(
+                "wrong checksum: the chain ended at {end:#x} instead of {expected:#x} after {loads} loads, so the kernel did not do \
+                 the requested loads"
+            )));
+        }
+        let times = times.chunks_exact(4).map(|bytes| word(bytes, 0));
+        Ok(times.skip(before as usize).take(counted as usize).collect())
+    }
+}
+
 /// Checks what every block reports and makes samples of it.
 fn samples(stream: &Stream, participants: u32, records: &[u8]) -> Outcome {
     let mut samples = Samples::default();
     for record in records.chunks_exact(RECORD) {
-        let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"));
+        let word = |at: usize| word(record, at);
         let long = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().expect("eight bytes"));
         let [counted, sum, passes] = [0, 8, 12].map(word);
         if word(36) == 0 || word(32) < participants {

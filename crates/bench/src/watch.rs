@@ -178,12 +178,12 @@ impl Watchman {
             self.suspects.push(experiment.clone());
             // Rounds of a pattern may differ as much by themselves: in the first its code is fetched.
             let laps: &[Lap] = match experiment {
-                Experiment::Pattern(_) | Experiment::Stream(_) => &[],
+                Experiment::Pattern(_) | Experiment::Stream(_) | Experiment::LoadedChase(_) => &[],
                 _ => &samples.laps,
             };
-            let longest_us = match experiment {
-                Experiment::Stream(stream) => overrun_us(stream, &samples.clocks, self.clock_mhz),
-                _ => longest_us(&samples.latencies, laps, self.clock_mhz),
+            let longest_us = match experiment.stream() {
+                Some(stream) => overrun_us(stream, &samples.clocks, self.clock_mhz),
+                None => longest_us(&samples.latencies, laps, self.clock_mhz),
             };
             if longest_us > LONG_LOAD_US {
                 self.interrupted.push(experiment.clone());

@@ -20,7 +20,7 @@ use strata_model::experiment::{AccessWidth, Experiment, Launched, LoadPath, Timi
 
 pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
 pub use patterns::PatternProgram;
-pub use streams::{COMPLEMENT, SCALE, StreamProgram, content, stored, stream_sum};
+pub use streams::{CHASES, COMPLEMENT, SCALE, StreamProgram, content, stored, stream_sum};
 pub use sums::{FACTOR, TERM, expected_sum};
 
 /// A kernel of the bench's own, or of an experiment.
@@ -71,6 +71,7 @@ impl Program {
             Experiment::Warp(warp) => Program::Warp(warp.width.bytes().0 as u32),
             Experiment::Pattern(run) => Program::Pattern(PatternProgram::of(run)),
             Experiment::Stream(stream) => Program::Stream(StreamProgram::of(stream)),
+            Experiment::LoadedChase(chase) => Program::Stream(StreamProgram::of_chase(chase)),
             Experiment::Imported(_) => return None,
         })
     }

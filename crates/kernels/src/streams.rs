@@ -1,6 +1,6 @@
 //! The kernels of streams: one for each kind of traffic, path, width and unrolling.
 
-use strata_model::experiment::{AccessWidth, Content, LoadPath, Stream, Traffic, UNROLLS, WARP};
+use strata_model::experiment::{AccessWidth, Content, LoadPath, LoadedChase, Stream, Traffic, UNROLLS, WARP};
 
 /// A kernel that moves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +13,8 @@ pub struct StreamProgram {
     pub width: u32,
     /// Accesses of a thread in one pass.
     pub unroll: u32,
+    /// Whether one SM chases meanwhile, and the others pause.
+    pub chased: bool,
 }
 
 /// What a word of the second half of a line and its partner in the first half sum up to.
@@ -25,14 +27,21 @@ pub const SCALE: u32 = 3;
 pub(crate) const HASH_FACTOR: u32 = 0x85eb_ca77;
 /// What tells four words of one hash apart.
 pub(crate) const MASKS: [u32; 3] = [0xd168_aaad, 0x27d4_eb2f, 0xb55a_4f09];
+/// Role of the SM that chases.
+pub const CHASES: u32 = u32::MAX - 1;
 /// Cycles after which a block begins without the others: half a millisecond.
 pub(crate) const PATIENCE: u32 = 1_000_000;
 
 impl StreamProgram {
-    /// The text for an experiment.
+    /// The text for a stream.
     pub fn of(stream: &Stream) -> Self {
         let Stream { traffic, path, width, unroll, .. } = *stream;
-        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll }
+        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll, chased: false }
+    }
+
+    /// The text for a chase while others stream.
+    pub fn of_chase(chase: &LoadedChase) -> Self {
+        StreamProgram { chased: true, ..StreamProgram::of(&chase.stream) }
     }
 
     /// Every one that an experiment may need.
@@ -42,12 +51,15 @@ impl StreamProgram {
         for traffic in Traffic::ALL {
             for path in [GlobalCa, GlobalCg, GlobalNc, Shared] {
                 for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
-                    all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll }));
+                    for chased in [false, true] {
+                        all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll, chased }));
+                    }
                 }
             }
         }
         // Shared memory is only read.
         all.retain(|one| one.path != Shared || one.traffic == Traffic::Read);
+        all.retain(|one| !one.chased || one.path == GlobalCg && one.traffic != Traffic::Triad);
         all
     }
 
@@ -56,20 +68,22 @@ impl StreamProgram {
         use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Shared};
         let mut all = Vec::new();
         for path in [GlobalCa, GlobalCg, GlobalNc, Shared] {
-            let read = |(width, unroll)| StreamProgram { traffic: Traffic::Read, path, width, unroll };
+            let read = |(width, unroll)| StreamProgram { traffic: Traffic::Read, path, width, unroll, chased: false };
             all.extend([(4, UNROLLS[0]), (8, 4), (16, UNROLLS[UNROLLS.len() - 1])].map(read));
         }
         for traffic in [Traffic::Write, Traffic::Copy, Traffic::Triad] {
-            let of = |(width, unroll)| StreamProgram { traffic, path: GlobalCg, width, unroll };
+            let of = |(width, unroll)| StreamProgram { traffic, path: GlobalCg, width, unroll, chased: false };
             all.extend([(4, 1), (16, 4)].map(of));
         }
+        let chased = |traffic| StreamProgram { traffic, path: GlobalCg, width: 16, unroll: 4, chased: true };
+        all.extend([Traffic::Read, Traffic::Write, Traffic::Copy].map(chased));
         all
     }
 
     /// The entry point.
     pub fn name(self) -> String {
-        let StreamProgram { traffic, path, width, unroll } = self;
-        format!("stream_{}_{}_{width}_{unroll}", traffic.name(), path.name())
+        let StreamProgram { traffic, path, width, unroll, chased } = self;
+        format!("stream_{}_{}_{width}_{unroll}{}", traffic.name(), path.name(), if chased { "_chased" } else { "" })
     }
 
     /// Bytes of each array that a warp touches in one pass.

@@ -16,6 +16,7 @@ mod disturb;
 mod imported;
 mod launched;
 mod load_path;
+mod loaded_chase;
 mod order;
 mod pattern_run;
 mod place;
@@ -31,6 +32,7 @@ pub use disturb::{Disturb, Partner};
 pub use imported::Imported;
 pub use launched::Launched;
 pub use load_path::LoadPath;
+pub use loaded_chase::LoadedChase;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use pattern_run::PatternRun;
 pub use place::{Place, Prepare};
@@ -62,11 +64,13 @@ pub enum Experiment {
     Launched(Launched),
     /// Many threads move memory as fast as they can.
     Stream(Stream),
+    /// One thread walks a chain while others move memory.
+    LoadedChase(LoadedChase),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`, `watch`, `launched`, `stream`.
+    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -82,6 +86,7 @@ impl Experiment {
             Experiment::Watch(_) => "watch",
             Experiment::Launched(_) => "launched",
             Experiment::Stream(_) => "stream",
+            Experiment::LoadedChase(_) => "loaded_chase",
         }
     }
 
@@ -96,7 +101,8 @@ impl Experiment {
             | Experiment::Imported(_)
             | Experiment::Watch(_)
             | Experiment::Launched(_)
-            | Experiment::Stream(_) => 1,
+            | Experiment::Stream(_)
+            | Experiment::LoadedChase(_) => 1,
         }
     }
 
@@ -110,6 +116,7 @@ impl Experiment {
             Experiment::Warp(warp) => warp.defect(),
             Experiment::Pattern(run) => run.defect(),
             Experiment::Stream(stream) => stream.defect(),
+            Experiment::LoadedChase(loaded) => loaded.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -124,7 +131,7 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
             Experiment::Pattern(run) => Some(run.path),
-            Experiment::Stream(stream) => Some(stream.path),
+            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => Some(stream.path),
             Experiment::Imported(imported) => Some(imported.path),
         }
     }
@@ -138,6 +145,7 @@ impl Experiment {
             Experiment::Warp(warp) => Some(warp.footprint),
             Experiment::Pattern(run) => Some(run.pattern.footprint()),
             Experiment::Stream(stream) => Some(stream.footprint),
+            Experiment::LoadedChase(loaded) => Some(loaded.footprint),
             Experiment::Imported(imported) => imported.footprint,
         }
     }
@@ -148,6 +156,7 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.stride),
             Experiment::Disturb(disturb) => Some(disturb.stride),
             Experiment::Imported(imported) => imported.stride,
+            Experiment::LoadedChase(loaded) => Some(loaded.stride),
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
@@ -161,12 +170,21 @@ impl Experiment {
         match self {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.chain()),
             Experiment::Disturb(disturb) => Some(disturb.chain()),
+            Experiment::LoadedChase(loaded) => Some(loaded.chain()),
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
             | Experiment::Imported(_) => None,
+        }
+    }
+
+    /// What many threads move, if they do.
+    pub fn stream(&self) -> Option<&Stream> {
+        match self {
+            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => Some(stream),
+            _ => None,
         }
     }
 
@@ -188,6 +206,7 @@ impl Experiment {
             | Experiment::Watch(_)
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
+            | Experiment::LoadedChase(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -197,6 +216,7 @@ impl Experiment {
         match self {
             Experiment::Clock(clock) => Some(clock.sm),
             Experiment::Watch(watch) => Some(watch.sm),
+            Experiment::LoadedChase(loaded) => Some(loaded.sm),
             other => other.place().and_then(|place| place.sm),
         }
     }
@@ -204,7 +224,11 @@ impl Experiment {
     /// Nothing else may run on the device.
     pub fn alone(&self) -> bool {
         match self {
-            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Pattern(_) | Experiment::Stream(_) => true,
+            Experiment::Clock(_)
+            | Experiment::Watch(_)
+            | Experiment::Pattern(_)
+            | Experiment::Stream(_)
+            | Experiment::LoadedChase(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -223,7 +247,7 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => chase.prepare,
             Experiment::Disturb(disturb) => disturb.prepare,
             Experiment::Pattern(run) => run.prepare,
-            Experiment::Stream(stream) => stream.prepare,
+            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.prepare,
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Imported(_) => {
                 Prepare::Nothing
             }
@@ -239,7 +263,7 @@ impl Experiment {
             Experiment::Disturb(disturb) => disturb.repeat,
             Experiment::Warp(warp) => warp.repeat,
             Experiment::Pattern(run) => run.repeat,
-            Experiment::Stream(stream) => stream.repeat,
+            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -257,7 +281,7 @@ macro_rules! from_kind {
 
 from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
-    Watch => Watch, Launched => Launched, Stream => Stream
+    Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase
 );
 
 #[cfg(test)]

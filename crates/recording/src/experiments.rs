@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Chase, Clock, Disturb, Experiment, Imported, Launched, Order, PatternRun, Stream, Warp, Watch,
+    Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -27,6 +27,7 @@ pub enum Kinds {
     Watch(Watch),
     Launched(Launched),
     Stream(Stream),
+    LoadedChase(LoadedChase),
 }
 
 impl From<&Experiment> for Kinds {
@@ -41,6 +42,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Watch(watch) => Kinds::Watch(*watch),
             Experiment::Launched(launched) => Kinds::Launched(launched.clone()),
             Experiment::Stream(stream) => Kinds::Stream(stream.clone()),
+            Experiment::LoadedChase(chase) => Kinds::LoadedChase(chase.clone()),
         }
     }
 }
@@ -57,6 +59,7 @@ impl Recorded for Kinds {
             Kinds::Watch(watch) => watch.into(),
             Kinds::Launched(launched) => launched.into(),
             Kinds::Stream(stream) => stream.into(),
+            Kinds::LoadedChase(chase) => chase.into(),
         })
     }
 
@@ -66,7 +69,9 @@ impl Recorded for Kinds {
             | Kinds::Disturb(Disturb { order, .. })
             | Kinds::Launched(Launched { chase: Chase { order, .. }, .. }) => listed(order),
             Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
-            Kinds::Stream(stream) => size_of_val(stream.sms.as_slice()) as u64,
+            Kinds::Stream(stream) | Kinds::LoadedChase(LoadedChase { stream, .. }) => {
+                size_of_val(stream.sms.as_slice()) as u64
+            }
             Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) => 0,
         }
     }
@@ -76,7 +81,9 @@ impl Recorded for Kinds {
 pub fn listed_of(experiment: &Experiment) -> u64 {
     match experiment {
         Experiment::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
-        Experiment::Stream(stream) => size_of_val(stream.sms.as_slice()) as u64,
+        Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
+            size_of_val(stream.sms.as_slice()) as u64
+        }
         other => other.chain().map_or(0, |chain| listed(chain.order)),
     }
 }

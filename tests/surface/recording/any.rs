@@ -252,6 +252,33 @@ fn imported() -> impl Strategy<Value = Imported> {
     )
 }
 
+fn streams() -> impl Strategy<Value = Stream> {
+    let sms = prop::collection::vec(any::<u32>(), 0..4);
+    let kinds =
+        (prop::sample::select(&Traffic::ALL[..]), prop::sample::select(&AccessWidth::ALL[..]), paths(), prepares());
+    (kinds, sms, any::<(bool, bool, u64)>(), any::<[u32; 6]>()).prop_map(
+        |((traffic, width, path, prepare), sms, (own, zeros, footprint), numbers)| {
+            let [unroll, threads_per_block, blocks_per_sm, warm_cycles, timed_cycles, repeat] = numbers;
+            Stream {
+                traffic,
+                path,
+                width,
+                unroll,
+                threads_per_block,
+                blocks_per_sm,
+                sms,
+                footprint: Bytes(footprint),
+                region: if own { Region::Own } else { Region::Together },
+                content: if zeros { Content::Zeros } else { Content::Random },
+                prepare,
+                warm_cycles,
+                timed_cycles,
+                repeat,
+            }
+        },
+    )
+}
+
 pub fn experiments() -> impl Strategy<Value = Experiment> {
     let disturbs = (chases(), partners(), any::<u32>()).prop_map(|(chase, partner, loads)| {
         let Chase { path, footprint, stride, order, warm_laps, prepare, place, seed, repeat, .. } = chase;
@@ -264,6 +291,10 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         threads_per_block,
         shared_per_block: Bytes(shared),
     });
+    let loaded = (streams(), chases(), any::<(u32, u32)>()).prop_map(|(stream, chase, (sm, pause))| {
+        let Chase { footprint, stride, seed, .. } = chase;
+        LoadedChase { stream, sm, footprint, stride, seed, pause }
+    });
     prop_oneof![
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
@@ -273,6 +304,8 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => runs().prop_map(Experiment::from),
         1 => imported().prop_map(Experiment::from),
         1 => launched.prop_map(Experiment::from),
+        1 => streams().prop_map(Experiment::from),
+        1 => loaded.prop_map(Experiment::from),
     ]
 }
 

@@ -177,6 +177,31 @@ fn what_a_settled_walk_has_stays_as_it_is() {
     );
 }
 
+/// What came later still: streams, and chases while others stream.
+#[test]
+fn what_a_stream_has_stays_as_it_is() {
+    let stream = Stream {
+        traffic: Traffic::Copy,
+        path: LoadPath::GlobalCg,
+        width: AccessWidth::B16,
+        unroll: 4,
+        threads_per_block: 64,
+        blocks_per_sm: 2,
+        sms: vec![1, 3],
+        footprint: Bytes::kib(64),
+        region: Region::Own,
+        content: Content::Random,
+        prepare: Prepare::FlushL2,
+        warm_cycles: 100,
+        timed_cycles: 1000,
+        repeat: 5,
+    };
+    let footprint = Bytes::kib(16);
+    let chase = LoadedChase { stream: stream.clone(), sm: 2, footprint, stride: Bytes(128), seed: 3, pause: 9 };
+    let why = "a block's layout changed: no recording with a stream can be read; raise `recording::VERSION`, then this number";
+    assert_eq!((hash_of(stream.into(), &[]), hash_of(chase.into(), &[])), (0, 0), "{why}");
+}
+
 /// What came later still: named parts of the run, as JSON. A new field behind the others changes the number, and nothing else.
 #[test]
 fn what_host_and_board_have_stays_as_it_is() {

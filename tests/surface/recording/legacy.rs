@@ -93,7 +93,8 @@ fn of_a_chain(order: &Order) -> AnyOrder {
 /// What version 4 has and no older one had.
 fn is_new(experiment: &Experiment) -> bool {
     let window = experiment.chain().is_some_and(|chain| matches!(chain.order, Order::Window { .. }));
-    window || matches!(experiment, Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Stream(_))
+    let launched = matches!(experiment, Experiment::Watch(_) | Experiment::Launched(_));
+    window || launched || experiment.stream().is_some()
 }
 
 /// An experiment as version 3 had it.
@@ -112,7 +113,9 @@ fn old(experiment: &Experiment) -> Old {
     });
     let chained = chained.unwrap_or(placed.clone());
     match experiment {
-        Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Stream(_) => unreachable!("version 3 has none"),
+        Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Stream(_) | Experiment::LoadedChase(_) => {
+            unreachable!("version 3 has none")
+        }
         Experiment::Clock(clock) => Old {
             kernel: Kernel::Clock,
             timed_loads: clock.span_us,

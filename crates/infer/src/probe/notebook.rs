@@ -284,6 +284,11 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             };
             (samples.laps.len(), sms.max(1) * stream.blocks_per_sm as usize, "times of blocks")
         }
+        // The pauses decide how many loads end in the time that counts.
+        Experiment::LoadedChase(chase) => {
+            let blocks = chase.stream.blocks_per_sm.max(1) as usize;
+            (samples.laps.len() % blocks, 0, "times of blocks too many")
+        }
         Experiment::Imported(imported) => latencies(imported.loads),
     };
     (found != wanted).then(|| format!("the samples hold {found} {what}, not {wanted}"))

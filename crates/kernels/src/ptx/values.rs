@@ -74,6 +74,9 @@ fn stream_values(stream: StreamProgram) -> Value {
         piece => stream.piece(),
         shared => stream.path == LoadPath::Shared,
         patience => streams::PATIENCE,
+        chased => stream.chased,
+        chases => streams::CHASES,
+        golden => format!("{:#x}", streams::COMPLEMENT),
     }
 }
 

@@ -285,6 +285,25 @@ impl Attribute {
                  still be fast. Footprints are multiples of what all warps touch at once.",
                 "To choose the size of tiles that all SMs share. The size beside it is what one SM finds again.",
             ),
+            Attribute::LoadedLatency => (
+                "One thread of one SM follows a chain while all other SMs read and pause after each pass, for longer and longer. \
+                 Between the two pauses around half of the highest rate it is interpolated.",
+                "The chain's lines lie where the driver put them, so the traffic around them may be more or less than the mean.",
+                "How long loads wait in a kernel that moves much but not all that it could: more than without traffic, and \
+                 less than at the peak.",
+            ),
+            Attribute::LoadedLatencyNs => (
+                "As the loaded latency in cycles, divided by the clock of the same launches.",
+                "It fails as the loaded latency in cycles does.",
+                "To compare GPUs of different clocks, and with what other tools print.",
+            ),
+            Attribute::LatencyDoublesAt => (
+                "From the same launches as the loaded latency: the rate of reads at which the mean load takes twice as long as in the \
+                 launch with the longest pauses.",
+                "Where the queue is short, the latency never doubles; then it is unknown, with the longest latency.",
+                "Up to this rate the memory answers about as fast as when it is idle. Beyond it, more traffic is paid for with \
+                 latency.",
+            ),
         };
         Explanation { found, fails, used }
     }

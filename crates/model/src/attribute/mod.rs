@@ -221,6 +221,12 @@ attributes! {
         "SMs that together read nine tenths of what all SMs do.";
     EffectiveSize EFFECTIVE_SIZE: Bytes, "effective_size", "Size for all SMs together", Bandwidth, "B",
         "Bytes that all SMs together read again and again with nine tenths of the cache's read bandwidth.";
+    LoadedLatency LOADED_LATENCY: Cycles, "loaded_latency.cycles", "Loaded latency", Bandwidth, "cycles",
+        "Cycles that a load takes while the other SMs read half of what they can.";
+    LoadedLatencyNs LOADED_LATENCY_NS: Nanoseconds, "loaded_latency.ns", "Loaded latency in time", Bandwidth, "ns",
+        "Nanoseconds that a load takes while the other SMs read half of what they can.";
+    LatencyDoublesAt LATENCY_DOUBLES_AT: BytesPerSecond, "latency_doubles_at", "Rate that doubles latency", Bandwidth, "B/s",
+        "Bytes a second that the other SMs read when a load takes twice as long as without them.";
 }
 
 impl Attribute {

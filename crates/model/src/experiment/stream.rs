@@ -71,7 +71,7 @@ pub enum Content {
 pub const UNROLLS: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Longest time that a stream may take, in cycles: a few milliseconds, far below a display's watchdog.
-const MOST_CYCLES: u32 = 1 << 24;
+pub(super) const MOST_CYCLES: u32 = 1 << 24;
 /// Threads of a block that a launch can state.
 const MOST_THREADS: u32 = 1024;
 /// Most blocks that an SM can hold.

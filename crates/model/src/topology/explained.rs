@@ -103,10 +103,11 @@ impl ElementName {
         const READS: &[Attribute] = &[ReadBandwidth, ReadBandwidthPerSm, BytesInFlight];
         const WRITES: &[Attribute] = &[WriteBandwidth, WriteBandwidthPerSm];
         const COPIES: &[Attribute] = &[CopyBandwidth, CopyBandwidthPerSm, TriadBandwidth, TriadBandwidthPerSm];
+        const UNDER_LOAD: &[Attribute] = &[LoadedLatency, LoadedLatencyNs, LatencyDoublesAt];
         let rates: &[&[Attribute]] = match self {
             ElementName::L1 | ElementName::ReadOnly | ElementName::Shared => &[READS],
-            ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize]],
-            ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms]],
+            ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD],
+            ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD],
             _ => &[],
         };
         let has = move |attribute: &Attribute| {

@@ -24,6 +24,13 @@ pub const BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST: &str = "bandwidth_by_sms_of_o
 /// Bytes a cycle of all SMs, by the footprint that they go over together. Points as of [`BANDWIDTH_BY_SMS`].
 pub const BANDWIDTH_BY_FOOTPRINT: &str = "bandwidth_by_footprint";
 
+/// Mean load of a chase in cycles, by the bytes a cycle that all other SMs read meanwhile; the band is what another run may find.
+pub const LATENCY_BY_READ_BANDWIDTH: &str = "latency_by_read_bandwidth";
+/// As [`LATENCY_BY_READ_BANDWIDTH`], while they write.
+pub const LATENCY_BY_WRITE_BANDWIDTH: &str = "latency_by_write_bandwidth";
+/// As [`LATENCY_BY_READ_BANDWIDTH`], while they copy; what is read and what is written counts.
+pub const LATENCY_BY_COPY_BANDWIDTH: &str = "latency_by_copy_bandwidth";
+
 /// Series by name. A name that this version does not know is kept and shown nowhere.
 pub type AllSeries = BTreeMap<String, Vec<SeriesPoint>>;
 

@@ -293,6 +293,11 @@ impl<'e> Own<'e> {
                 timed_loads: Some(stream.timed_cycles),
                 ..Own::default()
             },
+            Experiment::LoadedChase(chase) => Own {
+                pattern: Some(serde_json::to_string(chase)?),
+                timed_loads: Some(chase.stream.timed_cycles),
+                ..Own::of_chain(chase.chain())
+            },
             Experiment::Imported(imported) => Own {
                 stride: imported.stride,
                 order: Some(imported.series.name()),

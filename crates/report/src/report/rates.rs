@@ -1,8 +1,8 @@
 //! Bandwidth in words: a line for each memory of which it was measured.
 
 use strata_model::attribute::{
-    BYTES_IN_FLIGHT, COPY_BANDWIDTH, EFFECTIVE_SIZE, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS,
-    TRIAD_BANDWIDTH, WRITE_BANDWIDTH,
+    BYTES_IN_FLIGHT, COPY_BANDWIDTH, EFFECTIVE_SIZE, LATENCY_DOUBLES_AT, LOADED_LATENCY, READ_BANDWIDTH,
+    READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, Topology};
 
@@ -39,6 +39,12 @@ fn line(element: &Element) -> Option<String> {
     if let Some(bytes) = element.get(EFFECTIVE_SIZE) {
         line.push_str(&format!("; up to {bytes} are read that fast"));
     }
+    if let Some(cycles) = element.get(LOADED_LATENCY) {
+        line.push_str(&format!("; while half as much is read, a load takes {cycles}"));
+    }
+    if let Some(rate) = element.get(LATENCY_DOUBLES_AT) {
+        line.push_str(&format!(", and twice its latency at {rate}"));
+    }
     Some(line)
 }
 
@@ -46,7 +52,7 @@ fn line(element: &Element) -> Option<String> {
 mod tests {
     use super::*;
     use strata_model::topology::Finding;
-    use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
+    use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles};
 
     #[test]
     fn a_memory_is_a_line_and_one_without_rates_is_none() {
@@ -57,11 +63,14 @@ mod tests {
             .with(READ_BANDWIDTH_PER_SM, Finding::measured(BytesPerClock(18.0), "x"))
             .with(BYTES_IN_FLIGHT, Finding::measured(Bytes::kib(16), "x"))
             .with(SATURATING_SMS, Finding::measured(39, "x"))
-            .with(EFFECTIVE_SIZE, Finding::measured(Bytes::mib(45), "x"));
+            .with(EFFECTIVE_SIZE, Finding::measured(Bytes::mib(45), "x"))
+            .with(LOADED_LATENCY, Finding::measured(Cycles(740.0), "x"))
+            .with(LATENCY_DOUBLES_AT, Finding::measured(BytesPerSecond(4.1e12), "x"));
         assert_eq!(
             line(&element).unwrap(),
             "read 4.642 TB/s, copy 4.153 TB/s; an SM reads 18.0 B/clk, nine tenths of it with 16 KiB in flight; 39 SMs together \
-             read nine tenths of what all do; up to 45 MiB are read that fast"
+             read nine tenths of what all do; up to 45 MiB are read that fast; while half as much is read, a load takes 740.0 cycles, \
+             and twice its latency at 4.100 TB/s"
         );
         assert_eq!(line(&Element::default()), None);
     }

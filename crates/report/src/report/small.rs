@@ -58,6 +58,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::Warp(warp) => walk(LoadPath::Shared, warp.footprint, warp.width.bytes()),
         Experiment::Pattern(run) => format!("{}:", in_words(&run.pattern, run.path)),
         Experiment::Stream(stream) => format!("{stream}:"),
+        Experiment::LoadedChase(chase) => format!("{chase}:"),
         Experiment::Imported(imported) => {
             let series = imported.series;
             let over = imported.footprint.map_or(String::new(), |footprint| format!(", {footprint}"));
@@ -72,6 +73,14 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         }
         Ok(samples) if let Experiment::Stream(stream) = experiment => match Streamed::of(stream, samples) {
             Some(seen) => format!("{:.1} B/clk of an SM", seen.per_sm()),
+            None => "no times".to_owned(),
+        },
+        Ok(samples) if let Experiment::LoadedChase(chase) = experiment => match Streamed::of(&chase.stream, samples) {
+            Some(seen) => {
+                let cycles = samples.latencies.iter().map(|&cycles| f64::from(cycles)).sum::<f64>();
+                let loads = samples.latencies.len();
+                format!("{:.0} cycles per load beside {:.1} B/clk", cycles / loads.max(1) as f64, seen.total())
+            }
             None => "no times".to_owned(),
         },
         Ok(samples) if !samples.clocks.is_empty() => {

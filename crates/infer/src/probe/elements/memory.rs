@@ -123,6 +123,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
     ])
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| in_l2(notebook, traffic)))
     .and(throughput::of_many(notebook, true, || in_l2(notebook, Traffic::Read)))
+    .and(throughput::under_load(notebook, true, &[Traffic::Read, Traffic::Write], |traffic| in_l2(notebook, traffic)))
 }
 
 /// How the L2 is streamed through.
@@ -180,6 +181,9 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
         .and([latency::finding(notebook, || Ok(dram::dram(notebook)?.measured), &method)])
         .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| in_dram(notebook, traffic)))
         .and(throughput::of_many(notebook, false, || in_dram(notebook, Traffic::Read)))
+        .and(throughput::under_load(notebook, false, &[Traffic::Read, Traffic::Write, Traffic::Copy], |traffic| {
+            in_dram(notebook, traffic)
+        }))
 }
 
 /// How the device's memory is streamed through.

@@ -9,6 +9,7 @@
 
 mod curves;
 mod interval;
+mod loaded;
 mod search;
 
 use super::{Gap, Notebook, Unknown};
@@ -17,8 +18,9 @@ use interval::digits;
 pub use search::Peak;
 use search::{STEADY, Shape, peak, tried};
 use strata_model::attribute::{
-    BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, EFFECTIVE_SIZE, Key, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM,
-    SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
+    BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, EFFECTIVE_SIZE, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
+    LOADED_LATENCY_NS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM,
+    WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{Content, LoadPath, Prepare, Region, Stream, Traffic, WARP};
 use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Entry, Finding, SeriesPoint};
@@ -190,6 +192,24 @@ pub fn of_many(notebook: &Notebook, is_cache: bool, level: impl Fn() -> Result<L
         entries.push(notebook.attribute(EFFECTIVE_SIZE, || effective_size(notebook, &level()?)));
     }
     entries
+}
+
+/// What a load takes under load, of a memory that all share. Nothing where nobody asked.
+pub fn under_load(
+    notebook: &Notebook,
+    is_cache: bool,
+    kinds: &[Traffic],
+    level: impl Fn(Traffic) -> Result<Level, Gap>,
+) -> Vec<Entry> {
+    if !notebook.asks_bandwidth() {
+        return Vec::new();
+    }
+    let read = || level(Traffic::Read);
+    vec![
+        notebook.attribute(LOADED_LATENCY, || loaded::latency(notebook, is_cache, kinds, &level)),
+        notebook.attribute(LOADED_LATENCY_NS, || loaded::nanoseconds(notebook, is_cache, &read()?)),
+        notebook.attribute(LATENCY_DOUBLES_AT, || loaded::doubles_at(notebook, is_cache, &read()?)),
+    ]
 }
 
 fn method(peak: &Peak) -> String {

@@ -1,6 +1,6 @@
 //! The search for the launch that gets the most: a grid of shapes, of which the best are measured again and longer.
 
-use super::interval::{OTHER_CLOCK, OTHER_PLACE, per_second, promised, range};
+use super::interval::{OTHER_CLOCK, OTHER_PLACE, OTHER_PLACE_OF_THREE, per_second, promised, range};
 use super::{Level, NEARLY, Round, lap};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook};
@@ -83,7 +83,11 @@ pub(super) fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         };
         // Memory in the SM goes by the SM's clock, all other by one of its own.
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
-        let other_place = if level.traffic == Traffic::Write { OTHER_PLACE } else { 0.0 };
+        let other_place = match level.traffic {
+            Traffic::Read | Traffic::Copy => 0.0,
+            Traffic::Write => OTHER_PLACE,
+            Traffic::Triad => OTHER_PLACE_OF_THREE,
+        };
         let sms = notebook.facts().multiprocessors;
         let most = first.iter().map(Rates::median).fold(0.0, f64::max);
         let fine = first
@@ -102,16 +106,13 @@ pub(super) fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
     })
 }
 
-/// Bytes in flight of an SM and bytes a cycle of it, by each shape, ascending: longer than in the search where all SMs share a memory,
-/// whose rate varies more in a short time.
+/// Bytes in flight of an SM and bytes a cycle of it, by each shape, ascending: longer than in the search, whose short time makes passes
+/// at its ends count for several bytes a cycle.
 pub(super) fn tried(notebook: &Notebook, level: &Level) -> Result<Vec<(u64, f64)>, Gap> {
-    let (round, repeats) = match level.region {
-        Region::Own => (Round::Search, 0..1),
-        Region::Together => (Round::Again, LAST.1 + AGAIN.1..LAST.1 + 2 * AGAIN.1),
-    };
+    let repeats = LAST.1 + AGAIN.1..LAST.1 + 2 * AGAIN.1;
     let sms = notebook.facts().multiprocessors;
     let in_flight = |shape| level.stream(sms, shape, Round::Search, 0).in_flight().0;
-    let rates = rates(notebook, level, &shapes(notebook, level), round, repeats)?;
+    let rates = rates(notebook, level, &shapes(notebook, level), Round::Again, repeats)?;
     let mut tried: Vec<(u64, f64)> = rates.iter().map(|of| (in_flight(of.shape), of.median())).collect();
     tried.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     Ok(tried)

@@ -17,7 +17,7 @@ use crate::report::words;
 use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Launched, LoadPath, Order, Prepare, Timing};
+use strata_model::experiment::{Experiment, Launched, LoadPath, LoadedChase, Order, Prepare, Timing};
 use strata_model::import::Question;
 use strata_model::samples::Samples;
 use strata_model::topology::{Element, Finding};
@@ -91,7 +91,9 @@ impl Kind {
             Experiment::Disturb(disturb) => (What::Disturb, in_words(&disturb.order), disturb.warm_laps == 0),
             Experiment::Warp(warp) => (What::Warp, "by lane", warp.warm_loads == 0),
             Experiment::Pattern(_) => (What::Pattern, "by pattern", false),
-            Experiment::Stream(stream) => (What::Stream, stream.traffic.name(), false),
+            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
+                (What::Stream, stream.traffic.name(), false)
+            }
             Experiment::Imported(imported) => {
                 let order = match imported.series.question {
                     Question::Size => "imported, over footprints",

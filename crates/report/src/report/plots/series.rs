@@ -7,7 +7,8 @@ use crate::report::plot::Measure;
 use crate::report::words;
 use strata_model::topology::{
     AVERAGE_LOAD, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
-    BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, Element, ElementName, Finding, SeriesPoint,
+    BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, Element, ElementName, Finding,
+    LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint,
 };
 
 /// What a series shows.
@@ -31,7 +32,7 @@ struct Shape {
 /// The axis of a cache's footprints, on which its capacity is marked.
 const FOOTPRINT: &str = "footprint";
 
-const SHAPES: [Shape; 7] = [
+const SHAPES: [Shape; 10] = [
     Shape {
         name: AVERAGE_LOAD,
         title: "average load by footprint",
@@ -95,7 +96,23 @@ const SHAPES: [Shape; 7] = [
         points: "footprints, from",
         draw: Draw::Line,
     },
+    latency(LATENCY_BY_READ_BANDWIDTH, "latency under reads", "bytes a cycle that other SMs read"),
+    latency(LATENCY_BY_WRITE_BANDWIDTH, "latency under writes", "bytes a cycle that other SMs write"),
+    latency(LATENCY_BY_COPY_BANDWIDTH, "latency under copies", "bytes a cycle that other SMs read and write"),
 ];
+
+/// A curve of the latency under load.
+const fn latency(name: &'static str, title: &'static str, x: &'static str) -> Shape {
+    Shape {
+        name,
+        title,
+        x,
+        bytes: false,
+        y: ("cycles of a load", "cycles"),
+        points: "launches, with",
+        draw: Draw::Line,
+    }
+}
 
 /// The pictures of the series of an element's findings.
 pub(in crate::report) fn of(name: ElementName, element: &Element) -> Vec<Drawn> {

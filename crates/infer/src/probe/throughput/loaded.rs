@@ -1,0 +1,240 @@
+//! What a load takes while others move memory: one SM chases, all others stream and pause after each pass, for longer and longer.
+
+use super::interval::{OTHER_CLOCK, digits, promised, range};
+use super::search::peak;
+use super::{Level, Round};
+use crate::analysis::robust;
+use crate::probe::{Gap, Measurement, Notebook, Unknown};
+use strata_model::experiment::{LoadedChase, Prepare, Stream, Streamed, Traffic};
+use strata_model::topology::{
+    Finding, LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint,
+};
+use strata_model::units::{Bytes, BytesPerSecond, Cycles, Nanoseconds};
+
+/// Pauses after a pass, in cycles: from next to no traffic to all that there can be. A pass of an SM that has 128 KiB in flight takes
+/// some 8,000 cycles where all SMs of an H200 read from DRAM.
+const PAUSES: [u32; 16] =
+    [1 << 20, 1 << 17, 65_536, 32_768, 16_384, 12_288, 8_192, 6_144, 4_096, 3_072, 2_048, 1_536, 1_024, 512, 256, 0];
+/// SMs that chase, one after the other, a part of all SMs apart: their distances from the memory differ.
+const PLACES: u32 = 3;
+/// The chain in a cache, and the distance of its lines: it stays there beside what is streamed.
+const CACHED: (Bytes, Bytes) = (Bytes::kib(32), Bytes(256));
+/// Cycles in which all lines of that chain are loaded once, from wherever they were.
+const ALL_LINES: u32 = 160_000;
+/// The chain in memory: more lines than a launch visits, within the reach of all first-level TLBs known.
+const BEYOND: (Bytes, Bytes) = (Bytes::mib(16), Bytes::kib(4));
+/// Share of the highest rate at which the latency is stated.
+const HALF: f64 = 0.5;
+/// Times the latency without traffic that is looked for.
+const DOUBLE: f64 = 2.0;
+const METHOD: &str =
+    "one thread chases by ld.global.cg while all other SMs read and pause; the longer they pause, the less they move";
+
+/// A value with the ends of its interval.
+type Interval = (f64, f64, f64);
+
+/// What was measured with one pause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    /// Bytes a cycle of all SMs that stream.
+    rate: f64,
+    /// Bytes a second, if the timer runs.
+    per_second: Option<Interval>,
+    /// Mean load of the chase, in cycles, over the SMs that chased.
+    cycles: Interval,
+    /// As [`Point::cycles`], in nanoseconds.
+    ns: Option<Interval>,
+}
+
+/// The points, from the longest pause to none: the rate grows until the memory gives no more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded(Vec<Point>);
+
+impl Point {
+    fn of(measured: &[&Measurement<LoadedChase>]) -> Option<Self> {
+        let of = |m: &&Measurement<LoadedChase>| {
+            let streamed = Streamed::of(&m.experiment.stream, m.samples())?;
+            let loads: Vec<f64> = m.latencies().iter().map(|&cycles| f64::from(cycles)).collect();
+            Some((streamed.total(), streamed.clock_ghz, robust::mean(&loads))).filter(|_| !loads.is_empty())
+        };
+        let each: Vec<(f64, Option<f64>, f64)> = measured.iter().filter_map(of).collect();
+        if each.is_empty() {
+            return None;
+        }
+        let all = |of: fn(f64, f64, f64) -> f64| -> Option<Vec<f64>> {
+            each.iter().map(|&(rate, clock, cycles)| Some(of(rate, clock?, cycles))).collect()
+        };
+        let per_second = all(|rate, clock, _| rate * clock * 1e9);
+        let ns = all(|_, clock, cycles| cycles / clock);
+        Some(Point {
+            rate: robust::median(&each.iter().map(|one| one.0).collect::<Vec<_>>())?,
+            per_second: per_second.map(|rates| promised(&rates, OTHER_CLOCK)),
+            cycles: promised(&each.iter().map(|one| one.2).collect::<Vec<_>>(), OTHER_CLOCK),
+            ns: ns.map(|ns| promised(&ns, OTHER_CLOCK)),
+        })
+    }
+}
+
+impl Loaded {
+    fn most(&self) -> f64 {
+        self.0.iter().map(|point| point.rate).fold(0.0, f64::max)
+    }
+
+    /// A value at a rate: between its neighbours, at the first place where the rate is reached.
+    fn at(&self, rate: f64, value: impl Fn(&Point) -> Option<Interval>) -> Option<Interval> {
+        let after = self.0.iter().position(|point| point.rate >= rate)?;
+        let (before, after) = (&self.0[after.saturating_sub(1)], &self.0[after]);
+        let part = ((rate - before.rate) / (after.rate - before.rate).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        let (a, b) = (value(before)?, value(after)?);
+        let between = |a: f64, b: f64| a + part * (b - a);
+        Some((between(a.0, b.0), between(a.1, b.1), between(a.2, b.2)))
+    }
+
+    /// The first of these values by rate at which the latency by `end` reaches a limit.
+    fn reaches(&self, limit: f64, end: fn(&Point) -> f64, value: fn(&Point) -> Option<f64>) -> Option<f64> {
+        let after = self.0.iter().position(|point| end(point) >= limit)?;
+        let (before, after) = (&self.0[after.saturating_sub(1)], &self.0[after]);
+        let part = (limit - end(before)) / (end(after) - end(before)).max(f64::MIN_POSITIVE);
+        let (a, b) = (value(before)?, value(after)?);
+        Some(a + part.clamp(0.0, 1.0) * (b - a))
+    }
+
+    fn series(&self) -> Vec<SeriesPoint> {
+        let of = |point: &Point| {
+            let (middle, low, high) = point.cycles;
+            SeriesPoint { x: digits(point.rate), value: digits(middle), band: Some((digits(low), digits(high))) }
+        };
+        self.0.iter().map(of).collect()
+    }
+}
+
+/// The latency of the level that is streamed through, by the rate.
+fn loaded(notebook: &Notebook, level: &Level, is_cache: bool) -> Result<Loaded, Gap> {
+    let shape = peak(notebook, level)?.shape;
+    let sms = notebook.facts().multiprocessors;
+    if sms < 2 {
+        return Gap::unknown("it takes one SM that chases and another that streams; this device has one");
+    }
+    let (footprint, stride) = if is_cache { CACHED } else { BEYOND };
+    let places = PLACES.min(sms);
+    let by = |pause: u32| {
+        let stream = level.stream(sms, shape, Round::Stated, 0);
+        let prepare = if is_cache { Prepare::Nothing } else { Prepare::FlushL2 };
+        let warm_cycles = if is_cache { ALL_LINES } else { stream.warm_cycles };
+        let stream = Stream { prepare, warm_cycles, ..stream };
+        (0..places).map(move |place| {
+            let sm = place * sms / places;
+            LoadedChase { stream: stream.clone(), sm, footprint, stride, seed: 1, pause }
+        })
+    };
+    let wanted: Vec<LoadedChase> = PAUSES.into_iter().flat_map(by).collect();
+    let answers = notebook.read_each(&wanted)?;
+    let mut points = Vec::new();
+    let mut failure = None;
+    for answers in answers.chunks(places as usize) {
+        // A launch may have found no place for the chase; the other places stand for it.
+        let measured: Vec<&Measurement<LoadedChase>> =
+            answers.iter().filter_map(|answer| answer.as_ref().ok()).collect();
+        failure = failure.or_else(|| answers.iter().find_map(|answer| answer.as_ref().err().cloned()));
+        points.extend(Point::of(&measured));
+    }
+    match (points.is_empty(), failure) {
+        (true, Some(failure)) => return Err(failure.into()),
+        (true, None) => return Gap::unknown("no load of a chase ended in the time that counts"),
+        _ => {}
+    }
+    Ok(Loaded(points))
+}
+
+/// What a load takes at half of the highest rate of reads, in cycles; with the curves of all kinds of traffic.
+pub fn latency(
+    notebook: &Notebook,
+    is_cache: bool,
+    kinds: &[Traffic],
+    level: impl Fn(Traffic) -> Result<Level, Gap>,
+) -> Result<Finding<Cycles>, Gap> {
+    let reads = loaded(notebook, &level(Traffic::Read)?, is_cache)?;
+    let rate = HALF * reads.most();
+    let (value, low, high) =
+        reads.at(rate, |point| Some(point.cycles)).ok_or_else(|| Unknown::because("no SM moved anything"))?;
+    let idle = reads.0[0].cycles.0;
+    let mut finding = Finding::measured(Cycles(digits(value)), METHOD).range(digits(low), digits(high)).note(format!(
+        "{:.0} cycles with next to no traffic, {:.0} at the highest rate",
+        idle,
+        reads.0.last().map_or(0.0, |point| point.cycles.0)
+    ));
+    for &kind in kinds {
+        let (name, of) = match kind {
+            Traffic::Read => (LATENCY_BY_READ_BANDWIDTH, Ok(reads.clone())),
+            Traffic::Write => (LATENCY_BY_WRITE_BANDWIDTH, loaded(notebook, &level(kind)?, is_cache)),
+            Traffic::Copy | Traffic::Triad => (LATENCY_BY_COPY_BANDWIDTH, loaded(notebook, &level(kind)?, is_cache)),
+        };
+        match of {
+            Ok(of) => finding = finding.series(name, of.series()),
+            Err(Gap::Unknown(_)) => {}
+            Err(missing) => return Err(missing),
+        }
+    }
+    Ok(finding)
+}
+
+/// As [`latency`], in nanoseconds.
+pub fn nanoseconds(notebook: &Notebook, is_cache: bool, level: &Level) -> Result<Finding<Nanoseconds>, Gap> {
+    let reads = loaded(notebook, level, is_cache)?;
+    let Some((value, low, high)) = reads.at(HALF * reads.most(), |point| point.ns) else {
+        return Gap::unknown("the device's timer stood still");
+    };
+    Ok(Finding::measured(Nanoseconds(digits(value)), METHOD).range(digits(low), digits(high)))
+}
+
+/// The rate of reads at which a load takes twice as long as without traffic.
+pub fn doubles_at(notebook: &Notebook, is_cache: bool, level: &Level) -> Result<Finding<BytesPerSecond>, Gap> {
+    let reads = loaded(notebook, level, is_cache)?;
+    let (idle, least, most) = reads.0[0].cycles;
+    let at = |limit: f64, end: fn(&Point) -> f64, rate: fn(Interval) -> f64| {
+        reads.reaches(DOUBLE * limit, end, |point| point.per_second.map(rate))
+    };
+    if reads.0.iter().any(|point| point.per_second.is_none()) {
+        return Gap::unknown("the device's timer stood still");
+    }
+    let Some(value) = at(idle, |point| point.cycles.0, |rate| rate.0) else {
+        let (_, _, longest) = range(&reads.0.iter().map(|point| point.cycles.0).collect::<Vec<_>>());
+        return Gap::unknown(format!(
+            "at no rate of reads does a load take twice as long as without traffic: {longest:.0} cycles at most, {idle:.0} without"
+        ));
+    };
+    // Close to the highest rate the latency still rises where the rate does not.
+    let early = at(least, |point| point.cycles.2, |rate| rate.1).unwrap_or(value).min(value);
+    let late = at(most, |point| point.cycles.1, |rate| rate.2);
+    let finding = Finding::measured(BytesPerSecond(digits(value)), METHOD);
+    Ok(match late {
+        Some(late) => finding.range(digits(early), digits(late.max(value))),
+        None => finding.at_least(digits(early)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points of a queue: bytes a cycle, and cycles.
+    fn queue(points: &[(f64, f64)]) -> Loaded {
+        let of = |&(rate, cycles): &(f64, f64)| Point {
+            rate,
+            per_second: Some((rate * 2e9, rate * 1.9e9, rate * 2.1e9)),
+            cycles: (cycles, cycles - 1.0, cycles + 1.0),
+            ns: None,
+        };
+        Loaded(points.iter().map(of).collect())
+    }
+
+    #[test]
+    fn a_latency_between_two_points_is_between_theirs() {
+        let loaded = queue(&[(1.0, 500.0), (40.0, 520.0), (60.0, 560.0), (100.0, 2000.0)]);
+        assert_eq!(loaded.at(HALF * loaded.most(), |point| Some(point.cycles)), Some((540.0, 539.0, 541.0)));
+        assert_eq!(loaded.at(HALF * loaded.most(), |point| point.ns), None);
+        let doubled = loaded.reaches(1000.0, |point| point.cycles.0, |point| Some(point.rate)).unwrap();
+        assert!((doubled - (60.0 + 40.0 * 440.0 / 1440.0)).abs() < 1e-6, "{doubled}");
+        assert_eq!(loaded.reaches(2500.0, |point| point.cycles.0, |point| Some(point.rate)), None);
+    }
+}
