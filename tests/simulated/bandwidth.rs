@@ -2,12 +2,15 @@
 
 use gpu_strata::{Device, Effort, Options, Recording};
 use strata_model::attribute::{
-    EFFECTIVE_SIZE, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH_PER_SM,
+    EFFECTIVE_SIZE, LOADED_LATENCY, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{
     AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic,
 };
-use strata_model::topology::{BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, ElementName};
+use strata_model::topology::{
+    BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, Element, ElementName, LATENCY_BY_READ_BANDWIDTH,
+    LATENCY_BY_WRITE_BANDWIDTH,
+};
 use strata_model::units::Bytes;
 
 /// A machine with few SMs, so that streams on all of them take little time.
@@ -123,6 +126,20 @@ fn a_discovery_states_bandwidth_where_it_is_asked_for_and_a_recording_says_the_s
     assert!(without.unwrap().topology.elements[&ElementName::Shared].finding(READ_BANDWIDTH).is_none());
 }
 
+/// Under next to no load a chase takes what the machine's file says, under half of the load a little more, and the most at the peak.
+fn check_loaded(element: &Element, idle: f64, width: f64, seed: u64) {
+    let finding = element.finding(LOADED_LATENCY).unwrap();
+    for (curve, of) in [(LATENCY_BY_READ_BANDWIDTH, Traffic::Read), (LATENCY_BY_WRITE_BANDWIDTH, Traffic::Write)] {
+        let points = &finding.series[curve];
+        assert!((points[0].value - idle).abs() < 1.0 && points[0].x < 0.01 * width, "seed {seed}, {of:?}: {points:?}");
+        let longest = points.iter().map(|point| point.value).fold(0.0, f64::max);
+        let most = points.iter().map(|point| point.x).fold(0.0, f64::max);
+        assert!(longest > 1.2 * idle && most < 1.01 * width, "seed {seed}, {of:?}: {points:?}");
+    }
+    let half = element.interval(LOADED_LATENCY).unwrap();
+    assert!(idle < half.high.0 && half.low.0 < 1.2 * idle, "seed {seed}: {half:?} for {idle}");
+}
+
 #[test]
 fn all_sms_together_keep_the_l2_and_few_of_them_fill_its_width() {
     let size = 1048576.0;
@@ -143,5 +160,6 @@ fn all_sms_together_keep_the_l2_and_few_of_them_fill_its_width() {
         assert!((0.95..1.02).contains(&(most / width)), "seed {seed}: {points:?} of {width}");
         let footprints = &element.finding(EFFECTIVE_SIZE).unwrap().series[BANDWIDTH_BY_FOOTPRINT];
         assert!(footprints.last().unwrap().x > 3.0 * size, "{footprints:?}");
+        check_loaded(element, 173.0, width, seed);
     }
 }

@@ -1,7 +1,7 @@
 //! What a load takes while others move memory: one SM chases, all others stream and pause after each pass, for longer and longer.
 
 use super::interval::{OTHER_CLOCK, digits, promised, range};
-use super::search::peak;
+use super::search::{Shape, peak};
 use super::{Level, Round};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook, Unknown};
@@ -91,7 +91,7 @@ impl Loaded {
     }
 
     /// The first of these values by rate at which the latency by `end` reaches a limit.
-    fn reaches(&self, limit: f64, end: fn(&Point) -> f64, value: fn(&Point) -> Option<f64>) -> Option<f64> {
+    fn reaches(&self, limit: f64, end: fn(&Point) -> f64, value: impl Fn(&Point) -> Option<f64>) -> Option<f64> {
         let after = self.0.iter().position(|point| end(point) >= limit)?;
         let (before, after) = (&self.0[after.saturating_sub(1)], &self.0[after]);
         let part = (limit - end(before)) / (end(after) - end(before)).max(f64::MIN_POSITIVE);
@@ -110,7 +110,16 @@ impl Loaded {
 
 /// The latency of the level that is streamed through, by the rate.
 fn loaded(notebook: &Notebook, level: &Level, is_cache: bool) -> Result<Loaded, Gap> {
-    let shape = peak(notebook, level)?.shape;
+    let peak = peak(notebook, level)?;
+    // The kernel with pauses takes more registers, so that fewer of its blocks may fit on an SM than of the search's.
+    match by_shape(notebook, level, peak.shape, is_cache) {
+        Err(Gap::Unknown(_)) if peak.fine != peak.shape => by_shape(notebook, level, peak.fine, is_cache),
+        found => found,
+    }
+}
+
+/// As [`loaded`], by launches of this shape.
+fn by_shape(notebook: &Notebook, level: &Level, shape: Shape, is_cache: bool) -> Result<Loaded, Gap> {
     let sms = notebook.facts().multiprocessors;
     if sms < 2 {
         return Gap::unknown("it takes one SM that chases and another that streams; this device has one");
@@ -118,7 +127,8 @@ fn loaded(notebook: &Notebook, level: &Level, is_cache: bool) -> Result<Loaded, 
     let (footprint, stride) = if is_cache { CACHED } else { BEYOND };
     let places = PLACES.min(sms);
     let by = |pause: u32| {
-        let stream = level.stream(sms, shape, Round::Stated, 0);
+        // Whole laps of those that stream: otherwise they read what others have just read.
+        let stream = level.stream(sms - 1, shape, Round::Stated, 0);
         let prepare = if is_cache { Prepare::Nothing } else { Prepare::FlushL2 };
         let warm_cycles = if is_cache { ALL_LINES } else { stream.warm_cycles };
         let stream = Stream { prepare, warm_cycles, ..stream };
