@@ -195,7 +195,7 @@ pub struct Discover {
     #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = names::elements(), hide_possible_values = true)]
     pub only: Vec<ElementName>,
     /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too, and latency under load. `auto` does
-    /// so on a GPU unless the effort is quick: it takes less than a second there, and minutes in a simulation
+    /// so on a GPU unless the effort is quick: it takes about a second there, and minutes in a simulation
     #[arg(
         long,
         value_name = "WHEN",
