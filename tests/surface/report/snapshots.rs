@@ -83,7 +83,8 @@ fn a_narrow_text_says_what_a_wide_one_says() {
         let words = |width| {
             let text = report::text(&topology, &Terminal::new(width, false), report::Extent::Details);
             let list = text.split("Intervals and sources").nth(1).unwrap().to_owned();
-            list.split_whitespace().collect::<String>()
+            // Latency under load has no column of its own: its nanoseconds are in the list at any width.
+            list.split_whitespace().collect::<String>().replace("loaded_latency.ns:", "")
         };
         assert_eq!(words(80), words(160), "{name}");
         let (narrow, wide) = (words(40), words(80));
