@@ -18,8 +18,9 @@ use std::path::Path;
 use serde_json::Value;
 use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
-use strata_model::attribute::{Attribute, Elements};
+use strata_model::attribute::{Attribute, Elements, Key, READ_BANDWIDTH_PER_SM, WRITE_BANDWIDTH_PER_SM};
 use strata_model::topology::{ElementName, Finding, Provenance, Topology};
+use strata_model::units::BytesPerClock;
 use strata_recording::Recording;
 use strata_report::report;
 use strata_sim::machine::{self, Machine};
@@ -267,4 +268,27 @@ fn a_recording_of_a_real_gpu_makes_a_machine() {
         assert_eq!(found, is, "{what}");
     }
     assert!(text.contains("# l1.sets: at 1933 lines"), "what was not found stands in the file");
+}
+
+/// The simulated machine gives what was measured: each rate is the machine file's, of an SM or of all of them.
+#[test]
+fn bandwidth_becomes_the_width_of_the_machine() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/2026-11-25-h200-bandwidth.json");
+    let topology: Topology = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let machine = Machine::parse("written", &report::machine(&topology)).unwrap();
+    let spec = &machine.spec;
+    let is = |rate: Option<machine::value::Rate>, element: ElementName, key: Key<BytesPerClock>, sms: f64| {
+        let BytesPerClock(found) = *topology.elements[&element].get(key).unwrap();
+        let rate = rate.unwrap_or_else(|| panic!("{element}: no width")).bytes();
+        assert!((rate - found * sms).abs() < 0.01, "{element}: {found} became {rate}");
+    };
+    let sms = f64::from(topology.device.multiprocessors);
+    is(spec.cache["l1"].bandwidth, ElementName::L1, READ_BANDWIDTH_PER_SM, 1.0);
+    is(spec.shared.bandwidth, ElementName::Shared, READ_BANDWIDTH_PER_SM, 1.0);
+    is(spec.cache["l2"].bandwidth, ElementName::L2, READ_BANDWIDTH_PER_SM, sms);
+    is(spec.cache["l2"].write_bandwidth, ElementName::L2, WRITE_BANDWIDTH_PER_SM, sms);
+    is(spec.memory.bandwidth, ElementName::Dram, READ_BANDWIDTH_PER_SM, sms);
+    // One SM alone reads more than its share, but not all.
+    let alone = spec.pipeline.delivery.unwrap().bytes();
+    assert!(alone > spec.cache["l2"].bandwidth.unwrap().bytes() / sms && alone < 128.0, "{alone}");
 }

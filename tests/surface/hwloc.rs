@@ -9,10 +9,11 @@ use std::process::{Command, Output};
 
 use strata_gpu::DeviceFacts;
 use strata_model::attribute::{
-    CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, PARTITIONS, SIZE, SM_MAP, SmMap, SmPlace,
+    CACHED, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE, PARTITIONS, READ_BANDWIDTH, SIZE, SM_MAP, SmMap,
+    SmPlace,
 };
 use strata_model::topology::{Element, ElementName, Finding, RunInfo, SCHEMA, Topology};
-use strata_model::units::{Bytes, Cycles};
+use strata_model::units::{Bytes, BytesPerSecond, Cycles, Nanoseconds};
 use strata_report::report;
 use strata_sim::machine;
 use tempfile::TempDir;
@@ -132,6 +133,29 @@ fn a_cache_of_unknown_size_is_not_drawn() {
     topology.elements.insert(ElementName::ReadOnly, Element::default().with(SIZE, bytes(48 << 10)));
     let drawing = draw(&written(&dir, &topology), &["--of", "console", "--no-collapse"]);
     assert_eq!(drawing.matches("L1d(Read-only)").count(), 4, "{drawing}");
+}
+
+/// hwloc gives the bandwidth and latency of the memory to programs that ask for them.
+#[test]
+fn memory_has_the_attributes_that_hwloc_knows() {
+    if !hwloc_is_there() {
+        return;
+    }
+    let dir = TempDir::new().unwrap();
+    let mut topology = gpu("fast", 4, 1, 1);
+    let file = written(&dir, &topology);
+    assert!(!draw(&file, &["--memattrs"]).contains("from cpuset"), "nothing is said of what is not known");
+    let dram = Element::default()
+        .with(READ_BANDWIDTH, Finding::measured(BytesPerSecond(4.6e12), "by hand").interval(4.57e12, 4.63e12, 0.95))
+        .with(LATENCY_NS, Finding::measured(Nanoseconds(324.6), "by hand"));
+    topology.elements.insert(ElementName::Dram, dram);
+    let file = written(&dir, &topology);
+    let said = draw(&file, &["--memattrs"]);
+    // In MiB a second and whole nanoseconds.
+    assert_eq!(said.matches("= 4386902 from cpuset 0x0000000f").count(), 2, "{said}");
+    assert_eq!(said.matches("= 325 from cpuset 0x0000000f").count(), 2, "{said}");
+    let all = draw(&file, &["--of", "console", "-v"]);
+    assert!(all.contains("4600000000000.0 B/s (4570000000000 to 4630000000000, level 0.95, measured)"), "{all}");
 }
 
 #[test]

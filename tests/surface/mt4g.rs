@@ -5,13 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use strata_model::attribute::{CACHED, SIZE};
+use strata_model::attribute::{CACHED, Key, READ_BANDWIDTH, SIZE, WRITE_BANDWIDTH};
 use strata_model::topology::{Element, ElementName, Finding, Topology};
+use strata_model::units::BytesPerSecond;
 use strata_report::report;
 
-fn recorded() -> Topology {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/2026-11-21-h200.json");
+fn read(name: &str) -> Topology {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings").join(name);
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn recorded() -> Topology {
+    read("2026-11-21-h200.json")
+}
+
+fn with_bandwidth() -> Topology {
+    read("2026-11-25-h200-bandwidth.json")
 }
 
 fn written(topology: &Topology) -> Value {
@@ -67,8 +76,9 @@ fn missed(document: &Value) -> Vec<String> {
     // Where there is a latency, there are bandwidths.
     for memory in ["l2", "main"] {
         let memory = &document["memory"][memory];
-        if memory.get("latency").is_some() && memory.get("readBandwidth").is_none() {
-            missed.push("a bandwidth".into());
+        let bandwidths = ["readBandwidth", "writeBandwidth"].iter().all(|key| memory.get(*key).is_some());
+        if memory.get("latency").is_some() != bandwidths {
+            missed.push("a latency or a bandwidth".into());
         }
     }
     missed
@@ -110,6 +120,29 @@ fn values_are_those_of_the_findings() {
     less.elements.get_mut(&ElementName::Texture).unwrap().set(SIZE, Finding::unknown("nobody looked"));
     let left_out = &written(&less)["strata"]["leftOut"]["memory.texture"];
     assert_eq!(left_out, "size is not known: nobody looked");
+}
+
+#[test]
+fn bandwidths_come_with_latencies() {
+    let whole = with_bandwidth();
+    let document = written(&whole);
+    let gib =
+        |element: ElementName, key: Key<BytesPerSecond>| whole.elements[&element].get(key).unwrap().0 / 1_073_741_824.0;
+    let said = |path: &str| document.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}"));
+    assert_eq!(said("/memory/l2/readBandwidth/value"), gib(ElementName::L2, READ_BANDWIDTH));
+    assert_eq!(said("/memory/main/writeBandwidth/value"), gib(ElementName::Dram, WRITE_BANDWIDTH));
+    assert_eq!(document["memory"]["main"]["readBandwidth"]["unit"], "GiB/s");
+    assert!((270.0..300.0).contains(&said("/memory/l2/latency/mean")));
+    assert_eq!(document["strata"]["latency"], serde_json::json!({}));
+    // Without one of them, neither is there, and the reason is.
+    let mut less = whole.clone();
+    less.elements.get_mut(&ElementName::L2).unwrap().set(WRITE_BANDWIDTH, Finding::unknown("nobody looked"));
+    let document = written(&less);
+    assert_eq!(missed(&document), Vec::<String>::new());
+    let why = document["strata"]["leftOut"]["memory.l2.latency"].as_str().unwrap();
+    assert!(why.starts_with("Write bandwidth is not known: nobody looked, and readers"), "{why}");
+    let why = &written(&recorded())["strata"]["leftOut"]["memory.main.latency"];
+    assert!(why.as_str().unwrap().starts_with("bandwidth was not asked for, and readers"), "{why}");
 }
 
 /// Keys that a cache may have.
@@ -169,7 +202,9 @@ fn keys_are_those_of_mt4g() {
         keys(&example, "", &mut known);
     }
     let mut ours = BTreeSet::new();
-    keys(&written(&recorded()), "", &mut ours);
+    for result in [recorded(), with_bandwidth()] {
+        keys(&written(&result), "", &mut ours);
+    }
     let new: Vec<&String> = ours.difference(&known).filter(|key| !key.starts_with("/strata/")).collect();
     assert!(new.is_empty() && ours.len() > 50, "MT4G has no {new:?}");
 }

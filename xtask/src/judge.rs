@@ -57,6 +57,9 @@ pub struct Request {
     /// build and kind of study
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
+    /// Measure nothing: write the machines to this folder, as files for `strata discover --device sim:FILE.toml`
+    #[arg(long, value_name = "DIR")]
+    write: Option<PathBuf>,
 }
 
 /// A machine with what is unusual about it.
@@ -193,6 +196,15 @@ pub fn study(request: &Request) -> Result<()> {
         only => only.to_vec(),
     };
     ensure!(!numbers.is_empty() && request.seeds > 0, "there is nothing to judge: give machines and seeds");
+    if let Some(folder) = &request.write {
+        fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        for number in numbers {
+            let file = folder.join(format!("{number}.toml"));
+            fs::write(&file, draw(request.generator, number).machine.text)
+                .with_context(|| format!("{}", file.display()))?;
+        }
+        return Ok(());
+    }
     let all = measure(request, &numbers)?;
     let (mut whole, mut of_attribute, mut of_trait) =
         (Tally::default(), BTreeMap::<String, Tally>::new(), BTreeMap::<&str, Tally>::new());

@@ -15,7 +15,7 @@ use strata_sim::machine::Machine;
 use strata_sim::machine::spec::{Cache, Path, Replacement, Scope, Spec, Tlb};
 use strata_sim::model::banks::Banks;
 
-use self::capacity::{anywhere, bases, capacity, median, usable, usable_of_device};
+use self::capacity::{anywhere, bases, capacity, median, usable_of_device};
 use self::inside::{least_configuration, structure};
 use crate::expect::{Expect, Row};
 
@@ -220,7 +220,7 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
     let path = &spec.path.constant;
     let (Some(first), Some(second)) = (path.levels.first(), path.levels.get(1)) else { return };
     let (first, second) = (&spec.cache[first], &spec.cache[second]);
-    let size = usable(second, 1, shared, 0);
+    let (least, size) = capacity::range(second, shared);
     // A search begins beyond the first cache, and a footprint of one and a half times the second must fit the bank.
     if size >= CONSTANT_LIMIT {
         // Among noise the search may end before it comes so far.
@@ -235,10 +235,10 @@ fn constant_l15(truth: &mut Truth, shared: u64) {
         truth.row(ConstantL15, "size", Expect::Unknown(if bound { "a module may declare" } else { "" }));
     } else {
         let granule = first.sector_bytes();
-        let size = (size / granule * granule) as f64;
+        let [least, size] = [least, size].map(|size| (size / granule * granule) as f64);
         // The bank may begin within a line.
         let partial = second.line.get().saturating_sub(granule) as f64;
-        let within = |most: f64| Expect::Within(size - partial, most);
+        let within = |most: f64| Expect::Within(least - partial, most);
         // A hashed cache of which a module fills a part has conflicts there, but is not smaller for it.
         let part = second.size.0 >= CONSTANT_LIMIT;
         let expect = if part { Expect::IfStated(Box::new(within(second.size.0 as f64))) } else { within(size) };

@@ -18,6 +18,9 @@ const PAGE: Bytes = LARGE_PAGE;
 /// Loads in each page: one in so many meets a cold translation, and that one is left out.
 const LINES_A_PAGE: u32 = 32;
 
+/// Share of loads as fast as hits up to which they are hits in spite of the flush. More may be loads from a nearer part of the memory.
+const FEW_HITS: f64 = 0.02;
+
 /// DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dram {
@@ -25,8 +28,9 @@ pub struct Dram {
     pub measured: latency::Measured,
     /// Over what footprint.
     pub footprint: Bytes,
-    /// Loads that were left out because they met a cold translation.
-    pub left_out: f64,
+    /// Share of the loads that were left out because they are as fast as hits of the L2, if they may be something else. Then the
+    /// interval includes the mean of all loads.
+    pub as_hits: Option<f64>,
 }
 
 /// The DRAM latency. The first load in each page, which finds no translation, is left out; so is what hits the L2 in
@@ -50,17 +54,21 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
         let chases = cold_chases(notebook, wanted);
         let mut values = Vec::new();
         let mut pages: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();
-        let mut left_out = 0usize;
-        let mut all = 0usize;
+        let (mut every, mut hits) = (Vec::new(), 0usize);
         for measurement in notebook.read(&chases)? {
             let allocation = measurement.experiment.place.allocation;
             let mut kept: Vec<f64> = Vec::new();
             for (i, &latency) in measurement.latencies().iter().enumerate() {
-                all += 1;
-                if i.is_multiple_of(LINES_A_PAGE as usize) || latency <= levels.threshold {
-                    left_out += 1;
+                // It finds no translation.
+                if i.is_multiple_of(LINES_A_PAGE as usize) {
+                    continue;
+                }
+                let is_hit = latency <= levels.threshold;
+                let latency = f64::from(latency) - overhead;
+                every.push(latency);
+                if is_hit {
+                    hits += 1;
                 } else {
-                    let latency = f64::from(latency) - overhead;
                     kept.push(latency);
                     pages.entry((allocation, i / LINES_A_PAGE as usize)).or_default().push(latency);
                 }
@@ -75,10 +83,17 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
         // All SMs load the same lines, so they cannot show how far other lines are off. The pages show it.
         let pages: Vec<f64> = pages.values().map(|latencies| robust::trimmed_mean(latencies)).collect();
         let (low, high) = mean::interval(&pages, latency::LEVEL);
+        let measured = latency::Measured::of(&values).widened((high - low) / 2.0);
+        let share = hits as f64 / every.len().max(1) as f64;
+        let as_hits = Some(share).filter(|share| *share > FEW_HITS);
         Ok(Dram {
-            measured: latency::Measured::of(&values).widened((high - low) / 2.0),
+            measured: if as_hits.is_some() {
+                measured.down_to(mean::interval(&every, latency::LEVEL).0)
+            } else {
+                measured
+            },
+            as_hits,
             footprint: wanted,
-            left_out: left_out as f64 / all.max(1) as f64,
         })
     })
 }

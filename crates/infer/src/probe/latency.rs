@@ -52,6 +52,12 @@ impl Setting {
     pub const fn small(path: LoadPath) -> Self {
         Setting { path, footprint: SMALL.0, stride: SMALL.1, shared: false, allocations: 1, sms: 1 }
     }
+
+    /// No more than half of a cache of this capacity: where the index is hashed, the first conflict may come early.
+    pub fn within(self, capacity: Bytes) -> Self {
+        let most = (capacity / 2).round_down(self.stride).max(self.stride);
+        Setting { footprint: self.footprint.min(most), ..self }
+    }
 }
 
 /// A latency: the mean over SMs and allocations of each one's median.
@@ -159,6 +165,12 @@ impl Measured {
             range: (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(f64::MIN, f64::max)),
             count: values.len(),
         }
+    }
+
+    /// With an interval down to `low`, and as much below that as it had, because another reading of the loads gives this mean.
+    pub(super) fn down_to(self, low: f64) -> Self {
+        let Measured { cycles: Cycles(mean), interval, .. } = self;
+        Measured { interval: (interval.0.min(low - (mean - interval.0)), interval.1), ..self }
     }
 
     /// With a wider interval, because of a further and independent error of plus or minus so many cycles.

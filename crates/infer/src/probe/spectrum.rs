@@ -52,6 +52,8 @@ const AS_DESIGNED: f64 = 0.5;
 /// What must be known of an L1 that caches global loads.
 #[derive(Clone, Copy, Debug)]
 pub struct L1 {
+    /// What it holds.
+    pub size: Bytes,
     /// Lines that it holds.
     pub lines: u64,
     /// Its hits and misses.
@@ -151,8 +153,9 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
     // Near and far loads of the same data part alike by both paths.
     let mut limits: BTreeMap<Data, near::Limit> = BTreeMap::new();
     for (&path, measurement) in paths.iter().zip(&measurements) {
-        let overhead = latency::overhead(notebook, &Setting::small(path))?;
         let through = l1.filter(|_| path == LoadPath::GlobalCa);
+        let small = Setting::small(path);
+        let overhead = latency::overhead(notebook, &through.map_or(small, |l1| small.within(l1.size)))?;
         let mut patterns: BTreeMap<Meets, (Vec<f64>, usize)> = BTreeMap::new();
         let mut translated = None;
         for (visit, &latency) in trip.visits.iter().zip(measurement.latencies()) {

@@ -30,6 +30,8 @@ const MOSTLY: f64 = 0.5;
 /// level differ by less from SM to SM.
 const FARTHER: f64 = 1.25;
 const FARTHER_SPREADS: f64 = 3.0;
+/// Costs that differ by more are of misses that different levels answer, or partitions far apart.
+const MIXED: f64 = 1.5;
 /// What comes more rarely is no chance: all footprints of some stairs are asked.
 const CHANCE: f64 = 1e-4;
 /// Cycles by which a difference of two medians may be off, each of which is known to half a cycle.
@@ -186,8 +188,13 @@ impl Stairs {
             return Finding::measured(Cycles(penalty), method).range(penalty - levels.spread, penalty + levels.spread);
         }
         let penalty = robust::mean(&self.penalties);
-        let (low, high) = mean::interval(&self.penalties, LEVEL);
         let range = |pick: fn(f64, f64) -> f64| self.penalties.iter().copied().reduce(pick).unwrap_or(penalty);
+        let (least, most) = (range(f64::min), range(f64::max));
+        // Not misses of one kind: how many of each kind there are differs from run to run, so their mean is no promise.
+        let (low, high) = match most > MIXED * least {
+            true => (least, most),
+            false => mean::interval(&self.penalties, LEVEL),
+        };
         Finding::measured(
             Cycles(tenths(penalty)),
             format!(
@@ -196,7 +203,7 @@ impl Stairs {
             ),
         )
         .interval(tenths(low.min(penalty - RESOLUTION)), tenths(high.max(penalty + RESOLUTION)), LEVEL)
-        .note(format!("{} to {} cycles on single SMs", tenths(range(f64::min)), tenths(range(f64::max))))
+        .note(format!("{} to {} cycles on single SMs", tenths(least), tenths(most)))
     }
 }
 

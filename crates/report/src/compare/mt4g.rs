@@ -11,11 +11,11 @@ use super::place::Place;
 use super::statement::{Claim, Statement, content};
 use strata_model::attribute::{
     Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NOMINAL_SIZE,
-    PARTITIONS, SHARED_WITH, SIZE, Typed,
+    PARTITIONS, READ_BANDWIDTH, SHARED_WITH, SIZE, Typed, WRITE_BANDWIDTH,
 };
 use strata_model::import;
 use strata_model::topology::{ElementName, Finding};
-use strata_model::units::{Bytes as InBytes, Cycles};
+use strata_model::units::{Bytes as InBytes, BytesPerSecond, Cycles};
 
 /// A summary, as far as it is compared.
 #[derive(Debug, Deserialize)]
@@ -102,6 +102,29 @@ struct Element {
     total_global_mem: Option<Bytes>,
     shared_mem_per_multi_processor: Option<Bytes>,
     shared_mem_per_block: Option<Bytes>,
+    read_bandwidth: Option<Rate>,
+    write_bandwidth: Option<Rate>,
+}
+
+/// A bandwidth of all SMs together.
+#[derive(Debug, Deserialize)]
+struct Rate {
+    value: f64,
+    #[serde(rename = "unit")]
+    _unit: RateUnit,
+}
+
+impl Rate {
+    fn finding(&self) -> Finding<BytesPerSecond> {
+        const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+        Finding::measured(BytesPerSecond(self.value * GIB), "")
+    }
+}
+
+#[derive(Debug, Deserialize)]
+enum RateUnit {
+    #[serde(rename = "GiB/s")]
+    GibibytesPerSecond,
 }
 
 /// A size: `size` where it was measured, `value` where the runtime gave it.
@@ -247,6 +270,8 @@ impl Summary {
         }
         let penalty = element.miss_penalty.as_ref().map(|p| Finding::measured(Cycles(p.value), ""));
         to.add(MISS_PENALTY, penalty, None);
+        to.add(READ_BANDWIDTH, element.read_bandwidth.as_ref().map(Rate::finding), None);
+        to.add(WRITE_BANDWIDTH, element.write_bandwidth.as_ref().map(Rate::finding), None);
         to.add(SHARED_WITH, element.shared_with.as_ref().map(|names| Finding::measured(sharers(names), "")), None);
         let amount = |amount: Option<u32>| amount.map(|n| Finding::measured(u64::from(n), ""));
         to.add(INSTANCES_PER_SM, amount(element.amount_per_multiprocessor), None);
@@ -290,7 +315,8 @@ mod tests {
         let statement = statement(
             r#"{"l1": {"size": {"size": 100, "unit": "bytes", "confidence": 0.9}, "sharedWith": ["Read Only"],
                 "latency": {"p50": 30.0, "mean": 31.5, "unit": "cycles"}, "future": {"a": [1]}},
-                "l2": {"size": {"value": 400, "unit": "bytes"}, "segmentSize": {"size": 200, "unit": "bytes"}, "amount": 2}}"#,
+                "l2": {"size": {"value": 400, "unit": "bytes"}, "segmentSize": {"size": 200, "unit": "bytes"}, "amount": 2,
+                       "readBandwidth": {"unit": "GiB/s", "value": 2000.0}}}"#,
         )
         .unwrap();
         let latency = stated(&statement, ElementName::L1, LATENCY_CYCLES);
@@ -304,6 +330,8 @@ mod tests {
         assert_eq!(stated(&statement, ElementName::L1, SHARED_WITH)[0].value, Some(shared.into()));
         assert_eq!(stated(&statement, ElementName::L2, SIZE)[0].value, Some(InBytes(200).into()));
         assert_eq!(stated(&statement, ElementName::L2, NOMINAL_SIZE)[0].value, Some(InBytes(400).into()));
+        let rate = BytesPerSecond(2000.0 * (1u64 << 30) as f64);
+        assert_eq!(stated(&statement, ElementName::L2, READ_BANDWIDTH)[0].value, Some(rate.into()));
         assert_eq!(stated(&statement, ElementName::L2, PARTITIONS)[0].value, Some(2_u64.into()));
         assert!(stated(&statement, ElementName::Texture, SIZE).is_empty());
     }
@@ -329,6 +357,7 @@ mod tests {
             r#"{"l1": {"size": {"size": 100, "unit": "KiB"}}}"#,
             r#"{"l1": {"latency": {"p50": 3.0, "unit": "ns"}}}"#,
             r#"{"l1": {"sharedWith": "L2"}}"#,
+            r#"{"l2": {"readBandwidth": {"value": 1.0, "unit": "GB/s"}}}"#,
             r#"[]"#,
         ] {
             let error = statement(memory).unwrap_err();

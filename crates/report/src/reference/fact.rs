@@ -86,7 +86,7 @@ facts! {
     /// Peak rate of single-precision arithmetic. The driver does not state it.
     PeakFlops "peak_flops" Some("TFLOPS"), |_| None;
     /// Peak bandwidth of the device memory. The driver does not state it.
-    PeakBandwidth "peak_bandwidth" Some("GB/s"), |_| None;
+    PeakBandwidth "peak_bandwidth" Some("B/s"), |_| None;
 }
 
 impl fmt::Display for Fact {

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use strata_model::attribute::{BANK_CURVE, Path, Value};
 use strata_model::characterization::PartName;
 use strata_model::topology::ElementName;
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, BytesPerSecond};
 
 use super::fact::{DEVICE, Fact};
 use super::unit::Unit;
@@ -328,6 +328,7 @@ impl Published {
         (self.low, self.high) = (Some(number - off), Some(number + off));
         let off = match base {
             "B" => Bytes(off.round() as u64).to_string(),
+            "B/s" => BytesPerSecond(off).to_string(),
             "" => off.to_string(),
             base => format!("{off} {base}"),
         };

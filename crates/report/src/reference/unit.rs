@@ -41,6 +41,15 @@ pub enum Unit {
     /// 10^9 bytes a second.
     #[serde(rename = "GB/s")]
     GigabytesPerSecond,
+    /// 1024 MiB a second.
+    #[serde(rename = "GiB/s")]
+    GibibytesPerSecond,
+    /// 10^12 bytes a second.
+    #[serde(rename = "TB/s")]
+    TerabytesPerSecond,
+    /// Bytes for each cycle of the SM's clock.
+    #[serde(rename = "B/clk")]
+    BytesPerClock,
     /// 10^12 floating-point operations a second.
     #[serde(rename = "TFLOPS")]
     Teraflops,
@@ -63,7 +72,10 @@ impl Unit {
             Unit::MHz => ("MHz", 1.0),
             Unit::GHz => ("MHz", 1000.0),
             Unit::Bits => ("bits", 1.0),
-            Unit::GigabytesPerSecond => ("GB/s", 1.0),
+            Unit::GigabytesPerSecond => ("B/s", 1e9),
+            Unit::GibibytesPerSecond => ("B/s", 1024.0 * 1024.0 * 1024.0),
+            Unit::TerabytesPerSecond => ("B/s", 1e12),
+            Unit::BytesPerClock => ("B/clk", 1.0),
             Unit::Teraflops => ("TFLOPS", 1.0),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! The GPU is a machine of one package. Each SM is a core. Its processing units are SMs as well, or where an SM has several
 //! first-level caches, the parts of an SM that use one of them each; its memory is a NUMA node beside the L2. hwloc knows no texture path, constant
-//! cache or shared memory: these, and all latencies, intervals and sources, are attributes (`info`) of what they belong to.
+//! cache or shared memory: these, and all latencies, bandwidths, intervals and sources, are attributes (`info`) of what they belong
+//! to. What the device's memory gives is hwloc's own `Bandwidth` and `Latency` besides.
 
 use std::fmt::Write;
 
@@ -11,7 +12,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use strata_model::attribute::{Attribute, SM_MAP, Value, Ways};
 use strata_model::topology::{Element, ElementName, Finding, Provenance, Topology};
-use strata_model::units::{Bytes, Cycles, Nanoseconds};
+use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds};
 
 /// Version of the XML format.
 const VERSION: &str = "2.0";
@@ -24,7 +25,7 @@ const PARTITION: &str = "0";
 /// Most processing units that are drawn: a recording may claim any number.
 const MOST_UNITS: usize = 1 << 14;
 /// Attributes of an element that a page of boxes can say.
-const SAID: [Attribute; 20] = [
+const SAID: [Attribute; 34] = [
     Attribute::Size,
     Attribute::NominalSize,
     Attribute::LineSize,
@@ -45,7 +46,27 @@ const SAID: [Attribute; 20] = [
     Attribute::FarLatency,
     Attribute::Banks,
     Attribute::BankWidth,
+    Attribute::ReadBandwidth,
+    Attribute::ReadBandwidthPerSm,
+    Attribute::WriteBandwidth,
+    Attribute::WriteBandwidthPerSm,
+    Attribute::CopyBandwidth,
+    Attribute::CopyBandwidthPerSm,
+    Attribute::TriadBandwidth,
+    Attribute::TriadBandwidthPerSm,
+    Attribute::BytesInFlight,
+    Attribute::SaturatingSms,
+    Attribute::EffectiveSize,
+    Attribute::LoadedLatency,
+    Attribute::LoadedLatencyNs,
+    Attribute::LatencyDoublesAt,
 ];
+/// Bytes of the unit in which hwloc has bandwidths: MiB a second.
+const BANDWIDTH_UNIT: f64 = 1024.0 * 1024.0;
+/// What hwloc asks of its attributes of memory: whether more or less is better, and whether they depend on who accesses.
+const HIGHER_FIRST: u32 = 1;
+const LOWER_FIRST: u32 = 2;
+const NEEDS_INITIATOR: u32 = 4;
 
 /// The XML.
 ///
@@ -53,7 +74,7 @@ const SAID: [Attribute; 20] = [
 ///
 /// If it cannot be written, which writing into memory cannot fail to be.
 pub fn hwloc(topology: &Topology) -> std::io::Result<String> {
-    let mut page = Page { writer: Writer::new_with_indent(Vec::new(), b' ', 2), next_index: 1, topology };
+    let mut page = Page { writer: Writer::new_with_indent(Vec::new(), b' ', 2), next_index: 1, topology, node: None };
     page.document()?;
     let mut text = String::from_utf8_lossy(&page.writer.into_inner()).into_owned();
     text.push('\n');
@@ -96,6 +117,8 @@ struct Page<'t> {
     writer: Writer<Vec<u8>>,
     next_index: u64,
     topology: &'t Topology,
+    /// Number of the NUMA node, and the units that access it.
+    node: Option<(u64, Set)>,
 }
 
 impl<'t> Page<'t> {
@@ -113,6 +136,7 @@ impl<'t> Page<'t> {
         self.writer.write_event(Event::DocType(BytesText::from_escaped("topology SYSTEM \"hwloc2.dtd\"")))?;
         self.writer.write_event(Event::Start(BytesStart::new("topology").with_attributes([("version", VERSION)])))?;
         self.machine()?;
+        self.memory_attributes()?;
         self.writer.write_event(Event::End(BytesEnd::new("topology")))
     }
 
@@ -159,6 +183,7 @@ impl<'t> Page<'t> {
 
     fn memory(&mut self, all: &Set) -> std::io::Result<()> {
         let bytes = self.topology.device.total_memory.to_string();
+        self.node = Some((self.next_index, all.clone()));
         self.open(
             "NUMANode",
             all,
@@ -166,6 +191,35 @@ impl<'t> Page<'t> {
         )?;
         self.infos(ElementName::Dram)?;
         self.close()
+    }
+
+    /// What hwloc's attributes of memory say: bandwidths of all units together, and the latency of one load without load.
+    fn memory_attributes(&mut self) -> std::io::Result<()> {
+        let Some((node, units)) = self.node.clone() else { return Ok(()) };
+        let number = |attribute: Attribute| self.element(ElementName::Dram)?.number(attribute);
+        let rate = |attribute: Attribute| number(attribute).map(|rate| rate / BANDWIDTH_UNIT);
+        let (higher, lower) = (HIGHER_FIRST | NEEDS_INITIATOR, LOWER_FIRST | NEEDS_INITIATOR);
+        let all = [
+            ("Bandwidth", higher, rate(Attribute::ReadBandwidth)),
+            ("ReadBandwidth", higher, rate(Attribute::ReadBandwidth)),
+            ("WriteBandwidth", higher, rate(Attribute::WriteBandwidth)),
+            ("Latency", lower, number(Attribute::LatencyNs)),
+            ("ReadLatency", lower, number(Attribute::LatencyNs)),
+        ];
+        for (name, flags, value) in all {
+            let Some(value) = value else { continue };
+            let outer = BytesStart::new("memattr").with_attributes([("name", name), ("flags", &flags.to_string())]);
+            self.writer.write_event(Event::Start(outer))?;
+            let inner = BytesStart::new("memattr_value").with_attributes([
+                ("target_obj_gp_index", node.to_string().as_str()),
+                ("target_obj_type", "NUMANode"),
+                ("value", &format!("{value:.0}")),
+                ("initiator_cpuset", &units.text()),
+            ]);
+            self.writer.write_event(Event::Empty(inner))?;
+            self.writer.write_event(Event::End(BytesEnd::new("memattr")))?;
+        }
+        Ok(())
     }
 
     fn l2(&mut self, all: &Set, sms: usize, cache: Option<ElementName>, instances: usize) -> std::io::Result<()> {
@@ -328,6 +382,7 @@ fn said(value: &Value, finding: &Finding) -> String {
     let mut text = match value {
         // With a point, so that a measured number is not taken for a count.
         Value::Cycles(Cycles(x)) | Value::Nanoseconds(Nanoseconds(x)) | Value::Number(x) => format!("{x:?}"),
+        Value::Rate(BytesPerSecond(x)) | Value::ClockRate(BytesPerClock(x)) => format!("{x:?}"),
         Value::Bytes(Bytes(bytes)) => bytes.to_string(),
         Value::Ways(Ways::Each(all)) => all.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
         Value::Elements(elements) => elements.keys().collect::<Vec<_>>().join(" "),

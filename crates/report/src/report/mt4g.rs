@@ -9,14 +9,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use strata_model::attribute::{
-    Attribute, CACHED, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH,
-    SIZE,
+    Attribute, CACHED, FETCH_GRANULARITY, INSTANCES_PER_SM, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY,
+    READ_BANDWIDTH, SHARED_WITH, SIZE, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, ElementName, Topology};
-use strata_model::units::{Bytes as InBytes, Cycles};
+use strata_model::units::{Bytes as InBytes, BytesPerSecond, Cycles};
 
 /// What MT4G calls the way in which all of this is measured: a chain of loads, each of which gives the next one's address.
 const METHOD: &str = "p-chase";
+/// Bytes of the unit of its bandwidths.
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// A number with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,6 +52,15 @@ struct Latency {
     mean: f64,
     method: &'static str,
     unit: &'static str,
+}
+
+/// What a memory that all SMs share gives and takes. Readers take all of it or nothing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rates {
+    latency: Latency,
+    read_bandwidth: Quantity,
+    write_bandwidth: Quantity,
 }
 
 /// A cache.
@@ -104,6 +115,8 @@ struct L2 {
     segment_size: Option<Size>,
     /// What the driver states.
     size: Count,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    rates: Option<Rates>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -122,6 +135,8 @@ struct Main {
     memory_bus_width: Count,
     memory_clock_rate: Count,
     total_global_mem: Count,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    rates: Option<Rates>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -197,7 +212,7 @@ struct Ours {
     simulated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     replayed_from: Option<String>,
-    /// Latencies of the L2 and of memory, which readers take only together with bandwidths.
+    /// Latencies of the L2 and of memory without bandwidths: readers take both or none.
     latency: BTreeMap<&'static str, Latency>,
     /// What was found and left out, or not found, and why.
     left_out: BTreeMap<String, String>,
@@ -234,14 +249,19 @@ pub fn mt4g(topology: &Topology) -> Mt4g {
     let (constant_l1, constant_l15) = both.unzip();
     let l1 = element(ElementName::L1).map(cache).unwrap_or_default();
     let l2 = element(ElementName::L2).map(cache).unwrap_or_default();
-    let latency: BTreeMap<_, _> = [("l2", ElementName::L2), ("main", ElementName::Dram)]
-        .into_iter()
-        .filter_map(|(key, name)| Some((key, latency_of(element(name)?)?)))
-        .collect();
-    if !latency.is_empty() {
-        let why = "bandwidth is not measured yet, and readers expect a latency here only together with a bandwidth: see \
-                   strata.latency";
-        left_out.insert("memory.l2.latency, memory.main.latency".to_owned(), why.into());
+    let rates_of = |name: ElementName| element(name).and_then(rates);
+    let (l2_rates, main_rates) = (rates_of(ElementName::L2), rates_of(ElementName::Dram));
+    let mut latency = BTreeMap::new();
+    for (key, name, rates) in [("l2", ElementName::L2, &l2_rates), ("main", ElementName::Dram, &main_rates)] {
+        let alone = if rates.is_none() { element(name).and_then(latency_of) } else { None };
+        if let Some(alone) = alone {
+            latency.insert(key, alone);
+            let why = format!(
+                "{}, and readers expect a latency here only together with the bandwidths: see strata.latency",
+                element(name).map_or_else(String::new, without_rates)
+            );
+            left_out.insert(format!("memory.{key}.latency"), why);
+        }
     }
     let caches = [
         ("memory.l1", ElementName::L1),
@@ -283,11 +303,13 @@ pub fn mt4g(topology: &Topology) -> Mt4g {
                 miss_penalty: l2.miss_penalty,
                 segment_size: l2.size,
                 size: bytes(facts.l2_size),
+                rates: l2_rates,
             },
             main: Main {
                 memory_bus_width: Count { unit: "bit", value: facts.memory_bus_bits.into() },
                 memory_clock_rate: Count { unit: "kHz", value: facts.memory_clock_khz.into() },
                 total_global_mem: bytes(facts.total_memory),
+                rates: main_rates,
             },
             read_only,
             shared: Shared {
@@ -331,6 +353,29 @@ fn size(element: &Element, key: Key<InBytes>) -> Option<Size> {
 fn latency_of(element: &Element) -> Option<Latency> {
     let Cycles(mean) = *element.get(LATENCY_CYCLES)?;
     Some(Latency { mean, method: METHOD, unit: "cycles" })
+}
+
+/// Latency and bandwidths, if all of them are known.
+fn rates(element: &Element) -> Option<Rates> {
+    let of = |key: Key<BytesPerSecond>| {
+        let BytesPerSecond(rate) = *element.get(key)?;
+        Some(Quantity { unit: "GiB/s", value: rate / GIB })
+    };
+    Some(Rates {
+        latency: latency_of(element)?,
+        read_bandwidth: of(READ_BANDWIDTH)?,
+        write_bandwidth: of(WRITE_BANDWIDTH)?,
+    })
+}
+
+/// Why there is not every bandwidth that readers need.
+fn without_rates(element: &Element) -> String {
+    let missing = [READ_BANDWIDTH, WRITE_BANDWIDTH].into_iter().find(|key| element.get(*key).is_none());
+    let what = missing.map_or("bandwidth", |key| Attribute::from(key).title());
+    match missing.and_then(|key| element.finding(key)).and_then(|finding| finding.reason.as_deref()) {
+        Some(reason) => format!("{what} is not known: {reason}"),
+        None => "bandwidth was not asked for".into(),
+    }
 }
 
 fn cache(element: &Element) -> Cache {

@@ -119,12 +119,17 @@ pub(super) fn capacity(cache: &Cache, shared: u64, seen: &Seen, path: LoadPath, 
 /// Places, a line apart, at which the constant bank may lie: where it does is not known here.
 const PLACES: u64 = 256;
 
+/// The least and the most that a cache holds of consecutive lines, wherever they begin.
+pub(super) fn range(cache: &Cache, shared: u64) -> (u64, u64) {
+    let places = if matches!(cache.index, Index::Hash(_) | Index::Parity(_)) { PLACES } else { 1 };
+    let bases = || (0..places).map(|place| place * cache.line.get());
+    let low = bases().map(|base| usable(cache, 1, shared, base)).min().unwrap_or(0);
+    (low, bases().map(|base| handful(cache, shared, base)).fold(low, u64::max))
+}
+
 /// The truth of a capacity wherever the chain begins.
 pub(super) fn anywhere(cache: &Cache, shared: u64) -> Expect {
-    let places = if matches!(cache.index, Index::Hash(_) | Index::Parity(_)) { PLACES } else { 1 };
-    let sizes = (0..places).map(|place| usable(cache, 1, shared, place * cache.line.get()));
-    let (low, high) = sizes.fold((u64::MAX, 0), |(low, high), size| (low.min(size), high.max(size)));
-    let high = (0..places).map(|place| handful(cache, shared, place * cache.line.get())).fold(high, u64::max);
+    let (low, high) = range(cache, shared);
     // The bank may begin within a line.
     let partial = cache.line.get() - cache.sector_bytes();
     Expect::Within(low.saturating_sub(partial) as f64, high as f64)

@@ -37,7 +37,8 @@ pub(super) fn for_spectrum(notebook: &Notebook) -> Result<Option<spectrum::L1>, 
         return Ok(None);
     }
     let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
-    Ok(Some(spectrum::L1 { lines: capacity.usable / capacity.line.clone()?, levels: capacity.levels }))
+    let line = capacity.line.clone()?;
+    Ok(Some(spectrum::L1 { size: capacity.usable, lines: capacity.usable / line, levels: capacity.levels }))
 }
 
 /// What a load that misses the L1 takes longer than one that passes it by: the same chain in the same order by both paths.
@@ -61,7 +62,7 @@ fn miss_overhead(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
         place: Place::alone_on(0),
         ..Chase::each_load(path, footprint, stride)
     };
-    let overhead = |path| latency::overhead(notebook, &Setting::small(path));
+    let overhead = |path| latency::overhead(notebook, &Setting::small(path).within(capacity.usable));
     let measurements = notebook.read(&[chase(LoadPath::GlobalCa), chase(LoadPath::GlobalCg)])?;
     if measurements[0].samples().base != measurements[1].samples().base {
         return Gap::unknown("the two chains are at different addresses, so their loads cannot be compared");

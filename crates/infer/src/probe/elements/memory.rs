@@ -165,13 +165,21 @@ fn unknown_inside<T: Typed>(notebook: &Notebook, key: Key<T>) -> Entry {
 
 pub(super) fn dram(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
-    let footprint = dram::dram(notebook).map(|d| d.footprint);
-    let method = match footprint {
-        Ok(bytes) => format!(
-            "per-load chase by ld.global.cg over {bytes} after an L2 flush: random lines in each 2 MiB page, which a TLB \
+    let as_hits = |share: f64| {
+        format!(
+            "; {:.0} % of the loads are as fast as hits of the L2 and left out, and if they are from a nearer part of the memory, \
+             the mean is at the lower end of the interval",
+            share * 100.0
+        )
+    };
+    let method = match dram::dram(notebook) {
+        Ok(found) => format!(
+            "per-load chase by ld.global.cg over {} after an L2 flush: random lines in each 2 MiB page, which a TLB \
              entry is assumed to map at least, page after \
              page; without the first load of each page and without the timing overhead; a cache behind the L2 would answer \
-             instead, if the flush leaves the lines there"
+             instead, if the flush leaves the lines there{}",
+            found.footprint,
+            found.as_hits.map(as_hits).unwrap_or_default()
         ),
         Err(_) => "per-load chase by ld.global.cg after a flush of the L2".to_owned(),
     };

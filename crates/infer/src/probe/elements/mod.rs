@@ -240,17 +240,14 @@ fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding<Bytes>, Gap> {
 fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Entry {
     let infer = || {
         before_l2(notebook, path)?;
-        let mut setting =
-            Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
-        // Well inside: where the index is hashed, the first conflict may come early.
-        let most = match capacity_of(notebook, path).settled()? {
-            Ok(capacity) => capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable) / 2,
+        let usual = Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
+        let setting = match capacity_of(notebook, path).settled()? {
+            Ok(capacity) => usual.within(capacity.by_allocation.into_iter().min().unwrap_or(capacity.usable)),
             // The cache may be smaller than the usual chain.
-            Err(Unknown::Because(_)) => setting.footprint / 4,
+            Err(Unknown::Because(_)) => usual.within(usual.footprint / 2),
             // It is known to be larger, or a recording holds the usual chain only.
-            Err(_) => setting.footprint,
+            Err(_) => usual,
         };
-        setting.footprint = setting.footprint.min(most.round_down(setting.stride).max(setting.stride));
         latency::measure(notebook, &setting)
     };
     latency::finding(

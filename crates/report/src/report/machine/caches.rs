@@ -141,6 +141,13 @@ fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     if let Some(configurations) = configurations {
         table.put("configuration", configurations);
     }
+    // What an SM reads, its instances of the cache read together.
+    let instances = found.number(element, Attribute::InstancesPerSm).filter(|count| *count >= 1.0).unwrap_or(1.0);
+    let each =
+        |(element, _): &(ElementName, &str)| found.rate(*element, Attribute::ReadBandwidthPerSm, 1.0 / instances);
+    if let Some(bandwidth) = group.iter().find_map(each) {
+        table.put("bandwidth", bandwidth);
+    }
     table
 }
 

@@ -6,6 +6,8 @@ use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 
 /// Share of a latency by which its nine tenths may lie apart if a difference to another is to mean something.
 const STEADY: f64 = 0.05;
+/// Bytes a cycle that a machine file may say of a memory.
+const RATES: std::ops::RangeInclusive<f64> = 1.0..=65536.0;
 
 /// A value and where it is from.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +87,19 @@ impl<'t> Found<'t> {
     pub fn cycles(&self, element: ElementName, attribute: Attribute, default: u64) -> Sourced<u64> {
         let found = self.whole(element, attribute).filter(|cycles| cycles.value >= 1);
         found.unwrap_or_else(|| Sourced::new(default, not_found(element, attribute)))
+    }
+
+    /// A bandwidth of an SM while all access memory, in bytes a cycle, times `times`; none outside of what a machine file may have.
+    pub fn rate(&self, element: ElementName, attribute: Attribute, times: f64) -> Option<Sourced<f64>> {
+        let finding = self.known(element, attribute)?;
+        let rate = finding.number()? * times;
+        let source = self.source(element, &[attribute], finding);
+        RATES.contains(&rate).then(|| Sourced::new((rate * 100.0).round() / 100.0, source))
+    }
+
+    /// As [`Found::rate`], of all SMs together.
+    pub fn rate_of_all(&self, element: ElementName, attribute: Attribute) -> Option<Sourced<f64>> {
+        self.rate(element, attribute, f64::from(self.topology.device.multiprocessors))
     }
 
     /// Whether loads of one element are certainly answered sooner than those of another.

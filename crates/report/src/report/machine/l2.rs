@@ -144,6 +144,12 @@ pub(super) fn l2(found: &Found) -> Table {
         Some(partitions) => table.put("partitions", partitions.value(found)),
         None => table.remark(&no_partitions(found)),
     }
+    if let Some(bandwidth) = found.rate_of_all(L2, Attribute::ReadBandwidthPerSm) {
+        table.put("bandwidth", bandwidth);
+    }
+    if let Some(bandwidth) = found.rate_of_all(L2, Attribute::WriteBandwidthPerSm) {
+        table.put("write_bandwidth", bandwidth);
+    }
     table
 }
 

@@ -19,8 +19,8 @@ pub(crate) use table::comment;
 
 use table::Table;
 
-use strata_model::attribute::{Attribute, BANK_MODES, PADDING};
-use strata_model::topology::{ElementName, Topology};
+use strata_model::attribute::{Attribute, BANK_MODES, PADDING, SATURATING_SMS};
+use strata_model::topology::{BANDWIDTH_BY_SMS, ElementName, Topology};
 use strata_model::units::Bytes;
 
 /// The format that is written.
@@ -48,6 +48,9 @@ pub fn machine(topology: &Topology) -> String {
     let caches = caches::Caches::of(&found);
     let mut text = head(&found);
     for table in [device(&found), clock(&found)] {
+        text.push_str(&table.render());
+    }
+    if let Some(table) = pipeline(&found) {
         text.push_str(&table.render());
     }
     text.push_str(caches.render());
@@ -142,7 +145,20 @@ fn shared(found: &Found) -> Table {
         table.put("modes", modes);
     }
     table.put("conflict", found.cycles(element, Attribute::ConflictCycles, CONFLICT_CYCLES));
+    if let Some(bandwidth) = found.rate(element, Attribute::ReadBandwidthPerSm, 1.0) {
+        table.put("bandwidth", bandwidth);
+    }
     table
+}
+
+/// What an SM has of its own on the way to the L2: the bytes a cycle that it reads while the others are idle.
+fn pipeline(found: &Found) -> Option<Table> {
+    let series = &found.known(ElementName::L2, SATURATING_SMS)?.series;
+    let alone = series.get(BANDWIDTH_BY_SMS)?.iter().find(|point| point.x == 1.0)?.value;
+    let mut table = Table::new("pipeline", "");
+    let how = format!("{}.{}, bandwidth of one SM alone", ElementName::L2, Attribute::SaturatingSms);
+    table.put("delivery", Sourced::new((alone * 100.0).round() / 100.0, found.derived(&how)));
+    Some(table)
 }
 
 fn assumed_whole(value: u64) -> Sourced<u64> {
@@ -162,7 +178,13 @@ fn bank_modes(found: &Found) -> Option<Sourced<Vec<u64>>> {
 
 fn memory(found: &Found) -> Table {
     let mut table = Table::new("memory", "");
-    table.put("port", Sourced::new(CHANNEL_CYCLES, assumed("bandwidth is not measured")));
+    match found.rate_of_all(ElementName::Dram, Attribute::ReadBandwidthPerSm) {
+        Some(bandwidth) => {
+            table.put("bandwidth", bandwidth);
+            table.put("port", Sourced::new(0, assumed("`bandwidth` is that of all channels together")));
+        }
+        None => table.put("port", Sourced::new(CHANNEL_CYCLES, assumed("the bandwidth was not found"))),
+    }
     let channels = u64::from(found.topology.device.memory_bus_bits) / CHANNEL_BITS;
     table.put(
         "channels",

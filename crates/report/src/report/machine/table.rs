@@ -102,6 +102,12 @@ impl IntoToml for u64 {
     }
 }
 
+impl IntoToml for f64 {
+    fn into_toml(self) -> Value {
+        self.into()
+    }
+}
+
 impl IntoToml for bool {
     fn into_toml(self) -> Value {
         self.into()
