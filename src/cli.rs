@@ -13,7 +13,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use gpu_strata::topology::ElementName;
 use gpu_strata::units::Bytes;
 
-pub use characterize::Characterize;
+pub use characterize::{Characterize, Roofline};
 pub use compare::{Compare, ComparisonFormat};
 pub use explain::Explain;
 use run::parse_wait;
@@ -56,6 +56,8 @@ pub enum Command {
     Discover(Discover),
     /// Measure what access patterns cost on a GPU, such as strides, bank conflicts and spilling
     Characterize(Characterize),
+    /// Measure how many operations a kernel must do for each byte that it reads from each memory
+    Roofline(Roofline),
     /// Report a recorded run again; needs no GPU
     Replay(Replay),
     /// Make a recording from the raw timings of another tool (MT4G)

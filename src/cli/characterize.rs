@@ -1,8 +1,9 @@
 //! The options of `strata characterize`.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use gpu_strata::characterization::{PartName, Suite};
 
 use super::{Run, names};
@@ -11,7 +12,8 @@ use super::{Run, names};
 #[derive(Args, Debug)]
 pub struct Characterize {
     /// Measure only these parts, separated by commas: locality, synchronization, coalescing, spilling, banks, constant, read_only,
-    /// texture_2d, histogram, intensity, texture_3d, operands. The report says which question each part answers [default: all]
+    /// texture_2d, histogram, intensity, texture_3d, operands, roofline. The report says which question each part answers [default: all
+    /// but roofline]
     #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = names::parts(), hide_possible_values = true)]
     pub only: Vec<PartName>,
     /// Threads per block (of most parts), each from 1 to 1024 [default: the powers of two from 1 to 1024]
@@ -58,6 +60,16 @@ impl Characterize {
         };
         suite.sorted()
     }
+}
+
+/// `strata roofline`
+#[derive(Args, Debug)]
+pub struct Roofline {
+    /// A recording of `strata roofline`, or of `strata characterize` with that part: report it, measure nothing; `-` is standard input
+    #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath, conflicts_with_all = ["Measuring", "record"])]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub run: Run,
 }
 
 fn parse_threads(text: &str) -> Result<u32, String> {

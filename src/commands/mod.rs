@@ -18,6 +18,7 @@ mod output;
 mod plain;
 mod progress;
 mod replay;
+mod roofline;
 mod terminal;
 
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ pub fn run(command: Command, call: Call) -> Result<ExitCode, Fault> {
     match command {
         Command::Discover(arguments) => discover::run(&arguments, call),
         Command::Characterize(arguments) => characterize::run(&arguments, call),
+        Command::Roofline(arguments) => roofline::run(&arguments, call),
         Command::Replay(arguments) => replay::run(&arguments, call),
         Command::Import(arguments) => import::run(&arguments, call),
         Command::Compare(arguments) => compare::run(&arguments, call),

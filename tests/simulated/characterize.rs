@@ -289,3 +289,31 @@ fn every_point_has_an_interval_around_it_and_its_experiments() {
         }
     }
 }
+
+/// The roofline is the arithmetic of the cores over the widths of the machine file.
+#[test]
+fn a_roofline_is_arithmetic_over_widths() {
+    let machine = Machine::named("840m").unwrap();
+    let part = one(&machine, PartName::Roofline);
+    let spec = &machine.spec;
+    let sms = spec.device.multiprocessors.get() as f64;
+    // Two operations of a multiply-add, and 128 cores.
+    let operations = 256.0;
+    assert_eq!(part.findings["operations"].number(), Some(operations));
+    let widths = [
+        ("shared", spec.shared.bandwidth.unwrap().bytes()),
+        ("l2", spec.cache["l2"].bandwidth.unwrap().bytes() / sms),
+        ("dram", spec.memory.bandwidth.unwrap().bytes() / sms),
+    ];
+    for (ending, width) in widths {
+        let balance = &part.findings[&format!("balance_{ending}")];
+        let (low, high) = (balance.low.unwrap(), balance.high.unwrap());
+        let truth = operations / width;
+        assert!((low..=high).contains(&truth), "{ending}: {truth} is not in {low} to {high}");
+        assert!(high < 1.1 * low, "{ending}: {low} to {high}");
+    }
+    assert_eq!(part.findings["balance_l1"].reason.as_deref(), Some("on this device the SM does not cache ld.global.ca"));
+    let figure = &part.figures[0];
+    assert!(figure.lines.iter().all(|line| line.points.last().unwrap().value == operations), "{figure:?}");
+    assert_eq!(figure.lines.len(), widths.len());
+}

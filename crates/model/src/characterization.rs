@@ -47,11 +47,13 @@ pub enum PartName {
     Texture3d,
     /// Operands in registers, in shared memory and in the L1.
     Operands,
+    /// Operations a byte at which each memory stops being the limit (Williams et al., 2009).
+    Roofline,
 }
 
 impl PartName {
     /// All of them, in the order of a report.
-    pub const ALL: [PartName; 12] = [
+    pub const ALL: [PartName; 13] = [
         PartName::Locality,
         PartName::Synchronization,
         PartName::Coalescing,
@@ -64,7 +66,13 @@ impl PartName {
         PartName::Intensity,
         PartName::Texture3d,
         PartName::Operands,
+        PartName::Roofline,
     ];
+
+    /// Whether it is measured only where it is named: the bandwidths that it needs take minutes in a simulation.
+    pub const fn is_on_request(self) -> bool {
+        matches!(self, PartName::Roofline)
+    }
 
     /// The JSON key, also the name on the command line.
     pub const fn key(self) -> &'static str {
@@ -81,6 +89,7 @@ impl PartName {
             PartName::Intensity => "intensity",
             PartName::Texture3d => "texture_3d",
             PartName::Operands => "operands",
+            PartName::Roofline => "roofline",
         }
     }
 
@@ -99,6 +108,7 @@ impl PartName {
             PartName::Intensity => "Arithmetic intensity",
             PartName::Texture3d => "Textures of three dimensions",
             PartName::Operands => "Operands in registers, shared memory and the L1",
+            PartName::Roofline => "Roofline",
         }
     }
 
@@ -125,6 +135,9 @@ impl PartName {
             }
             PartName::Texture3d => "Use a CUDA array for the orders in which it is faster here.",
             PartName::Operands => "Keep operands that are used again in registers.",
+            PartName::Roofline => {
+                "Count the operations and the bytes of a kernel: the memory of which it needs the largest share is its limit."
+            }
         }
     }
 }
@@ -149,7 +162,7 @@ impl FromStr for PartName {
 /// What was asked for, besides device, effort and seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Suite {
-    /// Parts; all when empty.
+    /// Parts; when empty, all but those on request ([`PartName::is_on_request`]).
     pub parts: Vec<PartName>,
     /// Thread counts of a block.
     pub threads: Vec<u32>,

@@ -25,6 +25,39 @@ const THREADS: u32 = 1024;
 /// The arithmetic is the limit if it reaches this share of its greatest rate.
 const LIMIT: f64 = 0.9;
 
+/// Operations to a load with which arithmetic is the limit on every GPU.
+const MANY_OPERATIONS: [u32; 3] = [256, 512, 1024];
+
+/// Loads of a block from shared memory, each with so many operations.
+fn from_shared(operations: u32, threads: u32) -> PatternRun {
+    let pattern = Pattern::Intensity { operations, from: LoadedFrom::Shared, loads: SHARED_LOADS, threads, blocks: 1 };
+    // Once before: lines that were written would have to go back to memory while others are loaded.
+    PatternRun { prepare: Prepare::Fill { passes: 1 }, ..PatternRun::new(pattern, LoadPath::GlobalCa, 1) }
+}
+
+/// Of cycles of the SM for a load of a warp with so many operations, the operations a cycle: 32 lanes times those.
+fn rates(per_warp: &Line) -> Line {
+    per_warp.map(|point| {
+        let rate = |cycles: f64| nearest(32.0 * point.x / cycles);
+        let ends = (rate(point.high), rate(point.low));
+        Some(Point { value: rate(point.value), low: ends.0, high: ends.1, ..point.clone() })
+    })
+}
+
+/// The greatest number of multiply-adds that an SM does in a cycle.
+///
+/// # Errors
+///
+/// Missing measurements, or that no launch could be measured.
+pub(super) fn peak(notebook: &Notebook) -> Result<Point, Gap> {
+    let threads = THREADS.min(notebook.facts().max_threads_per_block);
+    let plan = PlannedLine::new("shared memory", MANY_OPERATIONS, |operations| from_shared(operations, threads));
+    let lines = measure(notebook, &[plan], every_round)?;
+    let per_warp = lines[0].map(|point| Some(over(point, f64::from(threads) / 32.0)));
+    let most = rates(&per_warp).points.into_iter().max_by(|a, b| a.value.total_cmp(&b.value));
+    most.map_or_else(|| Gap::unknown("no launch gave a time"), Ok)
+}
+
 /// Measures and sums up.
 pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let facts = notebook.facts();
@@ -35,33 +68,21 @@ pub(super) fn infer(notebook: &Notebook, _: &Suite) -> Result<Answer, Gap> {
     let at_once = 4 * u64::from(threads) * u64::from(blocks);
     let needed = (BEYOND_L2 * facts.l2_size).div_ceil(at_once).next_multiple_of(u64::from(LOADS_A_PASS));
     let global_loads = GLOBAL_LOADS.max(u32::try_from(needed).unwrap_or(u32::MAX));
-    let plan = |label: &str, from, loads, blocks| {
-        PlannedLine::new(label, OPERATIONS, move |operations: u32| {
-            let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
-            // Once before: lines that were written would have to go back to memory while others are loaded.
-            PatternRun { prepare: Prepare::Fill { passes: 1 }, ..PatternRun::new(pattern, LoadPath::GlobalCa, 1) }
-        })
+    let from_global = |operations: u32| {
+        let (from, loads) = (LoadedFrom::Global, global_loads);
+        let pattern = Pattern::Intensity { operations, from, loads, threads, blocks };
+        PatternRun { pattern, ..from_shared(operations, threads) }
     };
     let plans = [
-        plan("shared memory", LoadedFrom::Shared, SHARED_LOADS, 1),
-        plan("global memory", LoadedFrom::Global, global_loads, blocks),
+        PlannedLine::new("shared memory", OPERATIONS, |operations| from_shared(operations, threads)),
+        PlannedLine::new("global memory", OPERATIONS, from_global),
     ];
     let lines = measure(notebook, &plans, every_round)?;
     // Cycles a load of a thread, to cycles of the SM for 32 of them: its threads work side by side.
     let warps = [f64::from(threads) / 32.0, f64::from(threads * resident) / 32.0];
     let per_warp: Vec<Line> =
         lines.iter().zip(warps).map(|(line, warps)| line.map(|point| Some(over(point, warps)))).collect();
-    // 32 lanes times the operations, over those cycles.
-    let rates: Vec<Line> = per_warp
-        .iter()
-        .map(|line| {
-            line.map(|point| {
-                let rate = |cycles: f64| nearest(32.0 * point.x / cycles);
-                let ends = (rate(point.high), rate(point.low));
-                Some(Point { value: rate(point.value), low: ends.0, high: ends.1, ..point.clone() })
-            })
-        })
-        .collect();
+    let rates: Vec<Line> = per_warp.iter().map(rates).collect();
     let mut answer = Answer::default();
     let peak = rates.iter().flat_map(|line| &line.points).max_by(|a, b| a.value.total_cmp(&b.value)).cloned();
     if let Some(peak) = &peak {

@@ -14,6 +14,7 @@ mod operands;
 mod plateau;
 mod points;
 mod read_only;
+mod roofline;
 mod spilling;
 mod synchronization;
 mod texture_2d;
@@ -85,8 +86,11 @@ pub fn characterize(
     progress: &mut dyn FnMut(Progress),
 ) -> Characterized {
     let suite = &question.suite;
-    let wanted: Vec<PartName> =
-        PartName::ALL.into_iter().filter(|p| suite.parts.is_empty() || suite.parts.contains(p)).collect();
+    let is_wanted = |part: &PartName| match suite.parts.is_empty() {
+        true => !part.is_on_request(),
+        false => suite.parts.contains(part),
+    };
+    let wanted: Vec<PartName> = PartName::ALL.into_iter().filter(is_wanted).collect();
     let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
     let weights = wanted.iter().map(|name| time::of_part(*name)).collect();
     let mut asking = Asking::new(source, weights, progress);
@@ -152,6 +156,7 @@ fn part(name: PartName, notebook: &Notebook, suite: &Suite) -> Part {
         PartName::Intensity => (intensity::QUESTION, intensity::infer),
         PartName::Texture3d => (texture_3d::QUESTION, texture_3d::infer),
         PartName::Operands => (operands::QUESTION, operands::infer),
+        PartName::Roofline => (roofline::QUESTION, roofline::infer),
     };
     let (answer, unanswered) = match infer(notebook, suite) {
         Ok(answer) => (answer, None),

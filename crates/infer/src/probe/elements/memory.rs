@@ -48,7 +48,12 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
             notebook.attribute(PADDING, || banks::padding(notebook)),
             notebook.attribute(BANK_CURVE, || banks::curve(notebook)),
         ])
-        .and(throughput::entries(notebook, &[Traffic::Read], None, |_| Ok(Level::own(LoadPath::Shared, STREAMED))))
+        .and(throughput::entries(notebook, &[Traffic::Read], None, |_| Ok(in_shared())))
+}
+
+/// How shared memory is streamed through.
+pub(super) fn in_shared() -> Level {
+    Level::own(LoadPath::Shared, STREAMED)
 }
 
 pub(super) fn local(notebook: &Notebook) -> Element {
@@ -127,7 +132,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
 }
 
 /// How the L2 is streamed through.
-fn in_l2(notebook: &Notebook, traffic: Traffic) -> Result<Level, Gap> {
+pub(super) fn in_l2(notebook: &Notebook, traffic: Traffic) -> Result<Level, Gap> {
     // The rate depends on the footprint, which must be the same in all runs of a GPU.
     let inside = (l2::capacity(notebook)?.lowest * INSIDE.0 / INSIDE.1).0.max(PIECE.0);
     Ok(Level::shared(traffic, Bytes(1 << inside.ilog2())))
@@ -195,7 +200,7 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
 }
 
 /// How the device's memory is streamed through.
-fn in_dram(notebook: &Notebook, traffic: Traffic) -> Result<Level, Gap> {
+pub(super) fn in_dram(notebook: &Notebook, traffic: Traffic) -> Result<Level, Gap> {
     let facts = notebook.facts();
     let wanted = Bytes(facts.l2_size.max(MIB) * BEYOND_L2).round_up(PIECE);
     let most = Bytes(facts.free_memory / 8).round_down(PIECE);

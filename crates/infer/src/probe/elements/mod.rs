@@ -9,7 +9,7 @@ use super::capacity::{self, Capacity, Search};
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
-use super::throughput::{self, Level};
+use super::throughput::{self, Level, Peak};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
@@ -192,9 +192,31 @@ fn own_bandwidth(notebook: &Notebook, path: LoadPath) -> Vec<Entry> {
     if path == LoadPath::Texture {
         return Vec::new();
     }
-    throughput::entries(notebook, &[Traffic::Read], None, |_| {
-        Ok(Level::own(path, capacity_of(notebook, path)?.lowest / 2))
-    })
+    throughput::entries(notebook, &[Traffic::Read], None, |_| own(notebook, path))
+}
+
+/// How a cache of the SM is streamed through.
+fn own(notebook: &Notebook, path: LoadPath) -> Result<Level, Gap> {
+    Ok(Level::own(path, capacity_of(notebook, path)?.lowest / 2))
+}
+
+/// How fast all SMs read a memory: the L1, shared memory, the L2 or DRAM.
+///
+/// # Errors
+///
+/// Missing measurements, or why it is not known; always of another element.
+pub fn read_peak(notebook: &Notebook, name: ElementName) -> Result<Peak, Gap> {
+    let level = match name {
+        ElementName::L1 => {
+            before_l2(notebook, LoadPath::GlobalCa)?;
+            own(notebook, LoadPath::GlobalCa)?
+        }
+        ElementName::Shared => memory::in_shared(),
+        ElementName::L2 => memory::in_l2(notebook, Traffic::Read)?,
+        ElementName::Dram => memory::in_dram(notebook, Traffic::Read)?,
+        _ => return Gap::unknown("no kernel streams through it"),
+    };
+    throughput::peak(notebook, &level)
 }
 
 fn miss_penalty(capacity: &Capacity) -> Finding<Cycles> {

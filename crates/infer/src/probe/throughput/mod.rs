@@ -15,8 +15,8 @@ mod search;
 use super::{Gap, Notebook, Unknown};
 use curves::{effective_size, saturating_sms};
 use interval::digits;
-pub use search::Peak;
-use search::{STEADY, Shape, peak, tried};
+pub use search::{Peak, peak};
+use search::{STEADY, Shape, tried};
 use strata_model::attribute::{
     BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, EFFECTIVE_SIZE, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
     LOADED_LATENCY_NS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM,
@@ -161,7 +161,7 @@ pub fn entries(
             let peak = of()?;
             let (value, low, high) = peak.per_second.clone().map_err(Unknown::because)?;
             let finding =
-                Finding::measured(BytesPerSecond(digits(value)), method(&peak)).range(digits(low), digits(high));
+                Finding::measured(BytesPerSecond(digits(value)), peak.method()).range(digits(low), digits(high));
             Ok(match limit {
                 Some((limit, what)) => {
                     finding.note(format!("{:.1} % of {what}, {}", 100.0 * value / limit, BytesPerSecond(limit)))
@@ -172,7 +172,7 @@ pub fn entries(
         entries.push(notebook.attribute(each, || {
             let peak = of()?;
             let (value, low, high) = peak.per_sm;
-            Ok(Finding::measured(BytesPerClock(digits(value)), method(&peak)).range(digits(low), digits(high)))
+            Ok(Finding::measured(BytesPerClock(digits(value)), peak.method()).range(digits(low), digits(high)))
         }));
     }
     if kinds.contains(&Traffic::Read) {
@@ -210,10 +210,6 @@ pub fn under_load(
         notebook.attribute(LOADED_LATENCY_NS, || loaded::nanoseconds(notebook, is_cache, &read()?)),
         notebook.attribute(LATENCY_DOUBLES_AT, || loaded::doubles_at(notebook, is_cache, &read()?)),
     ]
-}
-
-fn method(peak: &Peak) -> String {
-    format!("best launch of a search: {}; {} SMs, counted in the middle of the launch", peak.best, peak.sms)
 }
 
 /// The fewest bytes in flight that reach nearly the best rate. The rates differ by a little from run to run, so the interval goes from

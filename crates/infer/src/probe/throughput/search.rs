@@ -64,10 +64,38 @@ pub struct Peak {
     pub(super) fine: Shape,
     /// SMs at work.
     pub(super) sms: usize,
+    /// Numbers of the launches that gave it.
+    pub(super) experiments: Vec<u32>,
+}
+
+impl Peak {
+    /// Bytes a cycle of an SM while all of them do the same: the median, and what another run may find.
+    pub fn per_sm(&self) -> (f64, f64, f64) {
+        self.per_sm
+    }
+
+    /// Bytes a second of all SMs, likewise; or why not.
+    pub fn per_second(&self) -> Result<(f64, f64, f64), &str> {
+        self.per_second.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// How it was found.
+    pub fn method(&self) -> String {
+        format!("best launch of a search: {}; {} SMs, counted in the middle of the launch", self.best, self.sms)
+    }
+
+    /// Numbers of the launches that gave it.
+    pub fn experiments(&self) -> &[u32] {
+        &self.experiments
+    }
 }
 
 /// The peak of a level.
-pub(super) fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
+///
+/// # Errors
+///
+/// Missing measurements, or that no launch gave a rate.
+pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
     notebook.once(&notebook.memo.peak, *level, || {
         let first = rates(notebook, level, &shapes(notebook, level), Round::Search, 0..1)?;
         let kept = best(&first, first.len().div_ceil(AGAIN.0));
@@ -102,6 +130,7 @@ pub(super) fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
             sms: of.each.first().map_or(0, |seen| seen.bytes_per_clk.len()),
             shape: of.shape,
             fine,
+            experiments: of.experiments.clone(),
         })
     })
 }
@@ -122,6 +151,8 @@ pub(super) fn tried(notebook: &Notebook, level: &Level) -> Result<Vec<(u64, f64)
 pub(super) struct Rates {
     pub shape: Shape,
     pub each: Vec<Streamed>,
+    /// Numbers of its launches.
+    pub experiments: Vec<u32>,
     /// Shortest life of a block, in nanoseconds.
     pub shortest: u64,
     /// Nanoseconds of which all lives are multiples: the step of the timer.
@@ -183,7 +214,8 @@ fn rates(
         };
         let each = measured.iter().filter_map(|m| Streamed::of(&m.experiment, m.samples())).collect();
         let lives = || measured.iter().flat_map(|m| m.samples().clocks.iter().map(|clock| clock.nanoseconds));
-        found.push(Rates { shape, each, shortest: lives().min().unwrap_or(0), step: lives().fold(0, gcd) });
+        let experiments = measured.iter().filter_map(|m| notebook.number_of(m.experiment.clone())).collect();
+        found.push(Rates { shape, each, experiments, shortest: lives().min().unwrap_or(0), step: lives().fold(0, gcd) });
     }
     match (found.is_empty(), failure) {
         (true, Some(failure)) => Err(failure.into()),
