@@ -13,7 +13,9 @@ pub fn run(arguments: &Roofline, call: Call) -> Result<ExitCode, Fault> {
     output::check_of_characterization(arguments.run.output.format)?;
     let Some(file) = &arguments.file else {
         let suite = Suite { parts: vec![PartName::Roofline], ..Suite::default() };
-        return measuring::run(&arguments.run, call, |device, options| Ok(device.characterize(&suite, options)?.into()));
+        return measuring::run(&arguments.run, call, |device, options| {
+            Ok(device.characterize(&suite, options)?.into())
+        });
     };
     let target = arguments.run.output.output.as_deref();
     Files::default().read(&arguments.file).written(target, "--output").check()?;

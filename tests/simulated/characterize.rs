@@ -312,7 +312,10 @@ fn a_roofline_is_arithmetic_over_widths() {
         assert!((low..=high).contains(&truth), "{ending}: {truth} is not in {low} to {high}");
         assert!(high < 1.1 * low, "{ending}: {low} to {high}");
     }
-    assert_eq!(part.findings["balance_l1"].reason.as_deref(), Some("on this device the SM does not cache ld.global.ca"));
+    assert_eq!(
+        part.findings["balance_l1"].reason.as_deref(),
+        Some("on this device the SM does not cache ld.global.ca")
+    );
     let figure = &part.figures[0];
     assert!(figure.lines.iter().all(|line| line.points.last().unwrap().value == operations), "{figure:?}");
     assert_eq!(figure.lines.len(), widths.len());

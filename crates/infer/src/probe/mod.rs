@@ -36,5 +36,5 @@ pub mod tlb;
 pub use elements::{element, fetch_of, read_peak};
 pub use gap::{Gap, Missing, Settle, Unknown, ask_all, ask_each};
 pub use notebook::{Measurement, Notebook};
-pub use throughput::Peak;
 pub use strata_model::effort::Effort;
+pub use throughput::Peak;

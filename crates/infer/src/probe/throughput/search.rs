@@ -215,7 +215,13 @@ fn rates(
         let each = measured.iter().filter_map(|m| Streamed::of(&m.experiment, m.samples())).collect();
         let lives = || measured.iter().flat_map(|m| m.samples().clocks.iter().map(|clock| clock.nanoseconds));
         let experiments = measured.iter().filter_map(|m| notebook.number_of(m.experiment.clone())).collect();
-        found.push(Rates { shape, each, experiments, shortest: lives().min().unwrap_or(0), step: lives().fold(0, gcd) });
+        found.push(Rates {
+            shape,
+            each,
+            experiments,
+            shortest: lives().min().unwrap_or(0),
+            step: lives().fold(0, gcd),
+        });
     }
     match (found.is_empty(), failure) {
         (true, Some(failure)) => Err(failure.into()),

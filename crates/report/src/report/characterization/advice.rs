@@ -68,7 +68,7 @@ const fn pattern(
     Pattern { part, finding, pattern, cost, advice, otherwise }
 }
 
-const PATTERNS: [Pattern; 18] = [
+const PATTERNS: [Pattern; 21] = [
     pattern(
         PartName::Coalescing,
         "slowdown_from_memory",
@@ -197,6 +197,36 @@ const PATTERNS: [Pattern; 18] = [
         "Operands in shared memory instead of registers",
         Cost::Times,
         ["Load operands that are used several times into registers.", "Shared memory is as fast as registers here."],
+    ),
+    pattern(
+        PartName::Roofline,
+        "balance_dram",
+        "Few operations for each byte from DRAM",
+        Cost::Limit("operations per byte"),
+        [
+            "Do at least so many operations for each byte, or keep more of the data in the L2; with fewer, DRAM is the limit.",
+            "",
+        ],
+    ),
+    pattern(
+        PartName::Roofline,
+        "balance_l2",
+        "Few operations for each byte from the L2",
+        Cost::Limit("operations per byte"),
+        [
+            "Do at least so many operations for each byte, or keep tiles in shared memory; with fewer, the L2 is the limit.",
+            "",
+        ],
+    ),
+    pattern(
+        PartName::Roofline,
+        "balance_shared",
+        "Few operations for each byte from shared memory",
+        Cost::Limit("operations per byte"),
+        [
+            "Do at least so many operations for each byte, or keep words in registers; with fewer, shared memory is the limit.",
+            "",
+        ],
     ),
 ];
 
