@@ -12,13 +12,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// The results that rows name: a discovery and a characterization.
-const RESULTS: [&str; 2] = ["2026-11-22-h200", "2026-11-23-h200-characterize"];
+const RESULTS: [&str; 3] = ["2026-11-22-h200", "2026-11-23-h200-characterize", "2026-11-25-h200-roofline"];
 /// What the page says before its tables.
 const HEAD: &str = "\
 # Coverage of the four documents
 
-What the papers and the lecture measure, show or state, and where `strata` has it. The values are from two committed
-recordings of an H200: `recordings/2026-11-22-h200.strata` and `recordings/2026-11-23-h200-characterize.strata`. Simulated
+What the papers and the lecture measure, show or state, and where `strata` has it. The values are from three committed
+recordings of an H200: `recordings/2026-11-22-h200.strata`, `recordings/2026-11-23-h200-characterize.strata` and
+`recordings/2026-11-25-h200-roofline.strata`. Simulated
 machines of the papers' own GPUs are in [RECOVERY.md](../machines/RECOVERY.md) and on the page [Simulated machines beside
 their papers](evidence/papers.md). Pictures are made by `strata figures`. A test makes this page from the results, so it
 names nothing that is not there.
