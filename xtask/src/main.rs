@@ -24,6 +24,7 @@ mod public_api;
 mod repeatability;
 mod rules;
 mod sass;
+mod stream_rules;
 mod wheels;
 
 use std::path::{Path, PathBuf};

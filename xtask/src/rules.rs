@@ -11,6 +11,7 @@ use crate::block_rules;
 use crate::flow::in_flight_at;
 use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, loads, warp_loads};
 use crate::sass::{Function, Instruction, Register};
+use crate::stream_rules::{self, Pass};
 
 /// Fewest loads in the body of a whole-lap loop: fewer, and the loop itself would be measured.
 const FEWEST_UNROLLED: usize = 4;
@@ -74,6 +75,7 @@ struct Examination<'a> {
 pub fn apply(target: u32, check: Check) -> bool {
     match check {
         Check::None => false,
+        Check::Stream { .. } => true,
         Check::PerLoad { path, .. } | Check::Lap { path } => !is_emulated(target, path),
         Check::Warp { .. } => true,
         Check::Block { path, .. } => !is_emulated(target, path),
@@ -88,6 +90,10 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
         Check::Lap { path } => (path, None, None),
         Check::Warp { bytes } => (LoadPath::Shared, None, Some(bytes)),
         Check::Block { accesses, .. } => return block_rules::violations(function, accesses),
+        Check::Stream { load, loads, store, stores } => {
+            let pass = Pass { load, loads: loads as usize, store, stores: stores as usize };
+            return stream_rules::violations(function, pass);
+        }
     };
     let mut examination = Examination { code: &function.instructions, target, path, wide, violations: Vec::new() };
     examination.examine(loads);

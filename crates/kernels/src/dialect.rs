@@ -41,6 +41,17 @@ pub enum Check {
         /// The path of its loads, which a target may lack.
         path: LoadPath,
     },
+    /// A loop that reads the clock in each pass, with these accesses to memory and no other.
+    Stream {
+        /// Opcodes of its loads, whole.
+        load: &'static [&'static str],
+        /// How many there are in a pass.
+        loads: u32,
+        /// Opcodes of its stores, whole.
+        store: &'static [&'static str],
+        /// How many there are in a pass.
+        stores: u32,
+    },
 }
 
 /// The text of one kernel: a module with one entry point.

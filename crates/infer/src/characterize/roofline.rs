@@ -106,12 +106,13 @@ fn times(point: &Point, times: f64) -> Point {
 /// How many operations it takes, memory by memory, the farthest first.
 fn sentence(known: &[Memory], operations: &Point) -> String {
     let balances = known.iter().rev().map(|memory| (said(memory.balance(operations).value), memory.said));
-    let each: Vec<String> = balances.map(|(balance, name)| format!("{balance} for each byte from {name}")).collect();
+    let each: Vec<String> =
+        balances.map(|(balance, name)| format!("{balance} operations for each byte from {name}")).collect();
     let list = match each.split_last() {
-        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        Some((last, before)) if !before.is_empty() => format!("{}, and {last}", before.join(", ")),
         _ => each.concat(),
     };
-    format!("A kernel reaches the peak of arithmetic only with so many operations: {list}.")
+    format!("A kernel reaches the peak of arithmetic only if it does at least {list}.")
 }
 
 /// A point with what another run may find.

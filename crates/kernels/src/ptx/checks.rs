@@ -1,9 +1,31 @@
-//! What may touch memory in the machine code of a pattern.
+//! What may touch memory in the machine code of a pattern or a stream.
 
 use strata_model::experiment::LoadPath;
 use strata_model::pattern::{Counters, Layout, LoadedFrom, OperandsIn, Scope};
 
-use crate::PatternProgram;
+use crate::{Check, PatternProgram, StreamProgram};
+
+/// What a pass of a stream must be made of.
+pub(super) fn stream(program: StreamProgram) -> Check {
+    let StreamProgram { traffic, path, width, unroll, .. } = program;
+    // Some of them with `.SYS` for sm_75.
+    let load: &[&str] = match (path, width) {
+        (LoadPath::Shared, 4) => &["LDS", "LDS.U"],
+        (LoadPath::Shared, 8) => &["LDS.64", "LDS.U.64"],
+        (LoadPath::Shared, _) => &["LDS.128", "LDS.U.128"],
+        (LoadPath::GlobalNc, 4) => &["LDG.E.CONSTANT", "LDG.E.CONSTANT.SYS"],
+        (LoadPath::GlobalNc, 8) => &["LDG.E.64.CONSTANT", "LDG.E.64.CONSTANT.SYS"],
+        (LoadPath::GlobalNc, _) => &["LDG.E.128.CONSTANT", "LDG.E.128.CONSTANT.SYS"],
+        _ => accesses(PatternProgram::Reads(path, width)),
+    };
+    let store: &[&str] = match width {
+        4 => &["STG.E", "STG.E.SYS"],
+        8 => &["STG.E.64", "STG.E.64.SYS"],
+        _ => &["STG.E.128", "STG.E.128.SYS"],
+    };
+    let (loads, stores) = traffic.arrays();
+    Check::Stream { load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll }
+}
 
 /// Four loads that are never executed (`@!PT LDS RZ`) stand before a fence in what driver 580 makes.
 const UNEXECUTED: &str = "LDS";

@@ -189,13 +189,10 @@ impl Dialect for Ptx {
             Program::Disturb(path, _) => Check::PerLoad { path, loads: 1 },
             Program::Warp(bytes) => Check::Warp { bytes },
             Program::Pattern(pattern) => Check::Block { accesses: checks::accesses(pattern), path: pattern.path() },
-            Program::Link
-            | Program::Fill
-            | Program::Census
-            | Program::Clock
-            | Program::Watch
-            | Program::Content
-            | Program::Stream(_) => Check::None,
+            Program::Link | Program::Fill | Program::Census | Program::Clock | Program::Watch | Program::Content => {
+                Check::None
+            }
+            Program::Stream(stream) => checks::stream(stream),
         }
     }
 

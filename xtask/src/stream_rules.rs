@@ -1,0 +1,149 @@
+//! What the machine code of a stream must look like: a loop that reads the clock in each pass, and has as many loads and stores of the
+//! width as the kernel says, and no other access to memory.
+
+use std::ops::RangeInclusive;
+
+use crate::opcodes::{Class, class};
+use crate::rules::{Rule, Violation};
+use crate::sass::{Function, Instruction};
+
+/// Loads and stores of one pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Opcodes of its loads.
+    pub load: &'static [&'static str],
+    /// How many of them.
+    pub loads: usize,
+    /// Opcodes of its stores.
+    pub store: &'static [&'static str],
+    /// How many of them.
+    pub stores: usize,
+}
+
+/// Opcodes of memory of a thread's own: what does not fit into its registers.
+const SPILLS: [&str; 2] = ["LDL", "STL"];
+
+/// Checks a function's machine code.
+pub fn violations(function: &Function, pass: Pass) -> Vec<Violation> {
+    let code = &function.instructions;
+    let mut found: Vec<Violation> = code
+        .iter()
+        .filter(|instruction| SPILLS.contains(&instruction.base()))
+        .map(|spill| Violation {
+            rule: Rule::ListedLoad,
+            address: Some(spill.address),
+            what: format!("{} spills registers beside the stream", spill.opcode),
+        })
+        .collect();
+    let loops: Vec<&[Instruction]> = loops(code).map(|range| &code[range]).filter(|body| is_timed(body)).collect();
+    if loops.iter().any(|body| pass.is_all_of(body)) {
+        return found;
+    }
+    let seen: Vec<String> = loops.iter().map(|body| format!("{:?}", pass.counted(body))).collect();
+    found.push(Violation {
+        rule: Rule::LoadCount,
+        address: None,
+        what: format!(
+            "no loop that reads the clock has {} loads by {} and {} stores by {}, or a multiple of both, and nothing else: loads, stores \
+             and others are {}",
+            pass.loads,
+            pass.load.join(" or "),
+            pass.stores,
+            pass.store.join(" or "),
+            seen.join(", ")
+        ),
+    });
+    found
+}
+
+/// From where each branch leads back, to the branch.
+fn loops(code: &[Instruction]) -> impl Iterator<Item = RangeInclusive<usize>> {
+    let back = |(at, instruction): (usize, &Instruction)| {
+        let begin = code.iter().position(|other| Some(other.address) == instruction.branch)?;
+        (begin < at).then_some(begin..=at)
+    };
+    code.iter().enumerate().filter_map(back)
+}
+
+fn is_timed(body: &[Instruction]) -> bool {
+    body.iter().any(Instruction::reads_clock)
+}
+
+impl Pass {
+    /// Loads, stores and other accesses to memory.
+    fn counted(&self, body: &[Instruction]) -> [usize; 3] {
+        let [mut loads, mut stores, mut others] = [0; 3];
+        for instruction in body {
+            let opcode = instruction.opcode.as_str();
+            if self.load.contains(&opcode) && instruction.guard.is_none() {
+                loads += 1;
+            } else if self.store.contains(&opcode) && instruction.guard.is_none() {
+                stores += 1;
+            } else if class(instruction) == Class::Memory && !is_parameter(instruction) {
+                others += 1;
+            }
+        }
+        [loads, stores, others]
+    }
+
+    fn is_all_of(&self, body: &[Instruction]) -> bool {
+        let [loads, stores, others] = self.counted(body);
+        // The compiler may make one pass of several.
+        let times = (loads + stores) / (self.loads + self.stores).max(1);
+        times > 0 && others == 0 && [loads, stores] == [times * self.loads, times * self.stores]
+    }
+}
+
+/// Whether it takes a parameter of the kernel from constant bank 0.
+fn is_parameter(instruction: &Instruction) -> bool {
+    instruction.operands.iter().filter(|operand| operand.contains("c[")).all(|operand| operand.contains("c[0x0]"))
+        && instruction.operands.iter().any(|operand| operand.contains("c[0x0]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sass;
+
+    const TWO_LOADS: Pass = Pass { load: &["LDG.E.128.STRONG.GPU"], loads: 2, store: &["STG.E.128"], stores: 0 };
+
+    fn of(body: &[&str], pass: Pass) -> Vec<Rule> {
+        let lines = ["MOV R1, R2", "LDG.E.STRONG.SYS R9, desc[UR4][R2.64]"].iter().chain(body);
+        let listing: Vec<String> =
+            lines.enumerate().map(|(at, text)| format!("/*{:04x}*/ {text} ;", 16 * at)).collect();
+        let function = Function { name: "k".into(), instructions: sass::parse(&listing.join("\n")).unwrap() };
+        violations(&function, pass).into_iter().map(|violation| violation.rule).collect()
+    }
+
+    const LOAD: &str = "LDG.E.128.STRONG.GPU R4, desc[UR4][R2.64]";
+    const CLOCK: &str = "S2UR UR7, SR_CLOCKLO";
+    const BACK: &str = "@!P0 BRA 0x20";
+
+    #[test]
+    fn a_loop_with_its_loads_and_the_clock_is_a_stream() {
+        assert_eq!(of(&[LOAD, LOAD, CLOCK, "LDC R4, c[0x0][0x278]", BACK], TWO_LOADS), []);
+        // Two passes in one.
+        assert_eq!(of(&[LOAD, LOAD, LOAD, LOAD, CLOCK, BACK], TWO_LOADS), []);
+        let copy = Pass { stores: 2, ..TWO_LOADS };
+        let store = "STG.E.128 desc[UR4][R8.64], R4";
+        assert_eq!(of(&[LOAD, LOAD, store, store, CLOCK, BACK], copy), []);
+        assert_eq!(of(&[LOAD, LOAD, store, CLOCK, BACK], copy), [Rule::LoadCount]);
+    }
+
+    #[test]
+    fn what_is_no_such_stream_is_refused() {
+        let guarded = "@P1 LDG.E.128.STRONG.GPU R4, desc[UR4][R2.64]";
+        let narrow = "LDG.E.64.STRONG.GPU R4, desc[UR4][R2.64]";
+        for body in [
+            [LOAD, CLOCK, BACK].as_slice(),
+            &[LOAD, LOAD, BACK],
+            &[LOAD, LOAD, CLOCK],
+            &[LOAD, guarded, CLOCK, BACK],
+            &[LOAD, narrow, CLOCK, BACK],
+            &[LOAD, LOAD, narrow, CLOCK, BACK],
+        ] {
+            assert_eq!(of(body, TWO_LOADS), [Rule::LoadCount], "{body:?}");
+        }
+        assert_eq!(of(&[LOAD, LOAD, CLOCK, BACK, "LDL R1, [R2]"], TWO_LOADS), [Rule::ListedLoad]);
+    }
+}
