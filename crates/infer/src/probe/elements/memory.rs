@@ -1,7 +1,7 @@
 //! The memories and the L2: shared and local memory, the L2, DRAM, host memory.
 
 use super::super::latency::{self, Setting};
-use super::super::throughput::{self, Level};
+use super::super::throughput::{self, Level, Limit};
 use super::super::{Gap, Notebook, banks, dram, l2, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
@@ -12,7 +12,7 @@ use strata_model::attribute::{
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
-use strata_model::units::{Bytes, Cycles, MIB};
+use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, MIB};
 
 /// Bytes of shared memory of a block through which a stream goes: as many blocks as an SM holds have room for it on every device.
 const STREAMED: Bytes = Bytes::kib(8);
@@ -48,7 +48,13 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
             notebook.attribute(PADDING, || banks::padding(notebook)),
             notebook.attribute(BANK_CURVE, || banks::curve(notebook)),
         ])
-        .and(throughput::entries(notebook, &[Traffic::Read], None, |_| Ok(in_shared())))
+        .and(throughput::entries(notebook, &[Traffic::Read], all_banks(notebook), |_| Ok(in_shared())))
+}
+
+/// What all banks of shared memory give in a cycle, once they are known.
+fn all_banks(notebook: &Notebook) -> Option<Limit> {
+    let (banks, width) = (banks::banks(notebook).ok()?.value?, banks::bank_width(notebook).ok()?.value?);
+    Some(Limit::EachSm(BytesPerClock((banks * width.0) as f64), format!("{banks} banks of {width}")))
 }
 
 /// How shared memory is streamed through.
@@ -152,10 +158,10 @@ fn difference(longer: &latency::Measured, shorter: &latency::Measured) -> Findin
 
 /// What the bus of the device's memory carries at most, in bytes a second, where the driver says its width and clock: two transfers a
 /// cycle.
-fn bus(notebook: &Notebook) -> Option<(f64, &'static str)> {
+fn bus(notebook: &Notebook) -> Option<Limit> {
     let facts = notebook.facts();
     let limit = 2.0 * 1e3 * f64::from(facts.memory_clock_khz) * f64::from(facts.memory_bus_bits) / 8.0;
-    (limit > 0.0).then_some((limit, "what the bus carries by its width and clock"))
+    (limit > 0.0).then_some(Limit::Together(BytesPerSecond(limit), "what the bus carries by its width and clock"))
 }
 
 /// Why nothing is said of what is inside an L2.

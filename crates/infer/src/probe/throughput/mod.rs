@@ -143,11 +143,20 @@ fn keys(traffic: Traffic) -> (Key<BytesPerSecond>, Key<BytesPerClock>) {
     }
 }
 
+/// What a bandwidth cannot exceed, by what is known of the memory, and what that is in words.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Limit {
+    /// Of all SMs.
+    Together(BytesPerSecond, &'static str),
+    /// Of an SM.
+    EachSm(BytesPerClock, String),
+}
+
 /// Bandwidth by each kind of traffic; of the memory for which `level` says how it is streamed through. Nothing where nobody asked.
 pub fn entries(
     notebook: &Notebook,
     kinds: &[Traffic],
-    limit: Option<(f64, &str)>,
+    limit: Option<Limit>,
     level: impl Fn(Traffic) -> Result<Level, Gap>,
 ) -> Vec<Entry> {
     if !notebook.asks_bandwidth() {
@@ -162,23 +171,31 @@ pub fn entries(
             let (value, low, high) = peak.per_second.clone().map_err(Unknown::because)?;
             let finding =
                 Finding::measured(BytesPerSecond(digits(value)), peak.method()).range(digits(low), digits(high));
-            Ok(match limit {
-                Some((limit, what)) => {
-                    finding.note(format!("{:.1} % of {what}, {}", 100.0 * value / limit, BytesPerSecond(limit)))
-                }
-                None => finding,
+            Ok(match &limit {
+                Some(Limit::Together(limit, what)) => finding.note(share(value, limit.0, what, limit)),
+                _ => finding,
             })
         }));
         entries.push(notebook.attribute(each, || {
             let peak = of()?;
             let (value, low, high) = peak.per_sm;
-            Ok(Finding::measured(BytesPerClock(digits(value)), peak.method()).range(digits(low), digits(high)))
+            let finding =
+                Finding::measured(BytesPerClock(digits(value)), peak.method()).range(digits(low), digits(high));
+            Ok(match &limit {
+                Some(Limit::EachSm(limit, what)) => finding.note(share(value, limit.0, what, limit)),
+                _ => finding,
+            })
         }));
     }
     if kinds.contains(&Traffic::Read) {
         entries.push(notebook.attribute(BYTES_IN_FLIGHT, || in_flight(notebook, &level(Traffic::Read)?)));
     }
     entries
+}
+
+/// What share of its limit a rate is, in words.
+fn share(rate: f64, limit: f64, what: &str, shown: &impl std::fmt::Display) -> String {
+    format!("{:.1} % of {what}, {shown}", 100.0 * rate / limit)
 }
 
 /// How many SMs it takes to read nearly as much as all do, of a memory that all share; and of a cache, how much all of them together
