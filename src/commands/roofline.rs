@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use gpu_strata::characterization::{PartName, Suite};
 
 use super::files::{self, Files};
-use super::{Call, Fault, measuring, output};
+use super::{Call, Fault, measuring, output, replay};
 use crate::cli::Roofline;
 
 /// Measures the part of a characterization that is a roofline, or reports it out of a recording.
@@ -20,10 +20,5 @@ pub fn run(arguments: &Roofline, call: Call) -> Result<ExitCode, Fault> {
     let target = arguments.run.output.output.as_deref();
     Files::default().read(&arguments.file).written(target, "--output").check()?;
     let destination = output::Destination::open(&arguments.run.output)?;
-    let recording = files::recording(file)?;
-    let is_whole = recording.defects().is_empty();
-    let answer = recording.replay_only(&[PartName::Roofline.key()])?;
-    output::warn(call, &answer.run().warnings);
-    let reported = destination.answer(&answer, &arguments.run.output)?;
-    Ok(if is_whole { reported } else { output::partial() })
+    replay::report(files::recording(file)?, &[PartName::Roofline.key()], destination, &arguments.run.output, call)
 }

@@ -81,7 +81,7 @@ pub fn violations(function: &Function, accesses: &[&str]) -> Vec<Violation> {
 }
 
 /// Whether it takes a parameter of the kernel or a descriptor from constant bank 0, which is no access of the pattern's.
-fn is_parameter(instruction: &Instruction) -> bool {
+pub fn is_parameter(instruction: &Instruction) -> bool {
     let constants: Vec<&String> =
         instruction.operands.iter().filter(|o| o.contains("c[") && !o.starts_with("desc[")).collect();
     !constants.is_empty() && constants.iter().all(|operand| operand.contains(PARAMETERS))

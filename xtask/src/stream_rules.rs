@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::block_rules::is_parameter;
 use crate::opcodes::{Class, class};
 use crate::rules::{Rule, Violation};
 use crate::sass::{Function, Instruction};
@@ -92,12 +93,6 @@ impl Pass {
         let times = (loads + stores) / (self.loads + self.stores).max(1);
         times > 0 && others == 0 && [loads, stores] == [times * self.loads, times * self.stores]
     }
-}
-
-/// Whether it takes a parameter of the kernel from constant bank 0.
-fn is_parameter(instruction: &Instruction) -> bool {
-    instruction.operands.iter().filter(|operand| operand.contains("c[")).all(|operand| operand.contains("c[0x0]"))
-        && instruction.operands.iter().any(|operand| operand.contains("c[0x0]"))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub fn of_part(name: PartName) -> u32 {
         PartName::Histogram => 30,
         PartName::Intensity => 66,
         PartName::Texture3d => 60,
-        PartName::Roofline => 500,
+        PartName::Roofline => 1412,
     }
 }
 

@@ -69,7 +69,7 @@ impl PartName {
         PartName::Roofline,
     ];
 
-    /// Whether it is measured only where it is named: the bandwidths that it needs take minutes in a simulation.
+    /// Whether it is measured only where it is named: the bandwidths that it needs take long in a simulation.
     pub const fn is_on_request(self) -> bool {
         matches!(self, PartName::Roofline)
     }

@@ -248,6 +248,13 @@ mod tests {
         Element::from([Entry::new(LATENCY_CYCLES, cycles)])
     }
 
+    #[test]
+    fn a_chain_stays_well_inside_of_a_small_cache() {
+        let footprint = |capacity| Setting::small(LoadPath::GlobalCa).within(capacity).footprint;
+        assert_eq!([Bytes::kib(241), Bytes::kib(8)].map(footprint), [Bytes::kib(4); 2]);
+        assert_eq!([Bytes::kib(3), Bytes(700), Bytes(100)].map(footprint), [Bytes(1536), Bytes(256), Bytes(128)]);
+    }
+
     fn ns(element: &Element, clock: Option<&Held>) -> Finding {
         nanoseconds(element, clock).expect("it has a latency in cycles").finding().clone()
     }

@@ -224,6 +224,20 @@ mod tests {
     }
 
     #[test]
+    fn misses_of_two_kinds_have_no_mean_that_holds() {
+        let levels = HitMiss { threshold: 100, hit: 30.0, miss: 200.0, spread: SPREAD };
+        let ends = |penalties: Vec<f64>| {
+            let finding = Stairs { penalties, ..Stairs::default() }.miss_penalty(&levels);
+            (finding.low.unwrap(), finding.high.unwrap())
+        };
+        // The second of 24 footprints and each third one after it: memory answers.
+        assert_eq!(ends((0..24).map(|at| if at % 3 == 1 { 283.0 } else { 141.0 }).collect()), (141.0, 283.0));
+        // Near and far SMs of one level: the interval of the mean.
+        let (low, high) = ends((0..24).map(|at| if at % 2 == 1 { 265.0 } else { 235.0 }).collect());
+        assert!(235.0 < low && low < 250.0 && 250.0 < high && high < 265.0, "{low} {high}");
+    }
+
+    #[test]
     fn costs_that_differ_by_sm_all_count() {
         let by_sm = vec![(6, 70.0), (7, 84.0), (8, 69.0), (9, 82.0)];
         assert_eq!(of_next_level(by_sm, SPREAD), [70.0, 84.0, 69.0, 82.0]);

@@ -15,7 +15,7 @@ use strata_model::attribute::{
 };
 use strata_model::import;
 use strata_model::topology::{ElementName, Finding};
-use strata_model::units::{Bytes as InBytes, BytesPerSecond, Cycles};
+use strata_model::units::{Bytes as InBytes, BytesPerSecond, Cycles, GIB};
 
 /// A summary, as far as it is compared.
 #[derive(Debug, Deserialize)]
@@ -116,8 +116,7 @@ struct Rate {
 
 impl Rate {
     fn finding(&self) -> Finding<BytesPerSecond> {
-        const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
-        Finding::measured(BytesPerSecond(self.value * GIB), "")
+        Finding::measured(BytesPerSecond(self.value * GIB as f64), "")
     }
 }
 

@@ -12,7 +12,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use strata_model::attribute::{Attribute, SM_MAP, Value, Ways};
 use strata_model::topology::{Element, ElementName, Finding, Provenance, Topology};
-use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds};
+use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, MIB, Nanoseconds};
 
 /// Version of the XML format.
 const VERSION: &str = "2.0";
@@ -61,8 +61,6 @@ const SAID: [Attribute; 34] = [
     Attribute::LoadedLatencyNs,
     Attribute::LatencyDoublesAt,
 ];
-/// Bytes of the unit in which hwloc has bandwidths: MiB a second.
-const BANDWIDTH_UNIT: f64 = 1024.0 * 1024.0;
 /// What hwloc asks of its attributes of memory: whether more or less is better, and whether they depend on who accesses.
 const HIGHER_FIRST: u32 = 1;
 const LOWER_FIRST: u32 = 2;
@@ -197,7 +195,8 @@ impl<'t> Page<'t> {
     fn memory_attributes(&mut self) -> std::io::Result<()> {
         let Some((node, units)) = self.node.clone() else { return Ok(()) };
         let number = |attribute: Attribute| self.element(ElementName::Dram)?.number(attribute);
-        let rate = |attribute: Attribute| number(attribute).map(|rate| rate / BANDWIDTH_UNIT);
+        // hwloc has MiB a second.
+        let rate = |attribute: Attribute| number(attribute).map(|rate| rate / MIB as f64);
         let (higher, lower) = (HIGHER_FIRST | NEEDS_INITIATOR, LOWER_FIRST | NEEDS_INITIATOR);
         let all = [
             ("Bandwidth", higher, rate(Attribute::ReadBandwidth)),

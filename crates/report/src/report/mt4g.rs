@@ -13,12 +13,10 @@ use strata_model::attribute::{
     READ_BANDWIDTH, SHARED_WITH, SIZE, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, ElementName, Topology};
-use strata_model::units::{Bytes as InBytes, BytesPerSecond, Cycles};
+use strata_model::units::{Bytes as InBytes, BytesPerSecond, Cycles, GIB};
 
 /// What MT4G calls the way in which all of this is measured: a chain of loads, each of which gives the next one's address.
 const METHOD: &str = "p-chase";
-/// Bytes of the unit of its bandwidths.
-const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// A number with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -359,7 +357,7 @@ fn latency_of(element: &Element) -> Option<Latency> {
 fn rates(element: &Element) -> Option<Rates> {
     let of = |key: Key<BytesPerSecond>| {
         let BytesPerSecond(rate) = *element.get(key)?;
-        Some(Quantity { unit: "GiB/s", value: rate / GIB })
+        Some(Quantity { unit: "GiB/s", value: rate / GIB as f64 })
     };
     Some(Rates {
         latency: latency_of(element)?,
