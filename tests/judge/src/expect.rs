@@ -196,9 +196,8 @@ impl Expect {
             }
             other => match (other.number(), finding.low.zip(finding.high)) {
                 (Some((least, most)), Some((low, high))) if low <= most && high >= least => Verdict::Covered,
-                (Some((least, most)), Some((low, high))) => {
-                    let off = (low - most).max(least - high);
-                    Verdict::Missed(if high > low { off / (high - low) } else { f64::INFINITY })
+                (Some((least, most)), Some((low, high))) if high > low => {
+                    Verdict::Missed((low - most).max(least - high) / (high - low))
                 }
                 _ => wrong(format!("{}, not {}", found_value, other.shown())),
             },
