@@ -53,7 +53,7 @@ pub enum Verdict {
     Right,
     /// Not the value, but its interval covers it.
     Covered,
-    /// Not the value, and the interval misses it by this many times its width.
+    /// Not the value, and the interval misses it by this many times its width, which is not zero.
     Missed(f64),
     /// Unknown with a reason, where there is something to know.
     Unanswered(String),
@@ -239,4 +239,24 @@ fn alike(a: &Value, b: &Value, off: f64) -> bool {
 /// Each row with the verdict on its finding.
 pub fn judge<'r>(topology: &Topology, rows: &'r [Row]) -> Vec<(&'r Row, Verdict)> {
     rows.iter().map(|row| (row, row.expect.judge(crate::finding(topology, row.element, row.attribute)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::units::Cycles;
+
+    #[test]
+    fn a_missed_interval_can_be_kept_and_read_again() {
+        let found = |low, high| Finding::measured(Cycles(100.0), "a chase").range(low, high);
+        let judged = |finding: Finding<Cycles>| Expect::Near(50.0, 1.0).judge(&finding.any());
+        let narrow = judged(found(100.0, 100.0));
+        assert_eq!(narrow, Verdict::Wrong("100.0, not 50".into()));
+        let missed = judged(found(90.0, 110.0));
+        assert_eq!(missed, Verdict::Missed(2.0));
+        for verdict in [narrow, missed] {
+            let kept = serde_json::to_string(&verdict).unwrap();
+            assert_eq!(serde_json::from_str::<Verdict>(&kept).unwrap(), verdict);
+        }
+    }
 }
