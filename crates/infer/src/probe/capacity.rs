@@ -29,10 +29,15 @@ const START: Bytes = Bytes::kib(1);
 const DOUBLING_LOADS: u32 = 3072;
 /// Share of missing loads that ends the doubling.
 const CHANGED: f64 = 0.05;
+/// Misses that end it at least: one of a few loads may be a spike.
+const SEVERAL: usize = 2;
 /// Share of the loads of some footprint that misses are at least which another cache hides: no spikes are so frequent.
 pub(super) const OFTEN: f64 = 0.2;
 /// Part of the cost of the misses found that they cost at most.
 const CHEAPER: f64 = 0.75;
+/// Times that the smallest footprint is measured again, if spikes may hide what a hit takes: of four loads each, so many that a
+/// spike or two are less than a twentieth.
+const AGAIN: u32 = 15;
 /// Footprints between the ends of a bracket, measured at once.
 pub(super) const SECTIONS: usize = 32;
 /// Level of the Kolmogorov-Smirnov test.
@@ -141,21 +146,21 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             .collect();
         let measurements = notebook.read(&doubling)?;
         let (first, last) = (&measurements[0], &measurements[measurements.len() - 1]);
+        let reference = reference(notebook, first)?;
         let larger: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
-        let levels = HitMiss::learn(first.latencies(), &larger).map_err(|unknown| {
+        let levels = HitMiss::learn(&reference, &larger).map_err(|unknown| {
             // No misses is a lower bound, misses that cannot be told from hits are none.
-            let all_hit = larger.iter().all(|latencies| HitMiss::alike(first.latencies(), latencies, larger.len()));
+            let all_hit = larger.iter().all(|latencies| HitMiss::alike(&reference, latencies, larger.len()));
             if all_hit {
                 Unknown::Beyond { bound: last.experiment.footprint, reason: unknown.reason() }
             } else {
                 unknown
             }
         })?;
-        let changed: Vec<(u64, bool)> = measurements
-            .iter()
-            .map(|s| (s.experiment.footprint.0, levels.miss_share(s.latencies()) > CHANGED))
-            .collect();
-        let Some(at) = changed.iter().position(|&(_, c)| c) else {
+        let sizes: Vec<u64> = measurements.iter().map(|s| s.experiment.footprint.0).collect();
+        let misses = std::iter::once(&reference[..]).chain(larger.iter().copied());
+        let misses: Vec<(usize, usize)> = misses.map(|loads| (levels.misses(loads), loads.len())).collect();
+        let Some(at) = first_changed(&misses) else {
             let reason = "misses stay rare up to this footprint".to_owned();
             // A cache behind another one is asked in steps smaller than its line, so that few loads miss even if all lines do.
             if last.latencies().len() > first.latencies().len()
@@ -182,7 +187,7 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         // The last footprint before the change may have its first misses already.
         let calm = &measurements[..(at - 1).max(1)];
         let spikes = Spikes::among(&counts(calm, &levels));
-        let bracket = Bracket { low: changed[at - 1].0, high: changed[at].0 };
+        let bracket = Bracket { low: sizes[at - 1], high: sizes[at] };
         // A quarter of an octave more on the lower side, so that the test's first distribution is filled.
         let wide = Bracket { low: bracket.low - bracket.low / 4, high: bracket.high };
         let sections: Vec<Chase> = search::sections(wide, search.sector.0, SECTIONS)
@@ -227,6 +232,24 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
             sweep: Sweep::of(&sweep, |chase| chase.footprint),
         })
     })
+}
+
+/// The first of these doubled footprints, each with its misses and its loads, whose misses are no spikes: misses are several and
+/// stay, a spike among a few loads does not.
+fn first_changed(footprints: &[(usize, usize)]) -> Option<usize> {
+    let changed = |&(misses, loads): &(usize, usize)| misses >= SEVERAL && misses as f64 > CHANGED * loads as f64;
+    (0..footprints.len()).find(|&at| changed(&footprints[at]) && footprints.get(at + 1).is_none_or(changed))
+}
+
+/// Loads of the smallest footprint, all of which should hit. Of a few loads one spike is a quarter, and would pass for the time
+/// that hits may take: where some are apart from the others, the footprint is measured often enough to tell.
+fn reference(notebook: &Notebook, smallest: &Measurement<Chase>) -> Result<Vec<u32>, Gap> {
+    let mut loads = smallest.latencies().to_vec();
+    if HitMiss::few_and_apart(&loads) {
+        let again: Vec<Chase> = (1..=AGAIN).map(|repeat| Chase { repeat, ..smallest.experiment.clone() }).collect();
+        loads.extend(notebook.read(&again)?.iter().flat_map(Measurement::latencies));
+    }
+    Ok(loads)
 }
 
 /// The thesis' chapter 3.3: reduce, estimate, test. Gives the last experiment before the change and the test's two numbers.

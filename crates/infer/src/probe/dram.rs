@@ -1,4 +1,4 @@
-//! DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2.
+//! DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2 and sixteen pages.
 //!
 //! Fails to keep out misses of a translation level that holds less than a page. On a device whose memory hangs on two halves
 //! the figure is the mean of near and far.
@@ -15,13 +15,15 @@ use strata_model::units::{Bytes, MIB};
 const DRAM_FACTOR: u64 = 3;
 /// Page within which DRAM loads stay before they move on: the driver's large page.
 const PAGE: Bytes = LARGE_PAGE;
+/// Pages at least, since the interval is taken from how much they differ: two that differ little by chance would make it narrow.
+const LEAST_PAGES: u64 = 16;
 /// Loads in each page: one in so many meets a cold translation, and that one is left out.
 const LINES_A_PAGE: u32 = 32;
 
 /// Share of loads as fast as hits up to which they are hits in spite of the flush. More may be loads from a nearer part of the memory.
 const FEW_HITS: f64 = 0.02;
 
-/// DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2.
+/// DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2 and sixteen pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dram {
     /// The latency.
@@ -42,10 +44,11 @@ pub struct Dram {
 pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
     notebook.once(&notebook.memo.dram, (), || {
         let facts = notebook.facts();
-        let wanted = Bytes(facts.l2_size.max(MIB) * DRAM_FACTOR).round_up(PAGE);
+        let beyond_l2 = Bytes(facts.l2_size.max(MIB) * DRAM_FACTOR).round_up(PAGE);
+        let wanted = beyond_l2.max(PAGE * LEAST_PAGES);
         if wanted.0 > facts.free_memory / 2 {
             return Gap::unknown(format!(
-                "three times the L2, {wanted}, is more than half of the {} that are free",
+                "three times the L2 and {LEAST_PAGES} pages, {wanted}, are more than half of the {} that are free",
                 Bytes(facts.free_memory)
             ));
         }

@@ -19,6 +19,8 @@ const LOADS: u32 = 512;
 const ROUNDS: u32 = 5;
 /// Per-load samples for the overhead.
 const OVERHEAD_LOADS: u32 = 1024;
+/// Widths of the middle half of values, beyond which a value is a spike's.
+const FAR: f64 = 10.0;
 /// Confidence level of intervals.
 pub const LEVEL: f64 = 0.95;
 /// Allocations at least before their means have an interval: of two it would say nothing.
@@ -219,7 +221,7 @@ pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
     if left.is_empty() {
         return Gap::unknown("the timing of single loads was not sampled");
     }
-    Ok(robust::trimmed_mean(&left))
+    Ok(robust::trimmed_mean(&without_spikes(&left)))
 }
 
 /// The time of two single loads less that of the pair of the same two elements, for each pair of the ring of `lap` elements. Both
@@ -231,6 +233,20 @@ fn left_of_pairs(singles: &[u32], pairs: &[u32], lap: usize) -> Vec<f64> {
     let single = |step: usize| singles.get(step % lap);
     let of_pair = |(i, &pair): (usize, &f64)| Some(single(2 * i)? + single(2 * i + 1)? - pair);
     pairs.iter().enumerate().filter_map(of_pair).collect()
+}
+
+/// What is left of these without those that lie [`FAR`] times the middle half's width, and at least so many cycles, beyond it. Where
+/// each place is measured in two laps only, a spike shows in half of the places' medians of two loads, and pairs do not have
+/// as many.
+fn without_spikes(left: &[f64]) -> Vec<f64> {
+    let mut sorted = left.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (Some(low), Some(high)) = (robust::quantile(&sorted, 0.25), robust::quantile(&sorted, 0.75)) else {
+        return sorted;
+    };
+    let beyond = FAR * (high - low).max(1.0);
+    sorted.retain(|&value| (low - beyond..=high + beyond).contains(&value));
+    sorted
 }
 
 /// The median over the rounds of each place, of samples of one round after the other.

@@ -26,7 +26,7 @@ const RARER: f64 = 2.0;
 /// Share of the loads that spikes never reach, however few loads there are to tell by.
 const MOST: f64 = 0.5;
 /// Standard deviations by which spikes may be more frequent than they were seen.
-const SURE: f64 = 2.0;
+const SURE: f64 = 3.0;
 /// A load is far beyond others if it takes so many times longer than they do, or than they differ.
 const FAR: f64 = 3.0;
 /// Level of the test that all of some footprints' latencies are alike.
@@ -100,6 +100,14 @@ impl HitMiss {
         let cycles = |all: &[u32]| -> Vec<f64> { all.iter().map(|&l| f64::from(l)).collect() };
         (slow as f64) < CREDIBLE_MISSES * latencies.len() as f64
             && ks::slower(&cycles(latencies), &cycles(reference), ALPHA / among.max(1) as f64).is_none()
+    }
+
+    /// Whether these are too few loads to leave spikes out, and some are apart from the others.
+    pub fn few_and_apart(loads: &[u32]) -> bool {
+        let mut sorted = loads.to_vec();
+        sorted.sort_unstable();
+        let apart = |pair: &[u32]| f64::from(pair[1] - pair[0]) > APART * f64::from(pair[0] - sorted[0]).max(1.0);
+        (loads.len() as f64) < 1.0 / REFERENCE_SPIKES && sorted.windows(2).any(apart)
     }
 
     /// Whether the median of these latencies lies far above that of the reference, beside how much the middle half of that differs.
@@ -218,6 +226,14 @@ mod tests {
         let levels = HitMiss::learn(&[70, 70, 2608, 70], &larger.each_ref().map(Vec::as_slice)).unwrap();
         assert_eq!((levels.hit, levels.miss), (70.0, 110.0));
         assert!(!HitMiss::alike(&[70, 70, 2608, 70], &larger[3], 1));
+    }
+
+    #[test]
+    fn a_few_loads_are_doubted_if_one_is_apart() {
+        assert!(HitMiss::few_and_apart(&[40, 40, 111, 40]) && HitMiss::few_and_apart(&[111, 40, 40, 111]));
+        assert!(!HitMiss::few_and_apart(&[40, 41, 43, 42]));
+        let many: Vec<u32> = (0..60).map(|i| if i == 7 { 111 } else { 40 }).collect();
+        assert!(!HitMiss::few_and_apart(&many));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! that overflows the L2, since one that overflows the cache behind it may be many times as large.
 
 use super::super::levels::HitMiss;
-use super::super::line::{CROWDED, Share, decide};
+use super::super::line::{CROWDED, KEPT_BY_L2, Share, decide};
 use super::super::{Gap, Notebook};
 use super::search::{self, capacity};
 use super::{PASSES, PIECE, SAMPLE, STRIDE, dram_shares, fetch_granularity, held, sample};
@@ -55,7 +55,7 @@ fn scattered(notebook: &Notebook, footprint: Bytes, sector: Bytes) -> Vec<Chase>
 
 fn answer(chases: &[Chase], shares: &[Share]) -> Result<Bytes, Gap> {
     let chunks: Vec<Bytes> = chases.iter().map(|chase| chase.stride).collect();
-    Ok(decide(&chunks, shares)?)
+    Ok(decide(&chunks, shares, KEPT_BY_L2)?)
 }
 
 /// How hits of the L2 differ from those of a cache behind it, if footprints that fit before memory have such: by the samples of

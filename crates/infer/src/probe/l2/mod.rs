@@ -12,7 +12,7 @@ mod exact;
 mod line;
 mod search;
 
-use super::capacity::Capacity;
+use super::capacity::{Capacity, OFTEN};
 use super::latency::Setting;
 use super::levels::HitMiss;
 use super::{Gap, Notebook, Settle, Unknown, ask_all, fetch};
@@ -33,6 +33,9 @@ const SAMPLE: u64 = 2048;
 const START: Bytes = Bytes(MIB / 16);
 /// Where a footprint shows no hits, one that is smaller by this factor may.
 const SMALLER: u64 = 4;
+/// A footprint that is less than this part of the stated size fits a partition for sure: no L2 is known of more partitions with
+/// copies of their own than two.
+const PARTITIONS: u64 = 16;
 /// Passes of the fill: the second finds what the first displaced.
 const PASSES: u32 = 2;
 /// A measured size below this share of the stated one disagrees with it.
@@ -69,18 +72,39 @@ pub fn levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
 /// A footprint that the L2 holds for one SM, and how its hits differ from misses. A quarter of what the driver says is too much
 /// where each of several partitions keeps copies for its own SMs.
 fn held(notebook: &Notebook) -> Result<(Bytes, HitMiss), Gap> {
+    let stated = Bytes(notebook.facts().l2_size);
     let mut first = None;
     let mut footprint = small(notebook);
     while footprint >= PIECE {
-        let hits = sample(footprint, STRIDE, 0, notebook.seed(10));
+        let smaller = Bytes(footprint.0 / SMALLER).round_down(PIECE);
+        let hits = warm(notebook, footprint);
         let measurements = notebook.read(&[hits.clone(), cold(&hits)])?;
         match HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()]) {
+            Ok(_) if footprint.0 * PARTITIONS > stated.0 && overflows(notebook, &hits, smaller)? => {}
             Ok(levels) => return Ok((footprint, levels)),
             Err(unknown) => first = first.or(Some(unknown)),
         }
-        footprint = Bytes(footprint.0 / SMALLER).round_down(PIECE);
+        footprint = smaller;
     }
     Err(first.unwrap_or_else(|| Unknown::because("the L2 is too small")).into())
+}
+
+fn warm(notebook: &Notebook, footprint: Bytes) -> Chase {
+    sample(footprint, STRIDE, 0, notebook.seed(10))
+}
+
+/// Whether many loads of this chain take as long as loads that miss the L2 after a smaller footprint. Where some of its lines stay
+/// and the hits of a far partition, or of a cache behind the L2, differ from loads out of memory, a footprint that the L2 does
+/// not hold looks like one that it holds.
+fn overflows(notebook: &Notebook, hits: &Chase, smaller: Bytes) -> Result<bool, Gap> {
+    if smaller < PIECE {
+        return Ok(false);
+    }
+    let fewer = warm(notebook, smaller);
+    let measurements = notebook.read(&[hits.clone(), fewer.clone(), cold(&fewer)])?;
+    let levels =
+        HitMiss::learn(measurements[1].latencies(), &[measurements[0].latencies(), measurements[2].latencies()]);
+    Ok(levels.is_ok_and(|levels| levels.miss_share(measurements[0].latencies()) > OFTEN))
 }
 
 /// A footprint that nearly every L2 holds: a quarter of what the driver says, but no more than fits one large page.
