@@ -382,7 +382,7 @@ mod tests {
         let search = Search::first_level(LoadPath::Constant, Bytes(64), Bytes::kib(16), 1);
         // The two footprints before the capacity of 2 KiB have a spike in the first lap and every other repetition; so few loads
         // below show none.
-        let spiked = |e: &Chase| (1920..=2048).contains(&e.footprint.0) && e.repeat % 2 == 0;
+        let spiked = |e: &Chase| (1920..=2048).contains(&e.footprint.0) && e.repeat.is_multiple_of(2);
         let misses = |e: &Chase| if e.footprint.0 > 2048 { 5 } else { usize::from(spiked(e)) };
         let edge = found_by(&search, (2048, 2112), |_| 0, |_, e| misses(e)).unwrap();
         assert!(edge.lowest.0 <= 2048 && edge.highest.0 >= 2048, "{edge:?}");
