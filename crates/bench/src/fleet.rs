@@ -144,6 +144,7 @@ fn cost(experiment: &Experiment) -> u64 {
         Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
             (1, 0, u64::from(stream.timed_cycles) * STREAM_LOADS)
         }
+        Experiment::Transfer(transfer) => (1, 0, transfer.bytes.0 / COPIED_FOR_A_LOAD),
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {
@@ -175,6 +176,8 @@ const SPINS_A_MICROSECOND: u64 = 10;
 const WARP_LOADS: u64 = 8;
 /// What a cycle of a stream on all SMs costs a simulation, in single loads.
 const STREAM_LOADS: u64 = 4;
+/// Bytes that a simulation copies in the time of a load.
+const COPIED_FOR_A_LOAD: u64 = 128;
 /// What a flush counts as.
 const FLUSH_LOADS: u64 = 200_000;
 

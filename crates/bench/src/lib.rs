@@ -14,6 +14,7 @@ mod prepared;
 mod programs;
 pub mod session;
 mod stream;
+mod transfer;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -102,8 +103,8 @@ pub struct Bench<'g> {
     outputs: Scratch,
     flush: Scratch,
     pattern_memory: Scratch,
-    stream_source: stream::Source,
-    stream_target: Scratch,
+    on_device: stream::Side,
+    on_host: stream::Side,
     chase_times: Scratch,
     interrupted: Arc<AtomicBool>,
     lost: Option<String>,
@@ -112,11 +113,13 @@ pub struct Bench<'g> {
     timings: Timings,
 }
 
-/// A device buffer that grows.
+/// A buffer that grows.
 #[derive(Default)]
 struct Scratch {
     memory: Option<DevicePtr>,
     size: Bytes,
+    /// Pinned memory of the host instead of the device's.
+    on_host: bool,
 }
 
 impl Scratch {
@@ -130,7 +133,7 @@ impl Scratch {
             gpu.free(old)?;
         }
         let grown = Bytes(size.0.next_power_of_two());
-        let memory = gpu.allocate(grown)?;
+        let memory = if self.on_host { gpu.allocate_pinned(grown)? } else { gpu.allocate(grown)? };
         (self.memory, self.size) = (Some(memory), grown);
         Ok(memory)
     }
@@ -154,8 +157,8 @@ impl<'g> Bench<'g> {
             outputs: Scratch::default(),
             flush: Scratch::default(),
             pattern_memory: Scratch::default(),
-            stream_source: stream::Source::default(),
-            stream_target: Scratch::default(),
+            on_device: stream::Side::new(false),
+            on_host: stream::Side::new(true),
             chase_times: Scratch::default(),
             interrupted,
             lost: None,
@@ -207,16 +210,16 @@ impl<'g> Bench<'g> {
     }
 
     /// Launches these experiments once.
-    fn attempt(
-        &mut self,
-        program: Program,
-        experiments: &[&Experiment],
-    ) -> Result<Vec<std::result::Result<Samples, Failure>>> {
+    fn attempt(&mut self, experiments: &[&Experiment]) -> Result<Vec<std::result::Result<Samples, Failure>>> {
         match experiments[0] {
+            Experiment::Transfer(transfer) => self.run_transfer(transfer).map(|outcome| vec![outcome]),
             Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
             Experiment::Stream(stream) => self.run_stream(stream).map(|outcome| vec![outcome]),
             Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
-            _ => self.launch_together(program, experiments),
+            other => match Program::of(other) {
+                Some(program) => self.launch_together(program, experiments),
+                None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),
+            },
         }
     }
 
@@ -228,16 +231,14 @@ impl<'g> Bench<'g> {
         if let Some(reason) = &self.lost {
             return vec![Err(Failure::failed(reason)); experiments.len()];
         }
-        let Some(program) = Program::of(experiments[0]) else {
-            return vec![Err(Failure::failed("no kernel runs it")); experiments.len()];
-        };
         self.device_us = 0.0;
-        let mut outcome = self.attempt(program, experiments);
+        let mut outcome = self.attempt(experiments);
         // Arenas of earlier launches may have taken up what is missing, or be larger than is needed now.
         if matches!(outcome, Err(Error::OutOfMemory { .. })) && matches!(self.free_arenas(), Ok(true)) {
-            outcome = self.attempt(program, experiments);
+            outcome = self.attempt(experiments);
         }
-        let entry = self.timings.kernels.entry(program.name()).or_default();
+        let name = Program::of(experiments[0]).map_or_else(|| experiments[0].name().to_owned(), Program::name);
+        let entry = self.timings.kernels.entry(name).or_default();
         entry.0 += 1;
         entry.1 += Duration::from_secs_f64(self.device_us / 1e6);
         outcome.unwrap_or_else(|error| {

@@ -47,8 +47,13 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         },
         Experiment::Disturb(disturb) => each(disturb.loads),
         Experiment::Warp(warp) => ROUND * warp.rounds as usize,
-        // Patterns and streams have launches and outputs of their own; what another tool measured is not run.
-        Experiment::Pattern(_) | Experiment::Stream(_) | Experiment::LoadedChase(_) | Experiment::Imported(_) => 0,
+        // Patterns and streams have launches and outputs of their own; copies have no launch, and what another tool measured is not
+        // run.
+        Experiment::Pattern(_)
+        | Experiment::Stream(_)
+        | Experiment::LoadedChase(_)
+        | Experiment::Transfer(_)
+        | Experiment::Imported(_) => 0,
     }
 }
 
@@ -122,9 +127,11 @@ impl Prepared<'_> {
                 ..common
             },
             // As above.
-            Experiment::Pattern(_) | Experiment::Stream(_) | Experiment::LoadedChase(_) | Experiment::Imported(_) => {
-                common
-            }
+            Experiment::Pattern(_)
+            | Experiment::Stream(_)
+            | Experiment::LoadedChase(_)
+            | Experiment::Transfer(_)
+            | Experiment::Imported(_) => common,
         }
     }
 
@@ -182,7 +189,11 @@ impl Prepared<'_> {
                 }
                 samples.laps = laps(bytes, chain::unrolled(warp.loads));
             }
-            Experiment::Pattern(_) | Experiment::Stream(_) | Experiment::LoadedChase(_) | Experiment::Imported(_) => {
+            Experiment::Pattern(_)
+            | Experiment::Stream(_)
+            | Experiment::LoadedChase(_)
+            | Experiment::Transfer(_)
+            | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }
         }

@@ -36,10 +36,23 @@ const LEAST_LATENCY: u32 = 32;
 const SEED: u32 = COMPLEMENT;
 
 /// Memory that streams read, and how much of it has the content.
-#[derive(Default)]
 pub(super) struct Source {
     memory: super::Scratch,
     filled: Option<(DevicePtr, Content, Bytes)>,
+}
+
+/// Memory of streams and copies on one side of the bus.
+pub(super) struct Side {
+    source: Source,
+    target: super::Scratch,
+}
+
+impl Side {
+    /// The device's own, or pinned memory of the host.
+    pub fn new(on_host: bool) -> Self {
+        let scratch = || super::Scratch { on_host, ..super::Scratch::default() };
+        Side { source: Source { memory: scratch(), filled: None }, target: scratch() }
+    }
 }
 
 /// What lies in memory for the blocks of a stream: a record for each of those that take part, which it fills in; the count of blocks
@@ -101,11 +114,13 @@ impl Bench<'_> {
             Region::Together => stream.footprint,
         };
         let array = span.round_up(ARRAY);
+        let on_host = stream.path == LoadPath::Host;
         let (from, to) = match is_shared {
             true => (DevicePtr(0), DevicePtr(0)),
             false => {
-                let from = if loads > 0 { self.filled_source(array * loads, stream.content)? } else { DevicePtr(0) };
-                let to = if stores > 0 { self.stream_target.at_least(self.gpu, array)? } else { DevicePtr(0) };
+                let from =
+                    if loads > 0 { self.filled_source(on_host, array * loads, stream.content)? } else { DevicePtr(0) };
+                let to = if stores > 0 { self.target(on_host, array)? } else { DevicePtr(0) };
                 (from, to)
             }
         };
@@ -191,15 +206,22 @@ impl Bench<'_> {
         Ok(Followed { base, offsets: plan.offsets, times, most })
     }
 
+    /// Memory to write to, of at least so many bytes.
+    pub(super) fn target(&mut self, on_host: bool, bytes: Bytes) -> Result<DevicePtr> {
+        let side = if on_host { &mut self.on_host } else { &mut self.on_device };
+        side.target.at_least(self.gpu, bytes)
+    }
+
     /// Memory to read from, of at least so many bytes, with this content.
-    fn filled_source(&mut self, bytes: Bytes, content: Content) -> Result<DevicePtr> {
-        let memory = self.stream_source.memory.at_least(self.gpu, bytes)?;
+    pub(super) fn filled_source(&mut self, on_host: bool, bytes: Bytes, content: Content) -> Result<DevicePtr> {
+        let Side { source, .. } = if on_host { &mut self.on_host } else { &mut self.on_device };
+        let memory = source.memory.at_least(self.gpu, bytes)?;
         let is_filled =
             |&(at, held, filled): &(DevicePtr, Content, Bytes)| at == memory && held == content && filled >= bytes;
-        if self.stream_source.filled.as_ref().is_some_and(is_filled) {
+        if source.filled.as_ref().is_some_and(is_filled) {
             return Ok(memory);
         }
-        self.stream_source.filled = None;
+        source.filled = None;
         match content {
             Content::Zeros => self.gpu.clear(memory, bytes)?,
             Content::Random => {
@@ -209,7 +231,7 @@ impl Bench<'_> {
                 self.gpu.launch(fill, &launch, &[memory.0, bytes.0 / 16])?;
             }
         }
-        self.stream_source.filled = Some((memory, content, bytes));
+        source.filled = Some((memory, content, bytes));
         Ok(memory)
     }
 }

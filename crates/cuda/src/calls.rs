@@ -21,7 +21,7 @@ pub(super) type Context = *mut c_void;
 pub(super) type ModuleHandle = *mut c_void;
 /// A `CUfunction`.
 pub(super) type FunctionHandle = *mut c_void;
-/// A `CUstream`; null is the default stream, the only one used.
+/// A `CUstream`; null is the default stream. Copy engines have streams of their own.
 pub(super) type Stream = *mut c_void;
 /// A `CUevent`.
 pub(super) type Event = *mut c_void;
@@ -174,6 +174,8 @@ calls! {
     needed mem_free_host = "cuMemFreeHost" (host: *mut c_void);
     needed memcpy_htod = "cuMemcpyHtoD_v2" (to: u64, from: *const c_void, bytes: usize);
     needed memcpy_dtoh = "cuMemcpyDtoH_v2" (to: *mut c_void, from: u64, bytes: usize);
+    needed memcpy_htod_async = "cuMemcpyHtoDAsync_v2" (to: u64, from: *const c_void, bytes: usize, stream: Stream);
+    needed memcpy_dtoh_async = "cuMemcpyDtoHAsync_v2" (to: *mut c_void, from: u64, bytes: usize, stream: Stream);
     needed memset_d32 = "cuMemsetD32_v2" (address: u64, value: u32, words: usize);
 
     optional link_create = "cuLinkCreate_v2"
@@ -216,6 +218,10 @@ calls! {
         (texture: *mut u64, resource: *const ResourceDescription, description: *const TextureDescription,
          view: *const c_void);
     needed tex_object_destroy = "cuTexObjectDestroy" (texture: u64);
+
+    needed stream_create = "cuStreamCreate" (stream: *mut Stream, flags: u32);
+    needed stream_wait_event = "cuStreamWaitEvent" (stream: Stream, event: Event, flags: u32);
+    needed stream_destroy = "cuStreamDestroy_v2" (stream: Stream);
 
     needed event_create = "cuEventCreate" (event: *mut Event, flags: u32);
     needed event_record = "cuEventRecord" (event: Event, stream: Stream);

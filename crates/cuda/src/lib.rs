@@ -3,9 +3,9 @@
 //!
 //! `calls` lists the driver's calls, `library` opens it, `device` and `select` say what there is, `jit` makes modules of
 //! kernels, `modules` keeps them, `memory`, `array` and `texture` keep what is allocated, `launch` runs, `marks` takes the time,
-//! `nvml` watches, `board` tells of the board. All `unsafe` code of the crate is in this folder.
+//! `transfer` has the copy engines, `nvml` watches, `board` tells of the board. All `unsafe` code of the crate is in this folder.
 //!
-//! Everything runs in the device's primary context on the default stream. Nothing is ever reset, and no clock, power or other
+//! Everything runs in the device's primary context, on the default stream but for copies by the copy engines. Nothing is ever reset, and no clock, power or other
 //! setting of the device is changed.
 
 // The only part of strata with `unsafe`: each block says why it is sound.
@@ -27,6 +27,7 @@ mod modules;
 mod nvml;
 mod select;
 mod texture;
+mod transfer;
 
 use std::ptr;
 use std::time::Duration;
@@ -36,7 +37,7 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    Array, BoardFacts, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result,
+    Array, BoardFacts, Copy, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result,
     Telemetry, Texture,
 };
 use strata_model::units::Bytes;
@@ -71,6 +72,7 @@ pub struct Cuda {
     modules: modules::Modules,
     textures: texture::Textures,
     marks: marks::Marks,
+    engines: transfer::Engines,
 }
 
 impl Cuda {
@@ -100,6 +102,7 @@ impl Cuda {
             modules: modules::Modules::default(),
             textures: texture::Textures::default(),
             marks: marks::Marks::default(),
+            engines: transfer::Engines::default(),
         };
         cuda.facts.free_memory = cuda.memory()?.0.0;
         cuda.facts.driver_version = cuda.monitor.driver_version();
@@ -120,6 +123,7 @@ impl Cuda {
         let driver = &self.driver;
         self.textures.destroy_all(driver);
         self.marks.destroy(driver);
+        self.engines.destroy(driver);
         self.modules.unload_all(driver);
         self.memory.free_all(driver);
         // SAFETY: no context is a valid argument.
@@ -191,6 +195,11 @@ impl Gpu for Cuda {
 
     fn read(&mut self, from: DevicePtr, data: &mut [u8]) -> Result<()> {
         memory::read(self.current()?, &self.memory, from, data)
+    }
+
+    fn transfer(&mut self, copies: &[Copy]) -> Result<f64> {
+        self.current()?;
+        self.engines.transfer(&self.driver, &self.memory, copies)
     }
 
     fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()> {

@@ -68,7 +68,7 @@ impl Allocations {
     }
 
     /// The host's address of a range that lies within pinned memory.
-    fn host(&self, address: u64, bytes: usize) -> Option<*mut u8> {
+    pub fn host(&self, address: u64, bytes: usize) -> Option<*mut u8> {
         let (&start, pinned) = self.pinned.range(..=address).next_back()?;
         let at = address - start;
         let end = at.checked_add(bytes as u64)?;

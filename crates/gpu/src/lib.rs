@@ -82,6 +82,17 @@ impl<'t> Array<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Texture(pub u64);
 
+/// A copy between device memory and pinned host memory, either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Where the bytes go.
+    pub to: DevicePtr,
+    /// Where they are.
+    pub from: DevicePtr,
+    /// How many.
+    pub bytes: Bytes,
+}
+
 /// What a compiler gave a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
@@ -201,6 +212,10 @@ pub trait Gpu {
 
     /// Copies from the device and waits for everything launched before.
     fn read(&mut self, from: DevicePtr, data: &mut [u8]) -> Result<()>;
+
+    /// Makes these copies by the device's copy engines, all at the same time, and waits for them: microseconds from the first one's
+    /// begin to the last one's end, by the device. Everything queued before is done first.
+    fn transfer(&mut self, copies: &[Copy]) -> Result<f64>;
 
     /// Sets `bytes` (a multiple of four) of device memory to zero, in order with launches.
     fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()>;

@@ -72,7 +72,8 @@ impl Program {
             Experiment::Pattern(run) => Program::Pattern(PatternProgram::of(run)),
             Experiment::Stream(stream) => Program::Stream(StreamProgram::of(stream)),
             Experiment::LoadedChase(chase) => Program::Stream(StreamProgram::of_chase(chase)),
-            Experiment::Imported(_) => return None,
+            // Copy engines run no kernel.
+            Experiment::Transfer(_) | Experiment::Imported(_) => return None,
         })
     }
 

@@ -46,10 +46,10 @@ impl StreamProgram {
 
     /// Every one that an experiment may need.
     pub fn all() -> Vec<Self> {
-        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Shared};
+        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Host, Shared};
         let mut all = Vec::new();
         for traffic in Traffic::ALL {
-            for path in [GlobalCa, GlobalCg, GlobalNc, Shared] {
+            for path in [GlobalCa, GlobalCg, GlobalNc, Host, Shared] {
                 for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
                     for chased in [false, true] {
                         all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll, chased }));
@@ -65,9 +65,9 @@ impl StreamProgram {
 
     /// Some of each kind that there is a text for: the shortest, the widest and the longest.
     pub fn samples() -> Vec<Self> {
-        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Shared};
+        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Host, Shared};
         let mut all = Vec::new();
-        for path in [GlobalCa, GlobalCg, GlobalNc, Shared] {
+        for path in [GlobalCa, GlobalCg, GlobalNc, Host, Shared] {
             let read = |(width, unroll)| StreamProgram { traffic: Traffic::Read, path, width, unroll, chased: false };
             all.extend([(4, UNROLLS[0]), (8, 4), (16, UNROLLS[UNROLLS.len() - 1])].map(read));
         }

@@ -21,6 +21,7 @@ mod order;
 mod pattern_run;
 mod place;
 mod stream;
+mod transfer;
 mod warp;
 mod watch;
 
@@ -36,6 +37,7 @@ pub use loaded_chase::LoadedChase;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use pattern_run::PatternRun;
 pub use place::{Place, Prepare};
+pub use transfer::{Direction, Transfer};
 pub use stream::{Content, Region, Stream, Streamed, Traffic, UNROLLS};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
 pub use watch::{Watch, Watched};
@@ -66,11 +68,13 @@ pub enum Experiment {
     Stream(Stream),
     /// One thread walks a chain while others move memory.
     LoadedChase(LoadedChase),
+    /// Copy engines move data to or from host memory.
+    Transfer(Transfer),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`.
+    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -87,6 +91,7 @@ impl Experiment {
             Experiment::Launched(_) => "launched",
             Experiment::Stream(_) => "stream",
             Experiment::LoadedChase(_) => "loaded_chase",
+            Experiment::Transfer(_) => "transfer",
         }
     }
 
@@ -102,7 +107,8 @@ impl Experiment {
             | Experiment::Watch(_)
             | Experiment::Launched(_)
             | Experiment::Stream(_)
-            | Experiment::LoadedChase(_) => 1,
+            | Experiment::LoadedChase(_)
+            | Experiment::Transfer(_) => 1,
         }
     }
 
@@ -117,16 +123,17 @@ impl Experiment {
             Experiment::Pattern(run) => run.defect(),
             Experiment::Stream(stream) => stream.defect(),
             Experiment::LoadedChase(loaded) => loaded.defect(),
+            Experiment::Transfer(transfer) => transfer.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
         }
     }
 
-    /// The path of its loads; none for the clock and the watch.
+    /// The path of its loads; none for the clock, the watch and copies.
     pub fn path(&self) -> Option<LoadPath> {
         match self {
-            Experiment::Clock(_) | Experiment::Watch(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Transfer(_) => None,
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -146,6 +153,7 @@ impl Experiment {
             Experiment::Pattern(run) => Some(run.pattern.footprint()),
             Experiment::Stream(stream) => Some(stream.footprint),
             Experiment::LoadedChase(loaded) => Some(loaded.footprint),
+            Experiment::Transfer(transfer) => Some(transfer.bytes),
             Experiment::Imported(imported) => imported.footprint,
         }
     }
@@ -161,7 +169,8 @@ impl Experiment {
             | Experiment::Watch(_)
             | Experiment::Warp(_)
             | Experiment::Pattern(_)
-            | Experiment::Stream(_) => None,
+            | Experiment::Stream(_)
+            | Experiment::Transfer(_) => None,
         }
     }
 
@@ -176,6 +185,7 @@ impl Experiment {
             | Experiment::Warp(_)
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
+            | Experiment::Transfer(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -207,6 +217,7 @@ impl Experiment {
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
+            | Experiment::Transfer(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -228,7 +239,8 @@ impl Experiment {
             | Experiment::Watch(_)
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
-            | Experiment::LoadedChase(_) => true,
+            | Experiment::LoadedChase(_)
+            | Experiment::Transfer(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -248,9 +260,11 @@ impl Experiment {
             Experiment::Disturb(disturb) => disturb.prepare,
             Experiment::Pattern(run) => run.prepare,
             Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.prepare,
-            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Warp(_) | Experiment::Imported(_) => {
-                Prepare::Nothing
-            }
+            Experiment::Clock(_)
+            | Experiment::Watch(_)
+            | Experiment::Warp(_)
+            | Experiment::Transfer(_)
+            | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
 
@@ -264,6 +278,7 @@ impl Experiment {
             Experiment::Warp(warp) => warp.repeat,
             Experiment::Pattern(run) => run.repeat,
             Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.repeat,
+            Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -281,7 +296,8 @@ macro_rules! from_kind {
 
 from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
-    Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase
+    Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
+    Transfer => Transfer
 );
 
 #[cfg(test)]

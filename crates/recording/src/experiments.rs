@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Warp, Watch,
+    Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -28,6 +28,7 @@ pub enum Kinds {
     Launched(Launched),
     Stream(Stream),
     LoadedChase(LoadedChase),
+    Transfer(Transfer),
 }
 
 impl From<&Experiment> for Kinds {
@@ -43,6 +44,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Launched(launched) => Kinds::Launched(launched.clone()),
             Experiment::Stream(stream) => Kinds::Stream(stream.clone()),
             Experiment::LoadedChase(chase) => Kinds::LoadedChase(chase.clone()),
+            Experiment::Transfer(transfer) => Kinds::Transfer(transfer.clone()),
         }
     }
 }
@@ -60,6 +62,7 @@ impl Recorded for Kinds {
             Kinds::Launched(launched) => launched.into(),
             Kinds::Stream(stream) => stream.into(),
             Kinds::LoadedChase(chase) => chase.into(),
+            Kinds::Transfer(transfer) => transfer.into(),
         })
     }
 
@@ -72,7 +75,7 @@ impl Recorded for Kinds {
             Kinds::Stream(stream) | Kinds::LoadedChase(LoadedChase { stream, .. }) => {
                 size_of_val(stream.sms.as_slice()) as u64
             }
-            Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) => 0,
+            Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) | Kinds::Transfer(_) => 0,
         }
     }
 }

@@ -22,10 +22,11 @@ use model::atomics::Lines;
 use model::clock::{Clock, Slices};
 use model::hierarchy::Hierarchy;
 use model::memory::Memory;
+use model::ports::Width;
 use model::texture::{self, Texels};
 use modules::{Callable, Loaded};
 use strata_gpu::{
-    Array, DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, OtherProcesses, Resources, Result,
+    Array, Copy, DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, OtherProcesses, Resources, Result,
     Telemetry, Texture,
 };
 use strata_model::units::Bytes;
@@ -74,6 +75,7 @@ impl Sim {
             textures: FxHashMap::default(),
             now: 0,
             slices: Slices::NONE,
+            bus: [Width::new(machine.spec.memory.host_bandwidth), Width::new(machine.spec.memory.host_bandwidth)],
         };
         Sim {
             facts: facts::facts(&machine),
@@ -235,6 +237,27 @@ impl Gpu for Sim {
         self.inside("read", from, data.len() as u64)?;
         self.state.memory.read(from.0, data);
         Ok(())
+    }
+
+    fn transfer(&mut self, copies: &[Copy]) -> Result<f64> {
+        self.usable()?;
+        let Some(rate) = self.machine.spec.memory.host_bandwidth else {
+            let reason = format!("the machine file of the simulated {} does not state its `host_bandwidth`", self.facts.name);
+            return Err(Error::Unsupported { reason });
+        };
+        let mut each_way = [0, 0];
+        for copy in copies {
+            self.inside("transfer", copy.from, copy.bytes.0)?;
+            self.inside("transfer", copy.to, copy.bytes.0)?;
+            let mut bytes = vec![0; copy.bytes.0 as usize];
+            self.state.memory.read(copy.from.0, &mut bytes);
+            self.state.memory.write(copy.to.0, &bytes).map_err(|_| Self::full())?;
+            each_way[usize::from(copy.to.0 < HOST_BASE)] += copy.bytes.0;
+        }
+        let longest = each_way[0].max(each_way[1]);
+        let begun = self.state.now;
+        self.state.now += self.machine.spec.memory.host_cycles.get() + rate.cycles(longest);
+        Ok((self.state.clock.nanoseconds(self.state.now) - self.state.clock.nanoseconds(begun)) / 1e3)
     }
 
     fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()> {

@@ -289,6 +289,7 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             let blocks = chase.stream.blocks_per_sm.max(1) as usize;
             (samples.laps.len() % blocks, 0, "times of blocks too many")
         }
+        Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),
     };
     (found != wanted).then(|| format!("the samples hold {found} {what}, not {wanted}"))

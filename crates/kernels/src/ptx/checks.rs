@@ -16,6 +16,9 @@ pub(super) fn stream(program: StreamProgram) -> Check {
         (LoadPath::GlobalNc, 4) => &["LDG.E.CONSTANT", "LDG.E.CONSTANT.SYS"],
         (LoadPath::GlobalNc, 8) => &["LDG.E.64.CONSTANT", "LDG.E.64.CONSTANT.SYS"],
         (LoadPath::GlobalNc, _) => &["LDG.E.128.CONSTANT", "LDG.E.128.CONSTANT.SYS"],
+        (LoadPath::Host, 4) => &["LDG.E.STRONG.SYS"],
+        (LoadPath::Host, 8) => &["LDG.E.64.STRONG.SYS"],
+        (LoadPath::Host, _) => &["LDG.E.128.STRONG.SYS"],
         _ => accesses(PatternProgram::Reads(path, width)),
     };
     let store: &[&str] = match width {

@@ -304,6 +304,22 @@ impl Attribute {
                 "Up to this rate the memory answers about as fast as when it is idle. Beyond it, more traffic is paid for with \
                  latency.",
             ),
+            Attribute::HostToDeviceBandwidth => (
+                "The driver copies 8 MiB and 32 MiB of pinned memory, timed by events of the device. The difference of the two leaves \
+                 out what starting a copy takes.",
+                "It depends on the socket whose memory the pages are in, and on what else crosses the bus.",
+                "The time that it takes to bring data to the GPU, if it is pinned.",
+            ),
+            Attribute::DeviceToHostBandwidth => (
+                "As the copy to the device, the other way.",
+                "The two directions of a bus need not be equal. Pageable memory is copied more slowly.",
+                "The time that it takes to fetch results.",
+            ),
+            Attribute::BothWaysBandwidth => (
+                "As the copy to the device, with a copy to the host at the same time. Both count.",
+                "A GPU with one copy engine makes one copy after the other.",
+                "Whether a program gains by sending while it fetches.",
+            ),
         };
         Explanation { found, fails, used }
     }

@@ -227,6 +227,12 @@ attributes! {
         "Nanoseconds that a load takes while the other SMs read half of what they can.";
     LatencyDoublesAt LATENCY_DOUBLES_AT: BytesPerSecond, "latency_doubles_at", "Rate that doubles latency", Bandwidth, "B/s",
         "Bytes a second that the other SMs read when a load takes twice as long as without them.";
+    HostToDeviceBandwidth HOST_TO_DEVICE_BANDWIDTH: BytesPerSecond, "host_to_device_bandwidth", "Copy to the device", Bandwidth, "B/s",
+        "Bytes a second that a copy engine moves from pinned host memory to the device.";
+    DeviceToHostBandwidth DEVICE_TO_HOST_BANDWIDTH: BytesPerSecond, "device_to_host_bandwidth", "Copy to the host", Bandwidth, "B/s",
+        "Bytes a second that a copy engine moves from the device to pinned host memory.";
+    BothWaysBandwidth BOTH_WAYS_BANDWIDTH: BytesPerSecond, "both_ways_bandwidth", "Copies both ways", Bandwidth, "B/s",
+        "Bytes a second, those of both directions together, while one copy engine serves each direction.";
 }
 
 impl Attribute {

@@ -85,7 +85,7 @@ const MOST_BLOCKS: u32 = 64;
 pub struct Stream {
     /// What the threads do.
     pub traffic: Traffic,
-    /// By which instruction they load; stores go by the usual one.
+    /// By which instruction they load; stores go by the usual one. [`LoadPath::Host`] is pinned host memory for both.
     pub path: LoadPath,
     /// Bytes of one access of a thread.
     pub width: AccessWidth,
@@ -132,8 +132,8 @@ impl Stream {
 
     /// What makes it impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
-        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Shared};
-        if !matches!(self.path, GlobalCa | GlobalCg | GlobalNc | Shared) {
+        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Host, Shared};
+        if !matches!(self.path, GlobalCa | GlobalCg | GlobalNc | Host | Shared) {
             return Some(format!("there is no stream by {}", self.path));
         }
         if self.path == Shared && (self.traffic != Traffic::Read || self.region == Region::Together) {

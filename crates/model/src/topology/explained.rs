@@ -104,10 +104,12 @@ impl ElementName {
         const WRITES: &[Attribute] = &[WriteBandwidth, WriteBandwidthPerSm];
         const COPIES: &[Attribute] = &[CopyBandwidth, CopyBandwidthPerSm, TriadBandwidth, TriadBandwidthPerSm];
         const UNDER_LOAD: &[Attribute] = &[LoadedLatency, LoadedLatencyNs, LatencyDoublesAt];
+        const COPY_ENGINES: &[Attribute] = &[HostToDeviceBandwidth, DeviceToHostBandwidth, BothWaysBandwidth];
         let rates: &[&[Attribute]] = match self {
             ElementName::L1 | ElementName::ReadOnly | ElementName::Shared => &[READS],
             ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD],
             ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD],
+            ElementName::Host => &[READS, WRITES, COPY_ENGINES],
             _ => &[],
         };
         let has = move |attribute: &Attribute| {

@@ -298,6 +298,9 @@ impl<'e> Own<'e> {
                 timed_loads: Some(chase.stream.timed_cycles),
                 ..Own::of_chain(chase.chain())
             },
+            Experiment::Transfer(transfer) => {
+                Own { order: Some("copy"), pattern: Some(serde_json::to_string(transfer)?), ..Own::default() }
+            }
             Experiment::Imported(imported) => Own {
                 stride: imported.stride,
                 order: Some(imported.series.name()),

@@ -25,7 +25,7 @@ const PARTITION: &str = "0";
 /// Most processing units that are drawn: a recording may claim any number.
 const MOST_UNITS: usize = 1 << 14;
 /// Attributes of an element that a page of boxes can say.
-const SAID: [Attribute; 34] = [
+const SAID: [Attribute; 37] = [
     Attribute::Size,
     Attribute::NominalSize,
     Attribute::LineSize,
@@ -60,6 +60,9 @@ const SAID: [Attribute; 34] = [
     Attribute::LoadedLatency,
     Attribute::LoadedLatencyNs,
     Attribute::LatencyDoublesAt,
+    Attribute::HostToDeviceBandwidth,
+    Attribute::DeviceToHostBandwidth,
+    Attribute::BothWaysBandwidth,
 ];
 /// What hwloc asks of its attributes of memory: whether more or less is better, and whether they depend on who accesses.
 const HIGHER_FIRST: u32 = 1;

@@ -1,7 +1,7 @@
 //! Bandwidth in words: a line for each memory of which it was measured.
 
 use strata_model::attribute::{
-    BYTES_IN_FLIGHT, COPY_BANDWIDTH, EFFECTIVE_SIZE, LATENCY_DOUBLES_AT, LOADED_LATENCY, READ_BANDWIDTH,
+    BOTH_WAYS_BANDWIDTH, BYTES_IN_FLIGHT, COPY_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, HOST_TO_DEVICE_BANDWIDTH, LATENCY_DOUBLES_AT, LOADED_LATENCY, READ_BANDWIDTH,
     READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, Topology};
@@ -45,6 +45,15 @@ fn line(element: &Element) -> Option<String> {
     if let Some(rate) = element.get(LATENCY_DOUBLES_AT) {
         line.push_str(&format!(", and twice its latency at {rate}"));
     }
+    let copies = [
+        ("to the device", HOST_TO_DEVICE_BANDWIDTH),
+        ("to the host", DEVICE_TO_HOST_BANDWIDTH),
+        ("both ways", BOTH_WAYS_BANDWIDTH),
+    ];
+    let copies: Vec<String> = copies.into_iter().filter_map(known).collect();
+    if !copies.is_empty() {
+        line.push_str(&format!("; copy engines {}", copies.join(", ")));
+    }
     Some(line)
 }
 
@@ -65,12 +74,14 @@ mod tests {
             .with(SATURATING_SMS, Finding::measured(39, "x"))
             .with(EFFECTIVE_SIZE, Finding::measured(Bytes::mib(45), "x"))
             .with(LOADED_LATENCY, Finding::measured(Cycles(740.0), "x"))
-            .with(LATENCY_DOUBLES_AT, Finding::measured(BytesPerSecond(4.1e12), "x"));
+            .with(LATENCY_DOUBLES_AT, Finding::measured(BytesPerSecond(4.1e12), "x"))
+            .with(HOST_TO_DEVICE_BANDWIDTH, Finding::measured(BytesPerSecond(5.5e10), "x"))
+            .with(BOTH_WAYS_BANDWIDTH, Finding::measured(BytesPerSecond(9.8e10), "x"));
         assert_eq!(
             line(&element).unwrap(),
             "read 4.642 TB/s, copy 4.153 TB/s; an SM reads 18.0 B/clk, nine tenths of it with 16 KiB in flight; 39 SMs together \
              read nine tenths of what all do; up to 45 MiB are read that fast; while half as much is read, a load takes 740.0 cycles, \
-             and twice its latency at 4.100 TB/s"
+             and twice its latency at 4.100 TB/s; copy engines to the device 55.00 GB/s, both ways 98.00 GB/s"
         );
         assert_eq!(line(&Element::default()), None);
     }

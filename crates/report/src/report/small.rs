@@ -8,11 +8,11 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Experiment, Launched, LoadPath, Streamed, Watched};
+use strata_model::experiment::{Experiment, Launched, LoadPath, Streamed, Transfer, Watched};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
-use strata_model::units::Bytes;
+use strata_model::units::{Bytes, BytesPerSecond};
 
 /// The devices as a table.
 pub fn devices(listed: &[Listed]) -> String {
@@ -59,6 +59,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::Pattern(run) => format!("{}:", in_words(&run.pattern, run.path)),
         Experiment::Stream(stream) => format!("{stream}:"),
         Experiment::LoadedChase(chase) => format!("{chase}:"),
+        Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Imported(imported) => {
             let series = imported.series;
             let over = imported.footprint.map_or(String::new(), |footprint| format!(", {footprint}"));
@@ -82,6 +83,13 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
                 format!("{:.0} cycles per load beside {:.1} B/clk", cycles / loads.max(1) as f64, seen.total())
             }
             None => "no times".to_owned(),
+        },
+        Ok(samples) if let Experiment::Transfer(transfer) = experiment => match Transfer::nanoseconds(samples) {
+            Some(time) => {
+                let bytes = transfer.bytes.0 * transfer.direction.copies();
+                format!("{:.1} us, {}", time as f64 / 1e3, BytesPerSecond(bytes as f64 * 1e9 / time as f64))
+            }
+            None => "no time".to_owned(),
         },
         Ok(samples) if !samples.clocks.is_empty() => {
             let span = samples.clocks[0];

@@ -3,7 +3,7 @@
 use super::alu;
 use super::issue::{extended, illegal};
 use super::launch::{Fault, Grid, State};
-use super::requests::Access;
+use super::requests::{Access, COALESCED};
 use super::warp::{LANES, Warp, lanes};
 use crate::model::hierarchy::{Requester, Way};
 use crate::model::memory::word;
@@ -198,7 +198,7 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
 #[inline]
 fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> u64 {
     match inst.op {
-        _ if address >= grid.host.1 && address < LOCAL_BASE => grid.host.0,
+        _ if is_on_host(address, grid) => on_host(inst, state, grid, now),
         Op::Store(_) => {
             state.hierarchy.store(way, by, address, now);
             1
@@ -208,10 +208,27 @@ fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State
     }
 }
 
+fn is_on_host(address: u64, grid: &Grid) -> bool {
+    (grid.host.1..LOCAL_BASE).contains(&address)
+}
+
+/// Whether an access is a store that the bus to the host must take before its warp goes on.
+fn is_sent(inst: &Inst, address: u64, grid: &Grid) -> bool {
+    matches!(inst.op, Op::Store(_)) && is_on_host(address, grid)
+}
+
+/// Cycles of a request that crosses the bus to the host. A store is done once the bus has taken it.
+fn on_host(inst: &Inst, state: &mut State, grid: &Grid, now: u64) -> u64 {
+    match inst.op {
+        Op::Store(_) => 1 + state.bus[1].wait(now, COALESCED),
+        _ => grid.host.0 + state.bus[0].wait(now, COALESCED),
+    }
+}
+
 /// Cycles that the line of an address keeps a request with atomics waiting at `now`, and then itself, for the lanes that are `alike`
 /// in their word. What the host has is in no line.
 fn turn(inst: &Inst, address: u64, alike: u64, state: &mut State, grid: &Grid, now: u64) -> (u64, u64) {
-    if !matches!(inst.op, Op::Atomic(..)) || (grid.host.1..LOCAL_BASE).contains(&address) {
+    if !matches!(inst.op, Op::Atomic(..)) || is_on_host(address, grid) {
         return (0, 0);
     }
     let further = (alike - 1) * grid.lanes.atomic;
@@ -278,6 +295,7 @@ fn blocked(by: Requester, state: &State, grid: &Grid, now: u64) -> u64 {
 fn one_request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> Cost {
     let (held, _) = turn(inst, address, 1, state, grid, now);
     let cycles = held + request(inst, way, by, address, state, grid, now + held);
+    let held = if is_sent(inst, address, grid) { cycles } else { held };
     Cost { cycles, held: held.max(blocked(by, state, grid, now)) }
 }
 
@@ -328,8 +346,8 @@ pub(super) fn memory(
         return Ok(Some(Cost { cycles, held: 0 }));
     }
     let is_atomic = matches!(inst.op, Op::Atomic(..));
-    // A store and what the host has take as long whenever they are made.
-    let answered = |address: u64| matches!(inst.op, Op::Store(_)) || (grid.host.1..LOCAL_BASE).contains(&address);
+    // A store of the device's memory takes as long whenever it is made.
+    let answered = |address: u64| matches!(inst.op, Op::Store(_)) && !is_on_host(address, grid);
     let one = |state: &mut State, address: u64, after: u64| {
         let cycles = request(inst, way, owner.by, address, state, grid, when.now + after);
         if answered(address) { cycles } else { after + cycles }
@@ -344,7 +362,7 @@ pub(super) fn memory(
     for &(address, after) in requests.all() {
         if !is_atomic {
             cycles = cycles.max(one(state, address, after));
-            held = after;
+            held = if is_sent(inst, address, grid) { cycles } else { after };
             continue;
         }
         let line = state.atomics.line_of(address);

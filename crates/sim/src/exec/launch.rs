@@ -18,6 +18,7 @@ use crate::model::banks::Banks;
 use crate::model::clock::{Clock, Slices};
 use crate::model::hierarchy::Hierarchy;
 use crate::model::memory::Memory;
+use crate::model::ports::Width;
 use crate::model::texture::Texels;
 use crate::ptx::{Entry, Fault as TextFault};
 
@@ -46,6 +47,8 @@ pub(crate) struct State {
     pub turns: Vec<Turns>,
     /// Bank conflicts of the access to shared memory that was reckoned last.
     pub passes: Passes,
+    /// The bus to the host: what comes from there, and what goes there.
+    pub bus: [Width; 2],
     /// Cycles since the machine was switched on.
     pub now: u64,
     /// Another process that has the device in turn with this one.

@@ -6,7 +6,7 @@ use crate::model::hierarchy::Way;
 use crate::ptx::Inst;
 
 /// Granularity in which accesses of a warp are united, in bytes: the smallest sector of any GPU.
-const COALESCED: u64 = 32;
+pub(super) const COALESCED: u64 = 32;
 /// Granularity in which constants are handed out, in bytes: a word.
 const CONSTANT: u64 = 4;
 

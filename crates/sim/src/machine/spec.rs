@@ -244,6 +244,8 @@ pub struct Memory {
     pub bandwidth: Option<Rate>,
     /// Pinned host memory: latency of a load.
     pub host_cycles: Delay,
+    /// Bytes a cycle of the SM clock that the bus to the host carries each way, for all SMs or a copy engine; any number if absent.
+    pub host_bandwidth: Option<Rate>,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,
@@ -310,6 +312,7 @@ impl Spec {
             || self.pipeline.outstanding.is_some()
             || self.shared.bandwidth.is_some()
             || self.memory.bandwidth.is_some()
+            || self.memory.host_bandwidth.is_some()
             || caches()
     }
 }

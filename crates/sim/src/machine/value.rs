@@ -61,6 +61,11 @@ impl Rate {
         self.0
     }
 
+    /// Cycles that so many bytes take.
+    pub fn cycles(self, bytes: u64) -> u64 {
+        (bytes * Self::PARTS).div_ceil(self.0)
+    }
+
     /// Bytes a cycle.
     pub fn bytes(self) -> f64 {
         self.0 as f64 / Self::PARTS as f64

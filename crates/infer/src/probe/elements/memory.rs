@@ -20,6 +20,8 @@ const STREAMED: Bytes = Bytes::kib(8);
 const PIECE: Bytes = Bytes::kib(64);
 /// Part of the L2's usable capacity that a stream through it goes over at most.
 const INSIDE: (u64, u64) = (7, 10);
+/// Pinned memory that SMs stream through: more than crosses the bus in the time of a launch.
+const ON_HOST: Bytes = Bytes::mib(32);
 /// Arrays in DRAM are so many times as large as the L2: what is read again has left it.
 const BEYOND_L2: u64 = 8;
 
@@ -231,4 +233,8 @@ pub(super) fn host(notebook: &Notebook) -> Element {
         || latency::measure(notebook, &setting),
         "whole-lap chase by ld.volatile.global over pinned pages of host memory, one SM at a time",
     )])
+    .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| {
+        Ok(Level::host(traffic, ON_HOST))
+    }))
+    .and(throughput::transfer::entries(notebook))
 }

@@ -11,6 +11,7 @@ mod curves;
 mod interval;
 mod loaded;
 mod search;
+pub mod transfer;
 
 use super::{Gap, Notebook, Unknown};
 use curves::{effective_size, saturating_sms};
@@ -30,6 +31,8 @@ use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
 const SEARCH_OWN: (u32, u32) = (2_000, 6_000);
 /// As [`SEARCH_OWN`].
 const SEARCH_TOGETHER: (u32, u32) = (8_000, 8_000);
+/// As [`SEARCH_OWN`], for memory behind a bus: a pass of all SMs takes up to 50,000 cycles on an H200.
+const SEARCH_HOST: (u32, u32) = (100_000, 200_000);
 /// Cycles by which the beginning of what counts differs from one repetition to the next.
 const OUT_OF_STEP: u32 = 137;
 /// Part of the time of what is stated for which the best of the search are measured again.
@@ -87,9 +90,15 @@ impl Level {
         Level { warm: 80_000, timed: 400_000, ..Level::shared(traffic, footprint) }
     }
 
+    /// Of pinned host memory.
+    pub const fn host(traffic: Traffic, footprint: Bytes) -> Self {
+        Level { path: LoadPath::Host, warm: 200_000, timed: 400_000, ..Level::shared(traffic, footprint) }
+    }
+
     fn stream(&self, multiprocessors: u32, shape: Shape, round: Round, repeat: u32) -> Stream {
         let (warm, timed) = match (round, self.region) {
             (Round::Search, Region::Own) => SEARCH_OWN,
+            (Round::Search, _) if self.path == LoadPath::Host => SEARCH_HOST,
             (Round::Search, Region::Together) => SEARCH_TOGETHER,
             (Round::Again, _) => (self.warm, self.timed / AGAIN_SHORTER),
             (Round::Stated, _) => (self.warm, self.timed),

@@ -1,10 +1,11 @@
 //! The search for the launch that gets the most: a grid of shapes, of which the best are measured again and longer.
 
-use super::interval::{OTHER_CLOCK, OTHER_PLACE, OTHER_PLACE_OF_THREE, per_second, promised, range};
+use super::interval::{OTHER_CLOCK, OTHER_PAGES, OTHER_PLACE, OTHER_PLACE_OF_THREE, per_second, promised, range};
 use super::{Level, NEARLY, Round, lap};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook};
-use strata_model::experiment::{AccessWidth, Region, Stream, Streamed, Traffic};
+use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream, Streamed, Traffic};
+use strata_model::units::Bytes;
 
 /// Shapes of a launch: bytes of an access, accesses of a thread in a pass, threads of a block, blocks of an SM. Of a device that
 /// cannot hold them the blocks are left out.
@@ -33,6 +34,8 @@ const SHAPES: [(AccessWidth, u32, u32, u32); 20] = {
         (B4, 8, 512, 3),
     ]
 };
+/// Most bytes that an SM has in flight across the bus to the host. More only wait longer: an H200 reads as much with 1 KiB.
+const MOST_TO_HOST: Bytes = Bytes::kib(8);
 /// Of the shapes one in so many is measured again, and how often.
 const AGAIN: (usize, u32) = (3, 2);
 /// Of the shapes so many are measured to the end, and how often each.
@@ -112,6 +115,7 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         // Memory in the SM goes by the SM's clock, all other by one of its own.
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
         let other_place = match level.traffic {
+            _ if level.path == LoadPath::Host => OTHER_PAGES,
             Traffic::Read | Traffic::Copy => 0.0,
             Traffic::Write => OTHER_PLACE,
             Traffic::Triad => OTHER_PLACE_OF_THREE,
@@ -184,6 +188,7 @@ pub(super) fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
         shape.threads <= facts.max_threads_per_block
             && shape.threads * shape.blocks <= facts.max_threads_per_multiprocessor.max(shape.threads)
             && level.stream(sms, *shape, Round::Search, 0).footprint.0 > 0
+            && (level.path != LoadPath::Host || level.stream(sms, *shape, Round::Search, 0).in_flight() <= MOST_TO_HOST)
     };
     let all = SHAPES.map(|(width, unroll, threads, blocks)| Shape { width, unroll, threads, blocks });
     all.into_iter().filter(fits).collect()

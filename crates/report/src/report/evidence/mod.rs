@@ -62,6 +62,7 @@ enum What {
     Warp,
     Pattern,
     Stream,
+    Transfer,
     Imported,
 }
 
@@ -94,6 +95,7 @@ impl Kind {
             Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
                 (What::Stream, stream.traffic.name(), false)
             }
+            Experiment::Transfer(_) => (What::Transfer, "copy", false),
             Experiment::Imported(imported) => {
                 let order = match imported.series.question {
                     Question::Size => "imported, over footprints",
@@ -226,7 +228,7 @@ impl<'e> Exhibits<'e> {
                 What::Laps => fixed::laps(kind, measurements),
                 What::Warp => fixed::warps(measurements),
                 What::Disturb => fixed::disturbed(kind, measurements, &groups),
-                What::Pattern | What::Stream => Vec::new(),
+                What::Pattern | What::Stream | What::Transfer => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }
