@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use strata_gpu::{DevicePtr, Error, Function, Gpu, Launch, Module, Texture};
+use strata_gpu::{Copy, DevicePtr, Error, Function, Gpu, Launch, Module, Texture};
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::Machine as Simulated;
@@ -69,6 +69,12 @@ impl Machine {
 
     pub fn read(&mut self, from: u64, data: &mut [u8]) -> Option<Result<(), Code>> {
         Some(self.gpu.read(DevicePtr(from), data).map_err(code))
+    }
+
+    /// A copy by a copy engine. The time that it takes is the driver's affair.
+    pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Option<Result<(), Code>> {
+        let copy = Copy { to: DevicePtr(to), from: DevicePtr(from), bytes: Bytes(bytes) };
+        Some(self.gpu.transfer(&[copy]).map(|_| ()).map_err(code))
     }
 
     /// Writes zeros.

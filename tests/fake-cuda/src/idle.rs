@@ -22,6 +22,10 @@ impl Machine {
         None
     }
 
+    pub fn copy(&mut self, _: u64, _: u64, _: u64) -> Option<Result<(), Code>> {
+        None
+    }
+
     pub fn clear(&mut self, _: u64, _: u64) -> Option<Result<(), Code>> {
         None
     }

@@ -1,4 +1,4 @@
-//! Launches, textures and events.
+//! Launches and textures.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,6 +11,8 @@ use crate::{Code, INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SU
 const ILLEGAL_ADDRESS: Code = 700;
 const COOPERATIVE_LAUNCH_TOO_LARGE: Code = 720;
 const INVALID_CLUSTER_SIZE: Code = 912;
+/// Milliseconds that a launch takes.
+pub const LAUNCH: f64 = 0.5;
 /// Blocks of a cluster that every device with clusters has, and that an H200 has.
 const PORTABLE_CLUSTER: u32 = 8;
 const LARGEST_CLUSTER: u32 = 16;
@@ -296,7 +298,7 @@ fn launched(model: &mut Model) -> Result<(), Code> {
         Fault::Asynchronous => model.poisoned = Some(ILLEGAL_ADDRESS),
         _ => {}
     }
-    model.clock += 1;
+    model.milliseconds += LAUNCH;
     Ok(())
 }
 
@@ -327,54 +329,4 @@ unsafe fn buffer(extra: *mut *mut c_void) -> Result<Vec<u64>, Code> {
     }
     // SAFETY: by this function's contract the buffer has so many bytes.
     Ok((0..size / 8).map(|i| unsafe { buffer.cast::<u64>().add(i).read_unaligned() }).collect())
-}
-
-/// `cuEventCreate`
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: u32) -> Code {
-    in_context(|model| {
-        // Without timing an event has no time.
-        if flags & 2 != 0 {
-            return Err(INVALID_VALUE);
-        }
-        let handle = model.handle();
-        model.events.insert(handle, None);
-        // SAFETY: by the contract of `cuda.h`.
-        unsafe { event.write(std::ptr::without_provenance_mut(handle)) };
-        Ok(())
-    })
-}
-
-/// `cuEventRecord`
-#[unsafe(no_mangle)]
-pub extern "C" fn cuEventRecord(event: *mut c_void, _stream: *mut c_void) -> Code {
-    in_context(|model| {
-        let now = model.clock;
-        *model.events.get_mut(&event.addr()).ok_or(INVALID_HANDLE)? = Some(now);
-        Ok(())
-    })
-}
-
-/// `cuEventSynchronize`
-#[unsafe(no_mangle)]
-pub extern "C" fn cuEventSynchronize(event: *mut c_void) -> Code {
-    in_context(|model| model.events.get(&event.addr()).map(|_| ()).ok_or(INVALID_HANDLE))
-}
-
-/// `cuEventElapsedTime`. Every launch took half a millisecond.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuEventElapsedTime(milliseconds: *mut f32, from: *mut c_void, to: *mut c_void) -> Code {
-    in_context(|model| {
-        let time = |event: *mut c_void| model.events.get(&event.addr()).copied().flatten().ok_or(INVALID_HANDLE);
-        let launches = time(to)?.wrapping_sub(time(from)?);
-        // SAFETY: by the contract of `cuda.h`.
-        unsafe { milliseconds.write(0.5 * launches as f32) };
-        Ok(())
-    })
-}
-
-/// `cuEventDestroy`
-#[unsafe(no_mangle)]
-pub extern "C" fn cuEventDestroy_v2(event: *mut c_void) -> Code {
-    in_context(|model| model.events.remove(&event.addr()).map(|_| ()).ok_or(INVALID_HANDLE))
 }

@@ -27,6 +27,7 @@ mod memory;
 mod model;
 mod module;
 mod nvml;
+mod stream;
 
 use std::ffi::{CString, c_char};
 

@@ -24,7 +24,7 @@ pub fn allocate(model: &mut Model, bytes: usize, pinned: bool) -> Result<u64, Co
     }
     if !pinned && let Some(made) = model.machine.allocate(bytes as u64, false) {
         let address = made?;
-        model.allocations.insert(address, Allocation { blocks: Vec::new(), bytes: bytes as u64, pinned });
+        model.allocations.insert(address, Allocation { blocks: Vec::new(), bytes: bytes as u64, pinned, on_device: None });
         return Ok(address);
     }
     if bytes > LIMIT {
@@ -32,7 +32,7 @@ pub fn allocate(model: &mut Model, bytes: usize, pinned: bool) -> Result<u64, Co
     }
     let mut blocks = vec![Block([0; size_of::<Block>()]); bytes.div_ceil(size_of::<Block>())];
     let address = blocks.as_mut_ptr().expose_provenance() as u64;
-    model.allocations.insert(address, Allocation { blocks, bytes: bytes as u64, pinned });
+    model.allocations.insert(address, Allocation { blocks, bytes: bytes as u64, pinned, on_device: None });
     Ok(address)
 }
 
@@ -40,7 +40,7 @@ fn free(model: &mut Model, address: u64, pinned: bool) -> Result<(), Code> {
     match model.allocations.get(&address) {
         Some(allocation) if allocation.pinned == pinned => {
             let allocation = model.allocations.remove(&address);
-            model.machine.free(address);
+            model.machine.free(allocation.as_ref().and_then(|a| a.on_device).unwrap_or(address));
             drop(allocation.map(|a| a.blocks));
             Ok(())
         }
@@ -48,7 +48,7 @@ fn free(model: &mut Model, address: u64, pinned: bool) -> Result<(), Code> {
     }
 }
 
-fn pointer(address: u64) -> *mut u8 {
+pub fn pointer(address: u64) -> *mut u8 {
     ptr::with_exposed_provenance_mut(address as usize)
 }
 
@@ -126,11 +126,14 @@ pub unsafe extern "C" fn cuMemHostAlloc(host: *mut *mut c_void, bytes: usize, fl
 pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(address: *mut u64, host: *mut c_void, flags: u32) -> Code {
     in_context(|model| {
         let own = host.addr() as u64;
-        let bytes = model.allocations.get(&own).filter(|a| a.pinned && flags == 0).ok_or(INVALID_VALUE)?.bytes;
+        let pinned = |allocation: &&mut Allocation| allocation.pinned && flags == 0;
+        let allocation = model.allocations.get_mut(&own).filter(pinned).ok_or(INVALID_VALUE)?;
         // What a machine has there is not what the host sees.
-        let own = model.machine.allocate(bytes, true).unwrap_or(Ok(own))?;
+        if allocation.on_device.is_none() {
+            allocation.on_device = model.machine.allocate(allocation.bytes, true).transpose()?;
+        }
         // SAFETY: by the contract of `cuda.h`.
-        unsafe { address.write(own) };
+        unsafe { address.write(allocation.on_device.unwrap_or(own)) };
         Ok(())
     })
 }

@@ -16,6 +16,8 @@ pub struct Allocation {
     pub blocks: Vec<Block>,
     pub bytes: u64,
     pub pinned: bool,
+    /// Its address on the device, if that has been asked for and is another.
+    pub on_device: Option<u64>,
 }
 
 /// A module: its text, and the variables that have been asked for, by name.
@@ -59,9 +61,12 @@ pub struct Model {
     pub arrays: HashMap<usize, Array>,
     /// The array of each texture that reads one.
     pub textures: HashMap<u64, Option<usize>>,
-    /// Time of each event's record.
-    pub events: HashMap<usize, Option<u32>>,
-    pub clock: u32,
+    /// Milliseconds at each event's record.
+    pub events: HashMap<usize, Option<f64>>,
+    /// When what was queued on each stream is done.
+    pub streams: HashMap<usize, f64>,
+    /// When everything before the last launch is done.
+    pub milliseconds: f64,
     /// A kernel has gone wrong: everything fails with this.
     pub poisoned: Option<Code>,
     /// Bytes of device memory that other processes hold.
@@ -82,6 +87,12 @@ impl Model {
     pub fn holds(&self, address: u64, bytes: u64) -> bool {
         let Some((&start, allocation)) = self.allocations.range(..=address).next_back() else { return false };
         (address - start).checked_add(bytes).is_some_and(|end| end <= allocation.bytes)
+    }
+
+    /// The device's address of a place in pinned memory that the host has at this address; none of other memory.
+    pub fn on_device(&self, address: u64) -> Option<u64> {
+        let (&start, allocation) = self.allocations.range(..=address).next_back()?;
+        allocation.pinned.then(|| allocation.on_device.unwrap_or(start) + (address - start))
     }
 
     /// Bytes of device memory in use.
@@ -108,6 +119,7 @@ impl Model {
             ("arrays", self.arrays.len()),
             ("textures", self.textures.len()),
             ("events", self.events.len()),
+            ("streams", self.streams.len()),
         ];
         // After a fault nothing can be given back.
         if self.poisoned.is_none() && left.iter().any(|&(_, count)| count > 0) {

@@ -122,7 +122,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
             Some(place) => place,
             None => match model.machine.symbol(module.addr(), &name) {
                 Some(place) => {
-                    let allocation = Allocation { blocks: Vec::new(), bytes: size as u64, pinned: false };
+                    let allocation = Allocation { blocks: Vec::new(), bytes: size as u64, pinned: false, on_device: None };
                     model.allocations.insert(place, allocation);
                     place
                 }
@@ -155,7 +155,7 @@ pub extern "C" fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, valu
             _ => return Err(INVALID_VALUE),
         }
         if fault() == Fault::SlowAttributes {
-            model.clock += 1;
+            model.milliseconds += crate::launch::LAUNCH;
         }
         Ok(())
     })
