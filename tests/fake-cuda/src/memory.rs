@@ -24,7 +24,9 @@ pub fn allocate(model: &mut Model, bytes: usize, pinned: bool) -> Result<u64, Co
     }
     if !pinned && let Some(made) = model.machine.allocate(bytes as u64, false) {
         let address = made?;
-        model.allocations.insert(address, Allocation { blocks: Vec::new(), bytes: bytes as u64, pinned, on_device: None });
+        model
+            .allocations
+            .insert(address, Allocation { blocks: Vec::new(), bytes: bytes as u64, pinned, on_device: None });
         return Ok(address);
     }
     if bytes > LIMIT {

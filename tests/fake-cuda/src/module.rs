@@ -122,7 +122,8 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
             Some(place) => place,
             None => match model.machine.symbol(module.addr(), &name) {
                 Some(place) => {
-                    let allocation = Allocation { blocks: Vec::new(), bytes: size as u64, pinned: false, on_device: None };
+                    let allocation =
+                        Allocation { blocks: Vec::new(), bytes: size as u64, pinned: false, on_device: None };
                     model.allocations.insert(place, allocation);
                     place
                 }
