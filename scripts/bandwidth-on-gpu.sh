@@ -18,7 +18,7 @@ done
 if [ "${RECORDINGS:-1}" = 0 ]; then rm "$work"/*.strata; fi
 tar -C "$work" -czf "$OUT/bandwidth.tgz" .
 python3 - "$work" <<'PYTHON'
-import itertools, json, pathlib, statistics, sys
+import itertools, json, math, pathlib, statistics, sys
 
 runs = [json.loads(path.read_text()) for path in sorted(pathlib.Path(sys.argv[1]).glob("*.json"))]
 print(runs[0]["device"]["name"], runs[0]["device"]["uuid"])
@@ -41,8 +41,10 @@ for (element, key), findings in found.items():
             print(f"{element:9} {key:40} unknown once: {finding['reason']}")
     values = [finding["value"] for finding in known]
     pairs = list(itertools.combinations(known, 2))
-    agree = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in pairs)
-    inside = sum(a["low"] <= b["value"] <= a["high"] and b["low"] <= a["value"] <= b["high"] for a, b in pairs)
+    ends_of = lambda finding: (finding.get("low", -math.inf), finding.get("high", math.inf))
+    within = lambda a, b: ends_of(a)[0] <= b["value"] <= ends_of(a)[1]
+    agree = sum(ends_of(a)[0] <= ends_of(b)[1] and ends_of(b)[0] <= ends_of(a)[1] for a, b in pairs)
+    inside = sum(within(a, b) and within(b, a) for a, b in pairs)
     middle = statistics.median(values)
     spread = 100 * (max(values) - min(values)) / middle
     ends = f"{min(finding.get('low') or 0 for finding in known):.4g} to {max(finding.get('high') or 0 for finding in known):.4g}"

@@ -2,7 +2,8 @@
 
 use gpu_strata::{Device, Effort, Options, Recording};
 use strata_model::attribute::{
-    EFFECTIVE_SIZE, LOADED_LATENCY, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH_PER_SM,
+    BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, HOST_TO_DEVICE_BANDWIDTH, LOADED_LATENCY,
+    READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{
     AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic,
@@ -124,6 +125,44 @@ fn a_discovery_states_bandwidth_where_it_is_asked_for_and_a_recording_says_the_s
     }
     let without = Device::open(MACHINE).unwrap().discover_only(&[ElementName::Shared], Options::effort(Effort::Quick));
     assert!(without.unwrap().topology.elements[&ElementName::Shared].finding(READ_BANDWIDTH).is_none());
+}
+
+#[test]
+fn the_bus_to_the_host_gives_each_way_what_the_file_says() {
+    let text = include_str!("../../machines/840m.toml");
+    let clock = text.lines().find_map(|line| line.strip_prefix("mhz = ")).unwrap().parse::<f64>().unwrap() * 1e6;
+    let width = text.lines().find_map(|line| line.strip_prefix("host_bandwidth = ")).unwrap().parse::<f64>().unwrap();
+    for seed in 1..=3 {
+        let options = Options::effort(Effort::Quick).seed(seed).bandwidth(true);
+        let found = Device::open(MACHINE).unwrap().discover_only(&[ElementName::Host], options).unwrap();
+        let element = &found.topology.elements[&ElementName::Host];
+        for (key, ways) in [
+            (READ_BANDWIDTH, 1.0),
+            (WRITE_BANDWIDTH, 1.0),
+            (HOST_TO_DEVICE_BANDWIDTH, 1.0),
+            (DEVICE_TO_HOST_BANDWIDTH, 1.0),
+            (BOTH_WAYS_BANDWIDTH, 2.0),
+        ] {
+            let (rate, is) = (element.interval(key).unwrap(), ways * width * clock);
+            assert!(rate.low.0 <= is && is <= rate.high.0, "seed {seed}, {key:?}: {rate:?} for {is}");
+        }
+    }
+}
+
+/// Without a width of its bus a machine file says nothing of copy engines.
+#[test]
+fn a_machine_without_a_bus_has_no_copies_and_says_why() {
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let text = include_str!("../../machines/840m.toml");
+    let without: Vec<&str> = text.lines().filter(|line| !line.contains("host_bandwidth")).collect();
+    std::fs::write(file.path(), without.join("\n")).unwrap();
+    let device = format!("sim:{}", file.path().display());
+    let options = Options::effort(Effort::Quick).bandwidth(true);
+    let found = Device::open(&device).unwrap().discover_only(&[ElementName::Host], options).unwrap();
+    let element = &found.topology.elements[&ElementName::Host];
+    let reason = element.finding(HOST_TO_DEVICE_BANDWIDTH).unwrap().reason.as_deref().unwrap();
+    assert!(reason.contains("does not state its `host_bandwidth`"), "{reason}");
+    assert!(element.known(READ_BANDWIDTH).is_some());
 }
 
 /// Under next to no load a chase takes what the machine's file says, under half of the load a little more, and the most at the peak.

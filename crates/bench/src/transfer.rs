@@ -46,7 +46,8 @@ impl Bench<'_> {
         for (at, length) in ends(bytes) {
             let mut found = vec![0; length];
             self.gpu.read(to.offset(at), &mut found)?;
-            let expected = (0..length as u64 / 16).flat_map(|four| content((at / 16 + four) as u32)).flat_map(u32::to_le_bytes);
+            let expected =
+                (0..length as u64 / 16).flat_map(|four| content((at / 16 + four) as u32)).flat_map(u32::to_le_bytes);
             if !found.iter().copied().eq(expected) {
                 let what = format!("the {length} bytes at {at} of a copy are not those of its source");
                 return Ok(Some(Failure::failed(what)));

@@ -37,8 +37,8 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    Array, BoardFacts, Copy, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources, Result,
-    Telemetry, Texture,
+    Array, BoardFacts, Copy, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources,
+    Result, Telemetry, Texture,
 };
 use strata_model::units::Bytes;
 

@@ -37,8 +37,8 @@ pub use loaded_chase::LoadedChase;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use pattern_run::PatternRun;
 pub use place::{Place, Prepare};
-pub use transfer::{Direction, Transfer};
 pub use stream::{Content, Region, Stream, Streamed, Traffic, UNROLLS};
+pub use transfer::{Direction, Transfer};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
 pub use watch::{Watch, Watched};
 

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Transfer, Warp, Watch,
+    Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Transfer, Warp,
+    Watch,
 };
 
 /// How some version of the format has an experiment.

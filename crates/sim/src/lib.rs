@@ -242,7 +242,8 @@ impl Gpu for Sim {
     fn transfer(&mut self, copies: &[Copy]) -> Result<f64> {
         self.usable()?;
         let Some(rate) = self.machine.spec.memory.host_bandwidth else {
-            let reason = format!("the machine file of the simulated {} does not state its `host_bandwidth`", self.facts.name);
+            let reason =
+                format!("the machine file of the simulated {} does not state its `host_bandwidth`", self.facts.name);
             return Err(Error::Unsupported { reason });
         };
         let mut each_way = [0, 0];

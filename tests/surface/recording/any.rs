@@ -295,6 +295,11 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         let Chase { footprint, stride, seed, .. } = chase;
         LoadedChase { stream, sm, footprint, stride, seed, pause }
     });
+    let transfers = (0..Direction::ALL.len(), any::<(u64, u32)>()).prop_map(|(way, (bytes, repeat))| Transfer {
+        direction: Direction::ALL[way],
+        bytes: Bytes(bytes),
+        repeat,
+    });
     prop_oneof![
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
@@ -306,6 +311,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => launched.prop_map(Experiment::from),
         1 => streams().prop_map(Experiment::from),
         1 => loaded.prop_map(Experiment::from),
+        1 => transfers.prop_map(Experiment::from),
     ]
 }
 

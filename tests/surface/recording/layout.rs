@@ -200,6 +200,8 @@ fn what_a_stream_has_stays_as_it_is() {
     let chase = LoadedChase { stream: stream.clone(), sm: 2, footprint, stride: Bytes(128), seed: 3, pause: 9 };
     let why = "a block's layout changed: no recording with a stream can be read; raise `recording::VERSION`, then this number";
     assert_eq!((hash_of(stream.into(), &[]), hash_of(chase.into(), &[])), (0x39e0_7e86, 0x04d0_5e69), "{why}");
+    let transfer = Transfer { direction: Direction::Both, bytes: Bytes::mib(8), repeat: 2 };
+    assert_eq!(hash_of(transfer.into(), &[]), 0x1c9a_64cb, "{why}");
 }
 
 /// What came later still: named parts of the run, as JSON. A new field behind the others changes the number, and nothing else.

@@ -93,8 +93,8 @@ fn of_a_chain(order: &Order) -> AnyOrder {
 /// What version 4 has and no older one had.
 fn is_new(experiment: &Experiment) -> bool {
     let window = experiment.chain().is_some_and(|chain| matches!(chain.order, Order::Window { .. }));
-    let launched = matches!(experiment, Experiment::Watch(_) | Experiment::Launched(_));
-    window || launched || experiment.stream().is_some()
+    let kind = matches!(experiment, Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Transfer(_));
+    window || kind || experiment.stream().is_some()
 }
 
 /// An experiment as version 3 had it.
@@ -113,7 +113,11 @@ fn old(experiment: &Experiment) -> Old {
     });
     let chained = chained.unwrap_or(placed.clone());
     match experiment {
-        Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Stream(_) | Experiment::LoadedChase(_) => {
+        Experiment::Watch(_)
+        | Experiment::Launched(_)
+        | Experiment::Stream(_)
+        | Experiment::LoadedChase(_)
+        | Experiment::Transfer(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

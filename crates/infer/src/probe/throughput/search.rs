@@ -1,6 +1,8 @@
 //! The search for the launch that gets the most: a grid of shapes, of which the best are measured again and longer.
 
-use super::interval::{OTHER_CLOCK, OTHER_PAGES, OTHER_PLACE, OTHER_PLACE_OF_THREE, per_second, promised, range};
+use super::interval::{
+    OTHER_CLOCK, OTHER_PAGES, OTHER_PLACE, OTHER_PLACE_OF_THREE, OTHER_PLACE_OF_TWO, per_second, promised, range,
+};
 use super::{Level, NEARLY, Round, lap};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook};
@@ -116,8 +118,9 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
         let other_place = match level.traffic {
             _ if level.path == LoadPath::Host => OTHER_PAGES,
-            Traffic::Read | Traffic::Copy => 0.0,
+            Traffic::Read => 0.0,
             Traffic::Write => OTHER_PLACE,
+            Traffic::Copy => OTHER_PLACE_OF_TWO,
             Traffic::Triad => OTHER_PLACE_OF_THREE,
         };
         let sms = notebook.facts().multiprocessors;

@@ -1,5 +1,6 @@
 //! What the copy engines move between host memory and the device.
 
+use super::BUS;
 use super::interval::{OTHER_PAGES, digits, promised};
 use crate::probe::{Gap, Notebook, Unknown};
 use strata_model::attribute::{BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, HOST_TO_DEVICE_BANDWIDTH};
@@ -25,9 +26,8 @@ pub fn entries(notebook: &Notebook) -> Vec<Entry> {
 
 fn rate(notebook: &Notebook, direction: Direction) -> Result<Finding<BytesPerSecond>, Gap> {
     let repeats = notebook.effort().choose(3, 5, 9);
-    let wanted: Vec<Transfer> = (0..repeats)
-        .flat_map(|repeat| LENGTHS.map(|bytes| Transfer { direction, bytes, repeat }))
-        .collect();
+    let wanted: Vec<Transfer> =
+        (0..repeats).flat_map(|repeat| LENGTHS.map(|bytes| Transfer { direction, bytes, repeat })).collect();
     let times: Vec<Option<u64>> =
         notebook.read(&wanted)?.iter().map(|measured| Transfer::nanoseconds(measured.samples())).collect();
     let more = ((LENGTHS[1].0 - LENGTHS[0].0) * direction.copies()) as f64;
@@ -43,5 +43,5 @@ fn rate(notebook: &Notebook, direction: Direction) -> Result<Finding<BytesPerSec
         "copies of {} and {} of pinned memory by copy engines, timed by events; their difference, median of {repeats}",
         LENGTHS[0], LENGTHS[1]
     );
-    Ok(Finding::measured(BytesPerSecond(digits(value)), method).range(digits(low), digits(high)))
+    Ok(Finding::measured(BytesPerSecond(digits(value)), method).range(digits(low), digits(high)).note(BUS))
 }

@@ -191,6 +191,9 @@ fn memory(found: &Found) -> Table {
         Sourced::new(channels.clamp(1, 256), assumed("channels of 64 bits on the driver's bus width")),
     );
     table.put("host_cycles", found.cycles(ElementName::Host, Attribute::LatencyCycles, HOST_CYCLES));
+    if let Some(bandwidth) = found.rate_of_all(ElementName::Host, Attribute::ReadBandwidthPerSm) {
+        table.put("host_bandwidth", bandwidth);
+    }
     table
 }
 
