@@ -27,8 +27,9 @@ for run in runs:
     for element, attributes in run["elements"].items():
         for key, value in attributes.items():
             if key.endswith("_bandwidth") or key == "loaded_latency":
-                for unit, finding in value.items():
-                    found.setdefault((element, f"{key}.{unit}"), []).append(finding)
+                by_unit = {"": value} if "value" in value else {f".{unit}": finding for unit, finding in value.items()}
+                for unit, finding in by_unit.items():
+                    found.setdefault((element, f"{key}{unit}"), []).append(finding)
             elif key in ("bytes_in_flight", "saturating_sms", "effective_size", "latency_doubles_at"):
                 found.setdefault((element, key), []).append(value)
 for (element, key), findings in found.items():
