@@ -26,7 +26,7 @@ const RARER: f64 = 2.0;
 /// Share of the loads that spikes never reach, however few loads there are to tell by.
 const MOST: f64 = 0.5;
 /// Standard deviations by which spikes may be more frequent than they were seen.
-const SURE: f64 = 3.0;
+const SURE: f64 = 2.0;
 /// A load is far beyond others if it takes so many times longer than they do, or than they differ.
 const FAR: f64 = 3.0;
 /// Level of the test that all of some footprints' latencies are alike.
