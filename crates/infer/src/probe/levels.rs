@@ -25,8 +25,11 @@ const CREDIBLE_MISSES: f64 = 0.02;
 const RARER: f64 = 2.0;
 /// Share of the loads that spikes never reach, however few loads there are to tell by.
 const MOST: f64 = 0.5;
-/// Standard deviations by which spikes may be more frequent than they were seen.
-const SURE: f64 = 2.0;
+/// Standard deviations by which spikes may be more frequent than they were seen: of many footprints one may have by chance as many
+/// spikes as two allow.
+const SURE: f64 = 3.0;
+/// As [`SURE`], of cold walks: one load of each fetch misses, one of 32 say, and no larger footprint has more.
+const SURE_OF_WALKS: f64 = 2.0;
 /// A load is far beyond others if it takes so many times longer than they do, or than they differ.
 const FAR: f64 = 3.0;
 /// Level of the test that all of some footprints' latencies are alike.
@@ -53,6 +56,19 @@ impl HitMiss {
     ///
     /// As [`HitMiss::learn`].
     pub fn learn_frequent(reference: &[u32], larger: &[&[u32]], credible: f64) -> Result<Self, Unknown> {
+        Self::learn_by(reference, larger, credible, SURE)
+    }
+
+    /// As [`HitMiss::learn`], of cold walks, in which the first load of each fetch misses.
+    ///
+    /// # Errors
+    ///
+    /// As [`HitMiss::learn`].
+    pub fn learn_from_walks(reference: &[u32], walks: &[&[u32]]) -> Result<Self, Unknown> {
+        Self::learn_by(reference, walks, CREDIBLE_MISSES, SURE_OF_WALKS)
+    }
+
+    fn learn_by(reference: &[u32], larger: &[&[u32]], credible: f64, sure: f64) -> Result<Self, Unknown> {
         let (Some(hit), Some((low, bulk))) = (robust::quantile_u32(reference, 0.5), bulk(reference)) else {
             return Err(Unknown::because("no samples of a footprint that fits"));
         };
@@ -65,7 +81,7 @@ impl HitMiss {
                 let beyond: Vec<u32> = latencies.iter().copied().filter(|&l| f64::from(l) > bulk + spread).collect();
                 let is_level = |level: &cluster::Group| {
                     let share = level.count as f64 / latencies.len() as f64;
-                    let often = share > MOST || share > most_spikes(level, reference, &larger[..at]);
+                    let often = share > MOST || share > most_spikes(level, reference, &larger[..at], sure);
                     share >= credible && often
                 };
                 let level = cluster::levels(&beyond).into_iter().find(is_level)?;
@@ -119,7 +135,7 @@ impl HitMiss {
 
     /// The share of slow loads that chance allows anywhere, given those of a footprint that fits.
     pub fn most_by_chance(&self, fitting: &[u32]) -> f64 {
-        most_by_chance(self.misses(fitting), fitting.len())
+        most_by_chance(self.misses(fitting), fitting.len(), SURE)
     }
 
     /// Whether a load that took so long missed.
@@ -154,20 +170,20 @@ fn bulk(reference: &[u32]) -> Option<(f64, f64)> {
 
 /// How frequent spikes of these latencies may be at most, if all of the first of these footprints are hits: the least that any
 /// number of them allows, since the larger ones may miss.
-fn most_spikes(group: &cluster::Group, reference: &[u32], smaller: &[&[u32]]) -> f64 {
+fn most_spikes(group: &cluster::Group, reference: &[u32], smaller: &[&[u32]], sure: f64) -> f64 {
     let (mut loads, mut slow) = (0, 0);
     let bounds = std::iter::once(&reference).chain(smaller).map(|latencies| {
         loads += latencies.len();
         slow += latencies.iter().filter(|&&l| (group.low..=group.high).contains(&l)).count();
-        most_by_chance(slow, loads)
+        most_by_chance(slow, loads, sure)
     });
     bounds.fold(1.0, f64::min)
 }
 
 /// The share of slow loads that chance allows elsewhere, where so many of so many loads were slow.
-fn most_by_chance(slow: usize, loads: usize) -> f64 {
+fn most_by_chance(slow: usize, loads: usize, sure: f64) -> f64 {
     let share = slow as f64 / loads.max(1) as f64;
-    band::wilson(share, loads, SURE).1.max(RARER * share)
+    band::wilson(share, loads, sure).1.max(RARER * share)
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn l15_levels(notebook: &Notebook) -> Result<HitMiss, Gap> {
              hits cannot be told from its misses"
         ))
     };
-    Ok(HitMiss::learn(measurements[0].latencies(), &[&cold]).map_err(alike)?)
+    Ok(HitMiss::learn_from_walks(measurements[0].latencies(), &[&cold]).map_err(alike)?)
 }
 
 fn l15_capacity(notebook: &Notebook) -> Result<Capacity, Gap> {

@@ -125,7 +125,7 @@ fn nearest_level(notebook: &Notebook, path: LoadPath) -> Result<HitMiss, Gap> {
     wanted.extend(fetch::walks(path, path.element(), false));
     let measurements = notebook.read(&wanted)?;
     let cold: Vec<&[u32]> = measurements[1..].iter().map(Measurement::latencies).collect();
-    Ok(HitMiss::learn(measurements[0].latencies(), &cold)?)
+    Ok(HitMiss::learn_from_walks(measurements[0].latencies(), &cold)?)
 }
 
 /// The sector of a first-level cache: what a cold load that misses it brings in.
