@@ -1,7 +1,7 @@
 //! Modules that come and go, blocks that are launched together, textures and their arrays: that each works, what is refused and
 //! why, and that the stand-in, which ends the process of whoever leaves something behind or takes it back twice, is content.
 
-use strata_gpu::{Array, Error, Gpu, Launch, Module, Resources};
+use strata_gpu::{Array, Copy, Error, Gpu, Launch, Module, Resources};
 use strata_model::pattern::Sampling;
 use strata_model::units::Bytes;
 
@@ -43,6 +43,43 @@ fn modules_are_loaded_again_and_unloaded() {
         // anything stays, or is taken back twice.
         let walk = gpu.function(again, "walk").unwrap();
         gpu.launch(walk, &ONE_BLOCK, &[1, 2]).unwrap();
+    });
+}
+
+#[test]
+fn copy_engines_copy_each_way_at_the_same_time() {
+    faulty("seam::copy_engines_copy_each_way_at_the_same_time", "none", || {
+        let mut gpu = open();
+        let bytes = Bytes::mib(1);
+        let [here, there] = [(); 2].map(|()| gpu.allocate(bytes).unwrap());
+        let [ours, theirs] = [(); 2].map(|()| gpu.allocate_pinned(bytes).unwrap());
+        gpu.write(ours.offset(64), &[1, 2, 3, 4]).unwrap();
+        gpu.write(there.offset(64), &[5, 6, 7, 8]).unwrap();
+        let to_device = Copy { to: here, from: ours, bytes };
+        let to_host = Copy { to: theirs, from: there, bytes };
+        // Two engines take as long as one; and one does not wait for what the other had to do before.
+        let both = gpu.transfer(&[to_device, to_host]).unwrap();
+        let one = gpu.transfer(&[to_device]).unwrap();
+        assert!(both > 10.0 && (both - one).abs() < 0.01, "{both} and {one} us");
+        for (place, is) in [(here, [1, 2, 3, 4]), (theirs, [5, 6, 7, 8])] {
+            let mut back = [9; 4];
+            gpu.read(place.offset(64), &mut back).unwrap();
+            assert_eq!(back, is);
+        }
+        assert_eq!(gpu.transfer(&[]).unwrap(), 0.0);
+        // Nothing is queued if one of them cannot be: the first is not made.
+        gpu.write(ours.offset(64), &[4, 3, 2, 1]).unwrap();
+        for wrong in [
+            Copy { to: there, from: here, bytes },
+            Copy { to: theirs, from: ours, bytes },
+            Copy { to: here, from: ours.offset(64), bytes },
+        ] {
+            says(&failure(gpu.transfer(&[to_device, wrong])), &["between the device and pinned host memory"]);
+        }
+        let mut back = [9; 4];
+        gpu.read(here.offset(64), &mut back).unwrap();
+        assert_eq!(back, [1, 2, 3, 4]);
+        says(&failure(gpu.transfer(&[Copy { to: here.offset(64), ..to_device }])), &["cuMemcpyHtoDAsync"]);
     });
 }
 

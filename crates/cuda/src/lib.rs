@@ -5,8 +5,8 @@
 //! kernels, `modules` keeps them, `memory`, `array` and `texture` keep what is allocated, `launch` runs, `marks` takes the time,
 //! `transfer` has the copy engines, `nvml` watches, `board` tells of the board. All `unsafe` code of the crate is in this folder.
 //!
-//! Everything runs in the device's primary context, on the default stream but for copies by the copy engines. Nothing is ever reset, and no clock, power or other
-//! setting of the device is changed.
+//! Everything runs in the device's primary context: on the default stream, but for copies by the copy engines. Nothing is ever
+//! reset, and no clock, power or other setting of the device is changed.
 
 // The only part of strata with `unsafe`: each block says why it is sound.
 #![allow(unsafe_code)]

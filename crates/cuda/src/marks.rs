@@ -12,9 +12,7 @@ pub(super) struct Marks(Option<Event>);
 impl Marks {
     /// Waits for everything queued and gives the microseconds since the last mark, 0 for the first. A context must be current.
     pub fn mark(&mut self, calls: &Calls) -> Result<f64> {
-        let mut event = ptr::null_mut();
-        // SAFETY: `event` is valid for the write.
-        unsafe { calls.event_create(&mut event, 0) }?;
+        let event = new(calls)?;
         let elapsed = elapsed(calls, self.0, event);
         // On failure the new event is of no use; otherwise the old one has been.
         let done = if elapsed.is_ok() { self.0.replace(event) } else { Some(event) };
@@ -40,10 +38,21 @@ fn elapsed(calls: &Calls, before: Option<Event>, event: Event) -> Result<f64> {
     unsafe { calls.event_record(event, ptr::null_mut()) }?;
     // SAFETY: a live event.
     unsafe { calls.event_synchronize(event) }?;
+    before.map_or(Ok(0.0), |before| between(calls, before, event))
+}
+
+/// A new event. A context must be current.
+pub(super) fn new(calls: &Calls) -> Result<Event> {
+    let mut event = ptr::null_mut();
+    // SAFETY: `event` is valid for the write.
+    unsafe { calls.event_create(&mut event, 0) }?;
+    Ok(event)
+}
+
+/// Microseconds between two live events that are recorded and done.
+pub(super) fn between(calls: &Calls, from: Event, to: Event) -> Result<f64> {
     let mut milliseconds = 0.0;
-    if let Some(before) = before {
-        // SAFETY: both events are live and recorded; `milliseconds` is valid for the write.
-        unsafe { calls.event_elapsed_time(&mut milliseconds, before, event) }?;
-    }
+    // SAFETY: both events are live and recorded; `milliseconds` is valid for the write.
+    unsafe { calls.event_elapsed_time(&mut milliseconds, from, to) }?;
     Ok(f64::from(milliseconds) * 1e3)
 }

@@ -3,6 +3,7 @@
 use std::ptr;
 
 use super::calls::{Calls, Event, Stream};
+use super::marks;
 use super::memory::Allocations;
 use strata_gpu::{Copy, Error, Result};
 
@@ -19,22 +20,27 @@ pub(super) struct Engines {
 impl Engines {
     /// Makes the copies and waits: microseconds from the first one's begin to the last one's end. A context must be current.
     pub fn transfer(&mut self, calls: &Calls, known: &Allocations, copies: &[Copy]) -> Result<f64> {
-        // The begin, the end, and the end of each of the others.
+        // Before anything is queued, so that a copy that cannot be leaves nothing under way.
+        let copies: Vec<Queued> = copies.iter().map(|copy| Queued::of(copy, known)).collect::<Result<_>>()?;
+        // The begin, and the end of each.
         self.make(calls, copies.len(), copies.len() + 1)?;
-        let (begin, end) = (self.events[0], self.events[1]);
+        let streams = &self.streams[..copies.len()];
+        let Some((&first, others)) = streams.split_first() else { return Ok(0.0) };
+        let (begin, end, done) = (self.events[0], self.events[1], &self.events[2..]);
         // SAFETY: no arguments.
         unsafe { calls.ctx_synchronize() }?;
-        let Some(&first) = self.streams.first() else { return Ok(0.0) };
         // SAFETY: a live event and a live stream.
         unsafe { calls.event_record(begin, first) }?;
-        for (&stream, &copy) in self.streams.iter().zip(copies) {
-            // SAFETY: as above. The first stream has no need to wait for itself, and does not.
-            unsafe { calls.stream_wait_event(stream, begin, 0) }?;
-            queue(calls, known, copy, stream)?;
+        for &other in others {
+            // SAFETY: as above.
+            unsafe { calls.stream_wait_event(other, begin, 0) }?;
         }
-        for (&stream, &done) in self.streams.iter().zip(&self.events[2..]).skip(1) {
+        for (copy, &stream) in copies.iter().zip(streams) {
+            copy.queue(calls, stream)?;
+        }
+        for (&other, &done) in others.iter().zip(done) {
             // SAFETY: live events and streams.
-            unsafe { calls.event_record(done, stream) }?;
+            unsafe { calls.event_record(done, other) }?;
             // SAFETY: as above.
             unsafe { calls.stream_wait_event(first, done, 0) }?;
         }
@@ -42,10 +48,7 @@ impl Engines {
         unsafe { calls.event_record(end, first) }?;
         // SAFETY: as above.
         unsafe { calls.event_synchronize(end) }?;
-        let mut milliseconds = 0.0;
-        // SAFETY: both are recorded and done; `milliseconds` is valid for the write.
-        unsafe { calls.event_elapsed_time(&mut milliseconds, begin, end) }?;
-        Ok(f64::from(milliseconds) * 1e3)
+        marks::between(calls, begin, end)
     }
 
     fn make(&mut self, calls: &Calls, streams: usize, events: usize) -> Result<()> {
@@ -55,11 +58,8 @@ impl Engines {
             unsafe { calls.stream_create(&mut stream, NON_BLOCKING) }?;
             self.streams.push(stream);
         }
-        while self.events.len() <= events {
-            let mut event = ptr::null_mut();
-            // SAFETY: `event` is valid for the write.
-            unsafe { calls.event_create(&mut event, 0) }?;
-            self.events.push(event);
+        while self.events.len() < events {
+            self.events.push(marks::new(calls)?);
         }
         Ok(())
     }
@@ -77,15 +77,32 @@ impl Engines {
     }
 }
 
-/// Queues one copy.
-fn queue(calls: &Calls, known: &Allocations, copy: Copy, stream: Stream) -> Result<()> {
-    let bytes = copy.bytes.0 as usize;
-    match (known.host(copy.from.0, bytes), known.host(copy.to.0, bytes)) {
-        // SAFETY: the range is pinned memory that lives until it is freed, before which everything queued is done; the driver
-        // checks that the other range is memory of this context.
-        (Some(host), None) => unsafe { calls.memcpy_htod_async(copy.to.0, host.cast(), bytes, stream) },
-        // SAFETY: as above.
-        (None, Some(host)) => unsafe { calls.memcpy_dtoh_async(host.cast(), copy.from.0, bytes, stream) },
-        _ => Err(Error::Unsupported { reason: "copy engines copy between the device and pinned host memory".into() }),
+/// A copy by the addresses that the driver asks for.
+enum Queued {
+    ToDevice { to: u64, from: *const u8, bytes: usize },
+    ToHost { to: *mut u8, from: u64, bytes: usize },
+}
+
+impl Queued {
+    fn of(copy: &Copy, known: &Allocations) -> Result<Self> {
+        let (to, from, bytes) = (copy.to.0, copy.from.0, copy.bytes.0 as usize);
+        match (known.host(from, bytes), known.host(to, bytes)) {
+            (Some(from), None) => Ok(Queued::ToDevice { to, from, bytes }),
+            (None, Some(to)) => Ok(Queued::ToHost { to, from, bytes }),
+            _ => {
+                Err(Error::Unsupported { reason: "copy engines copy between the device and pinned host memory".into() })
+            }
+        }
+    }
+
+    /// Queues it. The pinned memory must not be freed before it is done.
+    fn queue(&self, calls: &Calls, stream: Stream) -> Result<()> {
+        match *self {
+            // SAFETY: the range is pinned memory that lives until everything queued is done; the driver checks that the other
+            // range is memory of this context.
+            Queued::ToDevice { to, from, bytes } => unsafe { calls.memcpy_htod_async(to, from.cast(), bytes, stream) },
+            // SAFETY: as above.
+            Queued::ToHost { to, from, bytes } => unsafe { calls.memcpy_dtoh_async(to.cast(), from, bytes, stream) },
+        }
     }
 }

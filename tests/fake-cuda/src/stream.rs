@@ -58,23 +58,17 @@ pub extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> Code {
 /// `cuMemcpyHtoDAsync`, from pinned memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: *mut c_void) -> Code {
-    in_context(|model| copy(model, to, from.addr() as u64, bytes, stream, Way::ToDevice))
+    in_context(|model| copy(model, to, from.addr() as u64, bytes, stream, from.addr() as u64))
 }
 
 /// `cuMemcpyDtoHAsync`, to pinned memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: *mut c_void) -> Code {
-    in_context(|model| copy(model, to.addr() as u64, from, bytes, stream, Way::ToHost))
+    in_context(|model| copy(model, to.addr() as u64, from, bytes, stream, to.addr() as u64))
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    ToDevice,
-    ToHost,
-}
-
-fn copy(model: &mut Model, to: u64, from: u64, bytes: usize, stream: *mut c_void, way: Way) -> Result<(), Code> {
-    let host = if way == Way::ToDevice { from } else { to };
+/// A copy of which the host's range begins at `host`.
+fn copy(model: &mut Model, to: u64, from: u64, bytes: usize, stream: *mut c_void, host: u64) -> Result<(), Code> {
     if !model.holds(to, bytes as u64) || !model.holds(from, bytes as u64) || model.on_device(host).is_none() {
         return Err(INVALID_VALUE);
     }

@@ -11,8 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use super::edge::{self, Edge, counts};
+use super::edge::{self, Edge};
 use super::levels::HitMiss;
+use super::repeated::{counts, repetitions};
 use super::spikes::{self, Spikes};
 use super::stairs::{self, Stairs};
 use super::sweep::Sweep;
@@ -246,7 +247,7 @@ fn first_changed(footprints: &[(usize, usize)]) -> Option<usize> {
 fn reference(notebook: &Notebook, smallest: &Measurement<Chase>) -> Result<Vec<u32>, Gap> {
     let mut loads = smallest.latencies().to_vec();
     if HitMiss::few_and_apart(&loads) {
-        let again: Vec<Chase> = (1..=AGAIN).map(|repeat| Chase { repeat, ..smallest.experiment.clone() }).collect();
+        let again: Vec<Chase> = repetitions(&smallest.experiment, AGAIN).collect();
         loads.extend(notebook.read(&again)?.iter().flat_map(Measurement::latencies));
     }
     Ok(loads)

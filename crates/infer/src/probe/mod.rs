@@ -24,6 +24,7 @@ pub mod line;
 mod memo;
 mod notebook;
 pub mod partitions;
+mod repeated;
 mod replacement;
 mod spectrum;
 pub mod spikes;

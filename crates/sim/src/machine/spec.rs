@@ -244,7 +244,8 @@ pub struct Memory {
     pub bandwidth: Option<Rate>,
     /// Pinned host memory: latency of a load.
     pub host_cycles: Delay,
-    /// Bytes a cycle of the SM clock that the bus to the host carries each way, for all SMs or a copy engine; any number if absent.
+    /// Bytes a cycle of the SM clock that the bus to the host carries each way, for all SMs or a copy engine. If absent, any number for
+    /// the SMs, and there are no copy engines.
     pub host_bandwidth: Option<Rate>,
     /// Sources.
     #[serde(default)]

@@ -21,18 +21,12 @@ use search::{STEADY, Shape, tried};
 use strata_model::attribute::{
     BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, EFFECTIVE_SIZE, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
     LOADED_LATENCY_NS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM,
-    WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
+    Typed, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{Content, LoadPath, Prepare, Region, Stream, Traffic, WARP};
 use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Entry, Finding, SeriesPoint};
 use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
 
-/// Cycles before a launch of the search counts, and for which it does: for memory of each SM, and for memory of all.
-const SEARCH_OWN: (u32, u32) = (2_000, 6_000);
-/// As [`SEARCH_OWN`].
-const SEARCH_TOGETHER: (u32, u32) = (8_000, 8_000);
-/// As [`SEARCH_OWN`], for memory behind a bus: a pass of all SMs takes up to 50,000 cycles on an H200.
-const SEARCH_HOST: (u32, u32) = (100_000, 200_000);
 /// Cycles by which the beginning of what counts differs from one repetition to the next.
 const OUT_OF_STEP: u32 = 137;
 /// Part of the time of what is stated for which the best of the search are measured again.
@@ -53,6 +47,8 @@ pub struct Level {
     pub footprint: Bytes,
     /// Whose it is.
     pub region: Region,
+    /// Cycles before a launch of the search counts, and for which it does.
+    pub search: (u32, u32),
     /// Cycles before it counts, at the end of the search.
     pub warm: u32,
     /// Cycles for which it counts then.
@@ -75,13 +71,15 @@ enum Round {
 impl Level {
     /// Reads of a memory that each SM has to itself.
     pub const fn own(path: LoadPath, footprint: Bytes) -> Self {
-        Level { traffic: Traffic::Read, path, footprint, region: Region::Own, warm: 4_000, timed: 24_000 }
+        let search = (2_000, 6_000);
+        Level { traffic: Traffic::Read, path, footprint, region: Region::Own, search, warm: 4_000, timed: 24_000 }
     }
 
     /// Of a cache that all SMs share, whose content is there after some passes.
     pub const fn shared(traffic: Traffic, footprint: Bytes) -> Self {
         let path = LoadPath::GlobalCg;
-        Level { traffic, path, footprint, region: Region::Together, warm: 20_000, timed: 40_000 }
+        let search = (8_000, 8_000);
+        Level { traffic, path, footprint, region: Region::Together, search, warm: 20_000, timed: 40_000 }
     }
 
     /// Of memory beyond all caches. What is left of earlier writes must leave the L2 before it counts. In a quarter of the time repeated
@@ -90,19 +88,18 @@ impl Level {
         Level { warm: 80_000, timed: 400_000, ..Level::shared(traffic, footprint) }
     }
 
-    /// Of pinned host memory.
+    /// Of pinned host memory. A pass of all SMs takes up to 50,000 cycles on an H200.
     pub const fn host(traffic: Traffic, footprint: Bytes) -> Self {
-        Level { path: LoadPath::Host, warm: 200_000, timed: 400_000, ..Level::shared(traffic, footprint) }
+        let (path, search) = (LoadPath::Host, (100_000, 200_000));
+        Level { path, search, warm: 200_000, timed: 400_000, ..Level::shared(traffic, footprint) }
     }
 
     fn stream(&self, multiprocessors: u32, shape: Shape, round: Round, repeat: u32) -> Stream {
-        let (warm, timed) = match (round, self.region) {
-            (Round::Search, Region::Own) => SEARCH_OWN,
-            (Round::Search, _) if self.path == LoadPath::Host => SEARCH_HOST,
-            (Round::Search, Region::Together) => SEARCH_TOGETHER,
-            (Round::Again, _) => (self.warm, self.timed / AGAIN_SHORTER),
-            (Round::Stated, _) => (self.warm, self.timed),
-            (Round::Longer, _) => (self.warm, self.timed * STEADY.1),
+        let (warm, timed) = match round {
+            Round::Search => self.search,
+            Round::Again => (self.warm, self.timed / AGAIN_SHORTER),
+            Round::Stated => (self.warm, self.timed),
+            Round::Longer => (self.warm, self.timed * STEADY.1),
         };
         let sms = match (round, self.region) {
             // An SM's own memory is the same on all.
@@ -177,11 +174,8 @@ pub fn entries(
         let of = || peak(notebook, &level(traffic)?);
         entries.push(notebook.attribute(all, || {
             let peak = of()?;
-            let (value, low, high) = peak.per_second.clone().map_err(Unknown::because)?;
-            let finding = across_bus(
-                Finding::measured(BytesPerSecond(digits(value)), peak.method()).range(digits(low), digits(high)),
-                level(traffic)?.path,
-            );
+            let rate = peak.per_second.clone().map_err(Unknown::because)?;
+            let (value, finding) = (rate.0, stated(&peak, rate, BytesPerSecond));
             Ok(match &limit {
                 Some(Limit::Together(limit, what)) => finding.note(share(value, limit.0, what, limit)),
                 _ => finding,
@@ -189,11 +183,7 @@ pub fn entries(
         }));
         entries.push(notebook.attribute(each, || {
             let peak = of()?;
-            let (value, low, high) = peak.per_sm;
-            let finding = across_bus(
-                Finding::measured(BytesPerClock(digits(value)), peak.method()).range(digits(low), digits(high)),
-                level(traffic)?.path,
-            );
+            let (value, finding) = (peak.per_sm.0, stated(&peak, peak.per_sm, BytesPerClock));
             Ok(match &limit {
                 Some(Limit::EachSm(limit, what)) => finding.note(share(value, limit.0, what, limit)),
                 _ => finding,
@@ -211,8 +201,10 @@ pub fn entries(
 pub(super) const BUS: &str =
     "the interval holds while the host is as busy as in this run: its bus and memory serve others, too";
 
-fn across_bus<T>(finding: Finding<T>, path: LoadPath) -> Finding<T> {
-    if path == LoadPath::Host { finding.note(BUS) } else { finding }
+/// A rate of a peak and what another run may find, as a finding.
+fn stated<T: Typed>(peak: &Peak, (value, low, high): (f64, f64, f64), unit: impl Fn(f64) -> T) -> Finding<T> {
+    let finding = Finding::measured(unit(digits(value)), peak.method()).range(digits(low), digits(high));
+    if peak.best.path == LoadPath::Host { finding.note(BUS) } else { finding }
 }
 
 /// What share of its limit a rate is, in words.
