@@ -7,14 +7,9 @@ use crate::analysis::robust;
 const RESOLUTION: f64 = 0.002;
 /// Share by which the clock under such a load may differ in another run: by 1.8 % in six runs of an H200, from first to last.
 pub(super) const OTHER_CLOCK: f64 = 0.01;
-/// Share by which writes may differ besides, by where the driver put the memory: those to the L2 by 1.3 % in five runs of an H200.
-pub(super) const OTHER_PLACE: f64 = 0.004;
-/// As [`OTHER_PLACE`], for copies, which go over two arrays: by up to 1.6 % in five runs of an H100.
-pub(super) const OTHER_PLACE_OF_TWO: f64 = 0.006;
-/// As [`OTHER_PLACE`], for triads, which go over three arrays: by up to 3.8 % in five runs of one H200.
-pub(super) const OTHER_PLACE_OF_THREE: f64 = 0.015;
-/// As [`OTHER_PLACE`], for host memory: by where the host has the pages. Launches of one process differ by up to 2.8 % on an H200.
-pub(super) const OTHER_PAGES: f64 = 0.02;
+/// Thousandths by which a rate over host memory may differ in another run: by where the host has the pages. Launches of one run differ
+/// by up to 2.8 % on an H200.
+pub(super) const OTHER_PAGES: u32 = 20;
 /// Part of the range of the measurements that is added to it on each side, for what another run may find.
 const BEYOND: f64 = 0.5;
 
@@ -30,6 +25,11 @@ pub(super) fn promised(values: &[f64], besides: f64) -> (f64, f64, f64) {
     let (middle, low, high) = range(values);
     let more = BEYOND * (high - low) + (RESOLUTION + besides) * middle;
     (middle, low - more, high + more)
+}
+
+/// Thousandths as a share.
+pub(super) fn thousandths(of: u32) -> f64 {
+    f64::from(of) / 1000.0
 }
 
 /// Bytes a second: each launch's bytes a cycle by its own clock, which is as exact as the steps of the timer are small.

@@ -1,12 +1,10 @@
 //! The search for the launch that gets the most: a grid of shapes, of which the best are measured again and longer.
 
-use super::interval::{
-    OTHER_CLOCK, OTHER_PAGES, OTHER_PLACE, OTHER_PLACE_OF_THREE, OTHER_PLACE_OF_TWO, per_second, promised, range,
-};
+use super::interval::{OTHER_CLOCK, per_second, promised, range, thousandths};
 use super::{Level, NEARLY, Round, lap};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook};
-use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream, Streamed, Traffic};
+use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream, Streamed};
 use strata_model::units::Bytes;
 
 /// Shapes of a launch: bytes of an access, accesses of a thread in a pass, threads of a block, blocks of an SM. Of a device that
@@ -116,13 +114,7 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         };
         // Memory in the SM goes by the SM's clock, all other by one of its own.
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
-        let other_place = match level.traffic {
-            _ if level.path == LoadPath::Host => OTHER_PAGES,
-            Traffic::Read => 0.0,
-            Traffic::Write => OTHER_PLACE,
-            Traffic::Copy => OTHER_PLACE_OF_TWO,
-            Traffic::Triad => OTHER_PLACE_OF_THREE,
-        };
+        let other_place = thousandths(level.other_place);
         let sms = notebook.facts().multiprocessors;
         let most = first.iter().map(Rates::median).fold(0.0, f64::max);
         let fine = first

@@ -1,7 +1,7 @@
 //! What the copy engines move between host memory and the device.
 
 use super::BUS;
-use super::interval::{OTHER_PAGES, digits, promised};
+use super::interval::{OTHER_PAGES, digits, promised, thousandths};
 use crate::probe::{Gap, Notebook, Unknown};
 use strata_model::attribute::{BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, HOST_TO_DEVICE_BANDWIDTH};
 use strata_model::experiment::{Direction, Transfer};
@@ -38,7 +38,7 @@ fn rate(notebook: &Notebook, direction: Direction) -> Result<Finding<BytesPerSec
     let Some(rates) = rates else {
         return Err(Unknown::because("a long copy took no longer than a short one").into());
     };
-    let (value, low, high) = promised(&rates, OTHER_PAGES);
+    let (value, low, high) = promised(&rates, thousandths(OTHER_PAGES));
     let method = format!(
         "copies of {} and {} of pinned memory by copy engines, timed by events; their difference, median of {repeats}",
         LENGTHS[0], LENGTHS[1]
