@@ -208,7 +208,9 @@ impl Cache<'_> {
         let value = Bytes(bracket.low);
         let least = least.min(bracket.low);
         let low = self.less(least, unseen);
-        let high = Bytes(bracket.high - self.stride.0).max(value);
+        // Where single loads are slow by chance, the next footprint may fit as well: all its measurements may have had one.
+        let beyond = if self.spikes { bracket.high } else { bracket.high - self.stride.0 };
+        let high = Bytes(beyond).max(value);
         // What shows hardly more misses than none at all may fit: noise is as large as that.
         let clear = last.iter().find(|(at, share)| *at >= bracket.high && *share > CLEAR * unseen);
         let most = clear.map_or(high, |(at, _)| high.max(Bytes(at - self.stride.0)));

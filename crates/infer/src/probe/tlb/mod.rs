@@ -176,7 +176,16 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             None => Err(Unknown::because("one miss costs less than visits vary, so it is unknown which pages miss")),
         };
         let base = measurements[0].samples().base;
-        Ok(Level { rise, distance, page, entries, unsettled, base, windows, curve, every_miss, sets })
+        let level = Level { rise, distance, page, entries, unsettled, base, windows, curve, every_miss, sets };
+        let (penalty, error) = level.cost();
+        if penalty <= error {
+            return Gap::unknown(format!(
+                "visits to {} in random order take longer, but visits to more pages than that in ascending order do not \
+                 ({penalty:.1} cycles, give or take {error:.1}), as they would if they missed a TLB",
+                Bytes(level.rise.grown)
+            ));
+        }
+        Ok(level)
     })
 }
 
