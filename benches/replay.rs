@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use divan::Bencher;
 use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
+use strata_model::topology::Selection;
 use strata_recording::Recording;
 
 fn main() {
@@ -30,10 +31,9 @@ fn infer(bencher: Bencher) {
     let recording = Recording::read(&recording()).expect("a sound recording");
     let run = recording.run_info();
     let question = Request {
-        only: vec![],
+        selection: Selection::default(),
         effort: Effort::from_name(&run.effort).expect("a known effort"),
         seed: run.seed,
-        bandwidth: false,
     };
     bencher.bench(|| discover(&mut &recording, &recording.header.device, &question, &mut |_| {}));
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use gpu_strata::topology::ElementName;
+use gpu_strata::topology::Wanted;
 use gpu_strata::units::Bytes;
 
 pub use characterize::{Characterize, Roofline};
@@ -191,13 +191,20 @@ pub enum Bandwidth {
 /// `strata discover`
 #[derive(Args, Debug)]
 pub struct Discover {
-    /// Report only these elements (caches, TLBs and memories), separated by commas: l1, texture, read_only, constant_l1,
-    /// constant_l15, constant_uniform, shared, local, l2, dram, host, tlb_l1, tlb_l2, tlb_l3. `strata explain NAME` says what
-    /// each is [default: all]
-    #[arg(long, value_name = "ELEMENT,…", value_delimiter = ',', value_parser = names::elements(), hide_possible_values = true)]
-    pub only: Vec<ElementName>,
+    /// Measure and report only these elements (caches, TLBs and memories), or attributes of elements, separated by commas, such as
+    /// l1.size,l2.latency,dram. Elements are l1, texture, read_only, constant_l1, constant_l15, constant_uniform, shared, local, l2,
+    /// dram, host, tlb_l1, tlb_l2, tlb_l3. `strata explain ELEMENT` says what each is and lists its attributes [default: all]
+    #[arg(
+        long,
+        value_name = "ELEMENT[.ATTRIBUTE],…",
+        value_delimiter = ',',
+        value_parser = names::Elements,
+        hide_possible_values = true
+    )]
+    pub only: Vec<Wanted>,
     /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too, and latency under load. `auto` does
-    /// so on a GPU unless the effort is quick: it takes about a second there, and minutes in a simulation
+    /// so on a GPU unless the effort is quick: it takes about a second there, and minutes in a simulation. What --only names, such as
+    /// l1.read_bandwidth, is measured anyway
     #[arg(
         long,
         value_name = "WHEN",
@@ -220,8 +227,8 @@ pub struct Replay {
     /// Report a recorded run of this GPU that comes with strata, in place of a file
     #[arg(long, value_name = "GPU", value_parser = names::examples(), conflicts_with = "file")]
     pub example: Option<String>,
-    /// Report only these elements of a discovery, or parts of a characterization, separated by commas; `strata discover --help`
-    /// and `strata characterize --help` list them [default: all]
+    /// Report only these elements or attributes (l1.size) of a discovery, or parts of a characterization, separated by commas; `strata
+    /// discover --help` and `strata characterize --help` list them [default: all that the run was asked for]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub only: Vec<String>,
     #[command(flatten)]

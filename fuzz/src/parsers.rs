@@ -7,7 +7,7 @@ use strata_kernels::cubin;
 use strata_model::characterization::Characterization;
 use strata_model::evidence::Evidence;
 use strata_model::experiment::Experiment;
-use strata_model::topology::Topology;
+use strata_model::topology::{Selection, Topology};
 use strata_recording::{Header, Recording, Writer};
 use strata_report::compare;
 use strata_report::import;
@@ -104,7 +104,8 @@ fn replay(mut recording: Recording) {
         }
         return;
     }
-    let question = discover::Request { only: run.only.clone(), effort: Effort::Quick, seed: run.seed, bandwidth: true };
+    let selection = Selection { bandwidth: true, ..recording.selection() };
+    let question = discover::Request { selection, effort: Effort::Quick, seed: run.seed };
     let mut found = if recording.is_imported() {
         let entries = recording.entries.iter();
         let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));

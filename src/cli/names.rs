@@ -5,16 +5,26 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use gpu_strata::characterization::PartName;
-use gpu_strata::topology::ElementName;
+use gpu_strata::topology::Wanted;
 use gpu_strata::{Effort, Machine, Recording, check_device_name};
 
 /// GPUs that completions propose: a host has up to eight. `strata devices` lists those that are there.
 const GPUS: u32 = 8;
 
-/// Elements that can be asked for; imported timings have others, too.
-pub fn elements() -> impl TypedValueParser<Value = ElementName> {
-    let asked = ElementName::ALL.into_iter().filter(|element| element.is_asked());
-    PossibleValuesParser::new(asked.map(ElementName::key)).try_map(|name| name.parse())
+/// Elements that a GPU can be asked for, and their attributes.
+#[derive(Clone)]
+pub struct Elements;
+
+impl TypedValueParser for Elements {
+    type Value = Wanted;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Wanted, Error> {
+        TypedValueParser::parse_ref(&Wanted::of_a_gpu, command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        Some(Box::new(Wanted::all().map(|wanted| PossibleValue::new(wanted.to_string()))))
+    }
 }
 
 /// Parts of a characterization.

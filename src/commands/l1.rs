@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use gpu_strata::topology::ElementName;
+use gpu_strata::attribute::BY_LAUNCH;
+use gpu_strata::topology::{ElementName, Wanted};
 use gpu_strata::{Device, Launch, Options, Side, l1};
 
 use super::files::side;
@@ -18,7 +19,7 @@ pub fn run(arguments: &L1, call: Call) -> Result<ExitCode, Fault> {
         Some(file) => side(file),
         None => {
             let mut device = Device::open_within(&arguments.device, arguments.wait, &AtomicBool::new(false))?;
-            let found = device.discover_only(&[ElementName::L1], Options::default())?;
+            let found = device.discover_only(&[Wanted::attribute(ElementName::L1, BY_LAUNCH)], Options::default())?;
             output::warn(call, &found.topology.run.warnings);
             if found.topology.is_partial() {
                 return Err(Fault::run(anyhow!(

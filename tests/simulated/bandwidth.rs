@@ -10,7 +10,7 @@ use strata_model::experiment::{
 };
 use strata_model::topology::{
     BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, Element, ElementName, LATENCY_BY_READ_BANDWIDTH,
-    LATENCY_BY_WRITE_BANDWIDTH,
+    LATENCY_BY_WRITE_BANDWIDTH, Wanted,
 };
 use strata_model::units::Bytes;
 
@@ -111,10 +111,12 @@ fn what_an_sm_cannot_hold_at_once_is_refused() {
 fn a_discovery_states_bandwidth_where_it_is_asked_for_and_a_recording_says_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let limit = stated("shared");
-    for seed in 1..=3 {
+    // One that is named is asked for without a further word.
+    for (seed, only, bandwidth) in [(1, "shared", true), (2, "shared", true), (3, "shared.read_bandwidth", false)] {
         let path = folder.path().join(format!("{seed}.strata"));
-        let options = Options::effort(Effort::Quick).seed(seed).bandwidth(true).record(&path);
-        let found = Device::open(MACHINE).unwrap().discover_only(&[ElementName::Shared], options).unwrap();
+        let options = Options::effort(Effort::Quick).seed(seed).bandwidth(bandwidth).record(&path);
+        let only: [Wanted; 1] = [only.parse().unwrap()];
+        let found = Device::open(MACHINE).unwrap().discover_only(&only, options).unwrap();
         let element = &found.topology.elements[&ElementName::Shared];
         let each = element.interval(READ_BANDWIDTH_PER_SM).unwrap();
         assert!(each.low.0 <= limit && limit <= 1.01 * each.high.0, "seed {seed}: {each:?} for {limit}");

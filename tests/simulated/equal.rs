@@ -15,6 +15,7 @@ use strata_model::experiment::{
 };
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
+use strata_model::topology::Selection;
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
@@ -225,7 +226,7 @@ fn seen(mut gpu: Sim, seed: u64) -> Vec<(Experiment, Result<Samples, Failure>)> 
     let facts = gpu.facts().clone();
     let source = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source, refuse: |_: &Experiment| None, seen: Vec::new() };
-    let question = Request { only: Vec::new(), effort: Effort::Quick, seed, bandwidth: false };
+    let question = Request { selection: Selection::default(), effort: Effort::Quick, seed };
     discover(&mut watched, &facts, &question, &mut |_| {});
     watched.seen
 }

@@ -12,6 +12,7 @@ mod discover;
 mod equal;
 mod machine_files;
 mod machine_reference;
+mod only;
 mod random_machines;
 mod recovery;
 mod round_trip;

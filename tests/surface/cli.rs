@@ -52,7 +52,7 @@ fn without_arguments_it_shows_the_help() {
 
 #[test]
 fn what_does_not_exist_is_refused_with_what_does() {
-    refused(&["discover", "--only", "l3"], &["l3", "l1, texture, read_only", "dram"]);
+    refused(&["discover", "--only", "l33"], &["l33", "l1, texture, read_only", "dram"]);
     refused(&["discover", "--effort", "heroic"], &["heroic", "quick, standard, thorough"]);
     refused(&["discover", "--format", "yaml"], &["yaml", "text", "json", "markdown", "html"]);
     refused(&["discover", "--seed", "x"], &["`x` is no seed", "a whole number from 0"]);
@@ -383,7 +383,7 @@ fn a_wrong_name_is_refused_with_those_that_are_near() {
         (&["discover", "--device", "sim:k2oc"], "did you mean `k20c`"),
         (&["discover", "--device", "cudda:0"], "did you mean `cuda:0`?"),
         (&["machines", "gtx56ti"], "did you mean `gtx560ti`"),
-        (&["discover", "--only", "constant_l"], "similar value exists: 'constant_l1'"),
+        (&["discover", "--only", "constant_l"], "did you mean `constant_l1`"),
         (&["characterize", "--only", "localty"], "similar value exists: 'locality'"),
         (&["discover", "--effort", "quik"], "similar value exists: 'quick'"),
         (&["compare", "recordings/2026-11-21-h200.json", "reference:gh10"], "did you mean `gh100`"),
@@ -394,8 +394,8 @@ fn a_wrong_name_is_refused_with_those_that_are_near() {
     }
     // What only imported timings have cannot be asked for, and is not proposed.
     let listed = strata(&["discover", "--only", "lds"]).stderr;
-    assert!(listed.contains("[possible values: l1, texture,"), "{listed}");
-    assert!(!listed.contains("vector_l1"), "{listed}");
+    assert!(listed.contains("there are l1, texture,"), "{listed}");
+    assert!(!listed.contains("scalar_l1"), "{listed}");
 }
 
 /// A number is short for a GPU of the driver.

@@ -59,6 +59,7 @@ fn bash_completes_words() {
     assert_eq!(proposed("strata disc", BREAKS), ["discover"]);
     assert_eq!(proposed("strata discover --effort th", BREAKS), ["thorough"]);
     assert_eq!(proposed("strata machines gtx5", BREAKS), ["gtx560ti"]);
+    assert_eq!(proposed("strata discover --only constant_l15.si", BREAKS), ["constant_l15.size"]);
     assert!(proposed("strata replay --example h", BREAKS).contains(&"h200".to_owned()));
     assert!(proposed("strata ", BREAKS).contains(&"compare".to_owned()));
 }

@@ -19,6 +19,7 @@ mod hwloc;
 mod import;
 mod launch;
 mod mt4g;
+mod only;
 mod paper_figures;
 mod parsers;
 mod progress;

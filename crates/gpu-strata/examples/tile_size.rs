@@ -8,7 +8,7 @@
 
 use std::error::Error;
 
-use gpu_strata::topology::ElementName;
+use gpu_strata::topology::{ElementName, Wanted};
 use gpu_strata::{Device, Effort, Options, attribute};
 
 /// Bytes of a 32-bit float.
@@ -19,7 +19,10 @@ const TILES: u64 = 3;
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "sim:k20c".to_owned());
     let mut device = Device::open(&name)?;
-    let wanted = [ElementName::Shared, ElementName::L2];
+    let wanted = [
+        Wanted::attribute(ElementName::Shared, attribute::SIZE),
+        Wanted::attribute(ElementName::L2, attribute::FETCH_GRANULARITY),
+    ];
     let found = device.discover_only(&wanted, Options::effort(Effort::Quick))?;
     let topology = &found.topology;
     // The lower ends of the intervals: what is there in any case.

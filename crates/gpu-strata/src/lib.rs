@@ -5,12 +5,12 @@
 //! Open a device, measure it, and ask the result. A simulated GPU needs no hardware; on a real one, write `auto`.
 //!
 //! ```
+//! use gpu_strata::topology::ElementName;
 //! use gpu_strata::{Device, Effort, Options};
 //!
 //! let mut device = Device::open("sim:k20c")?;
-//! let only = ["constant_l1".parse()?];
-//! let found = device.discover_only(&only, Options::effort(Effort::Quick))?;
-//! let constant = found.topology.element(only[0]);
+//! let found = device.discover_only(&[ElementName::ConstantL1], Options::effort(Effort::Quick))?;
+//! let constant = found.topology.element(ElementName::ConstantL1);
 //! if let Some(size) = constant.size() {
 //!     println!("constant L1: {} [{} to {}]", size.value, size.low, size.high);
 //! }
@@ -19,6 +19,8 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`Device::discover_only`] also takes attributes of elements, as [`Wanted`](topology::Wanted): `"constant_l1.size".parse()`.
 //!
 //! # Record and replay
 //!

@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use strata_model::characterization::Suite;
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::RunInfo;
 use strata_recording::{Error as RecordingError, Header, Writer};
 
 use crate::error::{Error, Result};
+use crate::run::Asked;
 
 /// Characters of a UUID that tell GPUs apart, behind its `GPU-`.
 const UUID_CHARACTERS: usize = 8;
@@ -44,7 +44,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Starts the recording of a run in a file, or in a folder under a name of its own. A file that cannot be made is an error;
     /// one that cannot be written is not, since the run has a result without it.
-    pub fn start(path: &Path, header: &Header, asked: Option<&Suite>) -> Result<(Self, Option<Writer>)> {
+    pub fn start(path: &Path, header: &Header, asked: &Asked<'_>) -> Result<(Self, Option<Writer>)> {
         let path = named(path, header)?;
         let refused = |error| match error {
             write @ RecordingError::Write { .. } => Ok(write),
@@ -59,7 +59,7 @@ impl Recorder {
             }
         };
         recorder.partial = writer.partial();
-        match writer.header(header).and_then(|()| asked.map_or(Ok(()), |suite| writer.asked(suite))) {
+        match begin(&mut writer, header, asked) {
             Ok(()) => Ok((recorder, Some(writer))),
             Err(error) => {
                 recorder.failed = Some(refused(error)?);
@@ -81,6 +81,16 @@ impl Recorder {
             format!("; `{0}` holds what was written before: `strata replay {0}`", partial.display())
         });
         Recorded::Incomplete { path, reason: format!("{error}{kept}") }
+    }
+}
+
+/// Writes what is known before the first sample.
+fn begin(writer: &mut Writer, header: &Header, asked: &Asked<'_>) -> std::result::Result<(), RecordingError> {
+    writer.header(header)?;
+    match asked {
+        Asked::Topology(selection) => writer.selection(selection),
+        Asked::Parts(suite) => writer.asked(suite),
+        Asked::Experiments => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
 use strata_model::names::advice;
 use strata_model::samples::{Failure, Samples};
-use strata_model::topology::RunInfo;
+use strata_model::topology::{RunInfo, Selection};
 use strata_recording::{Cut, Entry, Header, Writer};
 use strata_report::{export, import};
 
@@ -114,7 +114,8 @@ impl Recording {
         self.replay_only::<&str>(&[])
     }
 
-    /// As [`Recording::replay`], of these elements or parts alone; of all if there are none.
+    /// As [`Recording::replay`], of these elements, attributes of elements (`l1.size`) or parts alone; of all that the run was asked
+    /// for if there are none.
     ///
     /// # Errors
     ///
@@ -127,13 +128,13 @@ impl Recording {
     }
 
     fn topology<S: AsRef<str>>(self, only: &[S]) -> Result<Answer> {
-        let bandwidth = self.experiments().any(|(_, experiment, _)| matches!(experiment, Experiment::Stream(_)));
         let Recording { content: mut recording, name } = self;
         let only = named(only, &name, "a discovery")?;
-        let run = recording.run_info();
+        let asked = recording.selection();
+        let selection = if only.is_empty() { asked } else { Selection { only, ..asked } };
+        let run = RunInfo { only: selection.only.clone(), ..recording.run_info() };
         let facts = recording.header.device.clone();
-        let only = if only.is_empty() { run.only.clone() } else { only };
-        let question = discover::Request { only, effort: effort(&run), seed: run.seed, bandwidth };
+        let question = discover::Request { selection, effort: effort(&run), seed: run.seed };
         let found = if recording.is_imported() {
             let entries = recording.entries.iter().filter(|entry| entry.is_current());
             let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));

@@ -16,7 +16,7 @@ use strata_model::experiment::Experiment;
 use strata_model::facts::{BoardFacts, DeviceFacts, HostFacts, Mig, OtherProcesses, Telemetry};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::topology::{ElementName, RunInfo};
+use strata_model::topology::{RunInfo, Selection, Wanted};
 use strata_recording::Header;
 use strata_report::report;
 
@@ -120,8 +120,8 @@ impl fmt::Display for Timings {
 }
 
 /// What a run asks, besides effort and seed.
-enum Asked<'a> {
-    Elements(&'a [ElementName]),
+pub(crate) enum Asked<'a> {
+    Topology(&'a Selection),
     Parts(&'a Suite),
     Experiments,
 }
@@ -155,11 +155,13 @@ impl Device {
     /// Measures the memory topology.
     ///
     /// ```
+    /// use gpu_strata::topology::Wanted;
     /// use gpu_strata::{Device, Effort, Options};
     ///
     /// let mut device = Device::open("sim:k20c")?;
-    /// let found = device.discover_only(&["constant_l1".parse()?], Options::effort(Effort::Quick))?;
-    /// assert!(found.topology.elements.len() == 1);
+    /// let only: [Wanted; 2] = ["constant_l1.size".parse()?, "shared".parse()?];
+    /// let found = device.discover_only(&only, Options::effort(Effort::Quick))?;
+    /// assert_eq!(found.topology.elements.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -168,18 +170,25 @@ impl Device {
     /// If the device cannot run the first kernel, if the recording cannot be made, or if the run was interrupted. What
     /// cannot be measured is no error: its finding is unknown and gives the reason.
     pub fn discover(&mut self, options: Options<'_>) -> Result<Discovery> {
-        self.discover_only(&[], options)
+        self.discover_only::<Wanted>(&[], options)
     }
 
-    /// As [`Device::discover`], of these elements alone and of what they depend on; of all if there are none.
+    /// As [`Device::discover`], of these elements or attributes of elements alone: of names of elements
+    /// ([`ElementName`](crate::topology::ElementName)), or of a mixture ([`Wanted`]); of all if there are none. What they depend on is
+    /// measured, too, and does not stand in the result. A bandwidth that is named is measured whatever [`Options::bandwidth`] says.
     ///
     /// # Errors
     ///
     /// As [`Device::discover`].
-    pub fn discover_only(&mut self, only: &[ElementName], options: Options<'_>) -> Result<Discovery> {
+    pub fn discover_only<W>(&mut self, only: &[W], options: Options<'_>) -> Result<Discovery>
+    where
+        W: Clone + Into<Wanted>,
+    {
+        let only = only.iter().cloned().map(W::into).collect();
         let Options { effort, seed, bandwidth, .. } = options;
-        let question = elements::Request { only: only.to_vec(), effort, seed, bandwidth };
-        let (facts, run, timings, found) = self.run(&Asked::Elements(only), options, |source, facts, progress| {
+        let question = elements::Request { selection: Selection { only, bandwidth }, effort, seed };
+        let asked = Asked::Topology(&question.selection);
+        let (facts, run, timings, found) = self.run(&asked, options, |source, facts, progress| {
             let found = elements::discover(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }
         })?;
@@ -239,12 +248,8 @@ impl Device {
             .and_then(std::result::Result::ok);
         self.recorded = None;
         let session = self.session(options.seed, options.started, &options.interrupted)?;
-        let suite = match asked {
-            Asked::Parts(suite) => Some(*suite),
-            Asked::Elements(_) | Asked::Experiments => None,
-        };
         let header = Header { device: facts.clone(), run: run.clone() };
-        let start = |path: &PathBuf| Recorder::start(path, &header, suite);
+        let start = |path: &PathBuf| Recorder::start(path, &header, asked);
         let (recorder, writer) = options.record.as_ref().map(start).transpose()?.unzip();
         let mut session = session.recorded(writer.flatten());
 
@@ -290,11 +295,11 @@ impl Device {
             simulated: self.is_simulated(),
             seed: options.seed,
             effort: match asked {
-                Asked::Elements(_) | Asked::Parts(_) => options.effort.name().into(),
+                Asked::Topology(_) | Asked::Parts(_) => options.effort.name().into(),
                 Asked::Experiments => String::new(),
             },
             only: match asked {
-                Asked::Elements(only) => only.to_vec(),
+                Asked::Topology(selection) => selection.only.clone(),
                 Asked::Parts(_) | Asked::Experiments => Vec::new(),
             },
             started: report::utc_now(),

@@ -6,29 +6,45 @@ use crate::asking::{Asking, ClockSeen, Progress, Stage};
 use crate::consistent;
 use crate::probe::{self, Effort, Notebook, latency};
 use crate::time;
+use strata_model::attribute::{Attribute, LATENCY_CYCLES, LATENCY_NS};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::topology::{self, Element, ElementName, RunInfo, Topology};
+use strata_model::topology::{self, Element, ElementName, RunInfo, Selection, Topology, Wanted};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Elements; all when empty.
-    pub only: Vec<ElementName>,
+    /// Of which elements and attributes.
+    pub selection: Selection,
     /// How much to measure.
     pub effort: Effort,
     /// Seed for all random choices.
     pub seed: u64,
-    /// Whether the bandwidth of the memories is asked for, too.
-    pub bandwidth: bool,
 }
 
 impl Request {
-    fn wants(&self, element: ElementName) -> bool {
-        self.only.is_empty() || self.only.contains(&element)
+    /// The attributes of an element for which probes run. Nanoseconds follow from cycles.
+    fn probed(&self, element: ElementName) -> impl Iterator<Item = Attribute> {
+        let asked = move |attribute| self.selection.asks(element, attribute);
+        let cycles = Attribute::from(LATENCY_CYCLES);
+        let is_probed = move |attribute| asked(attribute) || attribute == cycles && asked(LATENCY_NS.into());
+        Attribute::ALL.iter().copied().filter(move |attribute| is_probed(*attribute))
+    }
+
+    /// Takes away what was found and not asked for. Warns of attributes that were asked for by name and are not there, and why.
+    fn limit(&self, elements: &mut BTreeMap<ElementName, Element>, why: &str) -> Vec<String> {
+        for (name, element) in elements.iter_mut() {
+            element.retain(|attribute| self.selection.asks(*name, attribute));
+        }
+        let is_absent = |wanted: &&Wanted| {
+            let mut stated = elements.get(&wanted.element()).into_iter().flat_map(Element::findings);
+            !wanted.is_whole() && !stated.any(|(attribute, _)| wanted.has(wanted.element(), attribute))
+        };
+        let absent = self.selection.only.iter().filter(is_absent);
+        absent.map(|wanted| format!("{wanted} was asked for, and is not there: {why}")).collect()
     }
 }
 
@@ -68,8 +84,8 @@ pub fn discover(
     progress: &mut dyn FnMut(Progress),
 ) -> Discovery {
     let wanted: Vec<ElementName> =
-        ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
-    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed).with_bandwidth(question.bandwidth);
+        ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.selection.has(*e)).collect();
+    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed);
     let weights = wanted.iter().map(|name| time::of_element(*name)).collect();
     let mut asking = Asking::new(source, weights, progress);
     let (mut elements, mut clock): (BTreeMap<ElementName, Element>, _) =
@@ -77,6 +93,7 @@ pub fn discover(
             wanted
                 .into_iter()
                 .map(|name| {
+                    notebook.ask(question.probed(name));
                     let element = asking.question(notebook, name.key(), name.title(), |n| probe::element(name, n));
                     (name, element)
                 })
@@ -86,6 +103,9 @@ pub fn discover(
     for element in elements.values_mut() {
         element.extend(latency::nanoseconds(element, clock.held.as_ref()));
     }
+    clock
+        .warnings
+        .extend(question.limit(&mut elements, "this device has no such thing, or strata does not measure it"));
     let stages = asking.into_stages();
     Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
 }
@@ -100,8 +120,11 @@ pub fn import(
     for (number, experiment, outcome) in measured {
         notebook.add(number, experiment, outcome);
     }
-    let elements = probe::import::elements(&notebook).into_iter().filter(|(name, _)| question.wants(*name)).collect();
+    let mut elements: BTreeMap<ElementName, Element> =
+        probe::import::elements(&notebook).into_iter().filter(|(name, _)| question.selection.has(*name)).collect();
+    let clock =
+        ClockSeen { warnings: question.limit(&mut elements, "the timings do not show it"), ..ClockSeen::default() };
     let experiments = notebook.len();
     let evidence = notebook.into_evidence();
-    Discovery { elements, clock: ClockSeen::default(), experiments, evidence, stages: Vec::new() }
+    Discovery { elements, clock, experiments, evidence, stages: Vec::new() }
 }

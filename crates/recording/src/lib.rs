@@ -35,13 +35,15 @@
 //! | 3 `End` | [`RunInfo`] as known at the end |
 //! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
 //! | 5 `Seen` | list of [`Disturbance`]s: from and to in seconds (f64), sign (enum), option of microseconds (f64), option of processes (u32), experiments (u32), consequence (enum) |
-//! | 6 `Part` | a part of the run: its name and its JSON, as two strings. `host` is [`HostFacts`], `board` is [`BoardFacts`]; other names are of later versions and are passed over |
+//! | 6 `Part` | a part of the run: its name and its JSON, as two strings. `selection` is [`Selection`], `host` is [`HostFacts`], `board` is [`BoardFacts`]; other names are of later versions and are passed over |
 //! | 7 `AskedCounts` | the rest of the [`Suite`]: list of numbers of barriers, list of numbers of variables, number of statements (u32 each) |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
 //! the report of one. `AskedCounts` follows it, where they are not the default ones. `Code` and `Measured` follow in any order. `Seen` says that the run
 //! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. A
-//! run writes its `Part`s at its end. A file without one is of a run that left it out or could not have it, or it was cut. Of
+//! discovery writes the part `selection`, what it was asked for, behind the header: a [`RunInfo`] holds only the elements of that. In
+//! older files all that the `RunInfo` names was asked for, with bandwidth if there is a `Stream`. A
+//! run writes its other `Part`s at its end. A file without one is of a run that left it out or could not have it, or it was cut. Of
 //! several with one name the last counts. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
@@ -119,7 +121,7 @@ use strata_model::disturbance::Disturbance;
 use strata_model::experiment::Experiment;
 use strata_model::facts::{BoardFacts, DeviceFacts, HostFacts};
 use strata_model::samples::{Failure, Samples};
-use strata_model::topology::RunInfo;
+use strata_model::topology::{RunInfo, Selection};
 
 /// The version of the format that is written here. Raised when anything in a block changes its layout, which includes the
 /// structures of other modules that blocks are made of.
@@ -130,6 +132,9 @@ pub const OLDEST: u16 = 2;
 
 /// The first version that has experiments by kind; older ones had one structure for all.
 const OLDEST_OF_KINDS: u16 = 4;
+
+/// The name of the part that says what a discovery was asked for.
+const SELECTION: &str = "selection";
 
 /// The name of the part that describes the host.
 const HOST: &str = "host";
@@ -268,6 +273,8 @@ pub struct Recording {
     /// What a characterization was asked for; absent from a recording of anything else. Not checked: see
     /// [`Suite::defect`].
     pub asked: Option<Suite>,
+    /// What a discovery was asked for; absent from older recordings and from a recording of anything else.
+    pub selection: Option<Selection>,
     /// The kernels that were loaded.
     pub codes: Vec<Code>,
     /// The experiments, as they were taken.

@@ -11,12 +11,13 @@ use super::legacy::Legacy;
 use super::wire::{Block, Unpacked};
 use super::{
     BOARD, Code, Cut, Entries, Entry, Error, HOST, Header, Lost, MAX_HELD, Missing, OLDEST_OF_KINDS, Recording,
+    SELECTION,
 };
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
 use strata_model::experiment::Experiment;
 use strata_model::facts::{BoardFacts, HostFacts};
-use strata_model::topology::RunInfo;
+use strata_model::topology::{RunInfo, Selection};
 
 impl Recording {
     /// Reads a recording from a file; every error names it.
@@ -58,11 +59,12 @@ impl Recording {
             input.block += 1;
         };
         let lost = content.located();
-        let Content { header, asked, codes, entries, impossible, seen, host, board, end, .. } = content;
+        let Content { header, asked, selection, codes, entries, impossible, seen, host, board, end, .. } = content;
         let header = header.unwrap_or_default();
         Ok(Recording {
             header,
             asked,
+            selection,
             codes,
             entries: Entries::new(entries),
             impossible,
@@ -82,6 +84,7 @@ impl Recording {
 struct Content {
     header: Option<Header>,
     asked: Option<Suite>,
+    selection: Option<Selection>,
     codes: Vec<Code>,
     entries: Vec<Entry>,
     impossible: Vec<(u32, String)>,
@@ -161,6 +164,7 @@ impl Content {
             }
             Block::Seen(seen) => self.seen.get_or_insert_default().extend(seen),
             Block::Part(name, json) => match name.as_str() {
+                SELECTION => self.selection = Some(part(&json).map_err(damaged)?),
                 HOST => self.host = Some(part(&json).map_err(damaged)?),
                 BOARD => self.board = Some(part(&json).map_err(damaged)?),
                 // Of a later version.

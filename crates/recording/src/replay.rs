@@ -6,7 +6,7 @@ use super::{Entry, Missing, Recording};
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::topology::RunInfo;
+use strata_model::topology::{RunInfo, Selection};
 
 /// The entries of a recording, as a slice in the order in which they were taken, with an index by content.
 #[derive(Debug)]
@@ -90,12 +90,22 @@ impl Recording {
         self.entries.iter().filter(|entry| !entry.is_current()).count()
     }
 
+    /// What a discovery was asked for. Older recordings do not say whether that was bandwidth, too, which they have or have not.
+    pub fn selection(&self) -> Selection {
+        let has_streams = || self.entries.iter().any(|entry| matches!(entry.experiment, Experiment::Stream(_)));
+        let of_older = || Selection { only: self.run_info().only, bandwidth: has_streams() };
+        self.selection.clone().unwrap_or_else(of_older)
+    }
+
     /// How the recorded run was made, with a warning for all that a replay lacks.
     pub fn run_info(&self) -> RunInfo {
         let mut run = self.end.clone().unwrap_or_else(|| {
             let duration_s = self.entries.last().map_or(self.header.run.duration_s, |entry| entry.at_s);
             RunInfo { duration_s, ..self.header.run.clone() }
         });
+        if let Some(selection) = &self.selection {
+            run.only.clone_from(&selection.only);
+        }
         run.disturbances.clone_from(&self.seen);
         run.host.clone_from(&self.host);
         run.board.clone_from(&self.board);

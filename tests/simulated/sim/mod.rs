@@ -11,7 +11,7 @@ use strata_infer::discover::{Request, discover};
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::topology::{ElementName, RunInfo};
+use strata_model::topology::{ElementName, RunInfo, Selection};
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
 
@@ -45,7 +45,8 @@ pub fn refusing(
     let facts = gpu.facts().clone();
     let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
-    let question = Request { only: only.to_vec(), effort: Effort::Quick, seed: 1, bandwidth: false };
+    let selection = Selection { only: only.iter().map(|name| (*name).into()).collect(), bandwidth: false };
+    let question = Request { selection, effort: Effort::Quick, seed: 1 };
     let found = discover(&mut watched, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };
     Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen }

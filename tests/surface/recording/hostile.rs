@@ -166,9 +166,14 @@ fn parts_of_the_run_are_checked() {
     assert_eq!(with("colour", "no JSON").unwrap().run_info().host, None);
     let more = with("host", r#"{"architecture": "x", "colour": "red"}"#).unwrap();
     assert_eq!(more.host.unwrap().architecture, "x");
+    let later = with("selection", r#"{"only": ["l1.colour"], "bandwidth": true, "colour": "red"}"#).unwrap();
+    assert_eq!(later.selection().only[0].to_string(), "l1.colour");
     let deep = "[".repeat(100_000);
-    for json in ["", "{}", "[]", "{\"architecture\": 7}", "{\"architecture\": \"x\", \"cores\": -1}", &deep] {
-        let refused = message(with("host", json));
-        assert!(refused.contains("part of the run"), "{json:.40}: {refused}");
+    let hosts = ["", "{}", "[]", "{\"architecture\": 7}", "{\"architecture\": \"x\", \"cores\": -1}", &deep];
+    let selections = ["", "{}", "[]", r#"{"only": ["colour"], "bandwidth": true}"#, &deep];
+    let all = hosts.map(|json| ("host", json)).into_iter().chain(selections.map(|json| ("selection", json)));
+    for (name, json) in all {
+        let refused = message(with(name, json));
+        assert!(refused.contains("part of the run"), "{name}, {json:.40}: {refused}");
     }
 }

@@ -27,7 +27,7 @@ use strata_model::pattern::{
 };
 use strata_model::samples::{ClockSpan, CodeFacts, Failure, Lap, ProgramFacts, Samples};
 use strata_model::source::Source;
-use strata_model::topology::{ElementName, RunInfo};
+use strata_model::topology::{ElementName, RunInfo, Selection, Wanted};
 use strata_model::units::Bytes;
 use strata_recording::{Code, Entry, Error, Header, MAX_BLOCK, MAX_FACTS, Missing, Recording, VERSION, Writer};
 

@@ -17,6 +17,28 @@ fn what_is_written_is_read() {
     assert_eq!(code.ptx_sha256[..4], [0xb5, 0xa2, 0x60, 0x7b]);
 }
 
+/// A header has the elements, as those of older versions do, and a part has the attributes. A recording without the part asks for all
+/// of its elements, with bandwidth if it has streams.
+#[test]
+fn what_a_discovery_was_asked_for_is_read() {
+    let asked = Selection { only: vec!["l1.size".parse().unwrap(), ElementName::Dram.into()], bandwidth: true };
+    let run = RunInfo { only: asked.only.clone(), ..run_at_end() };
+    let written = |selection: Option<&Selection>| {
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        writer.header(&Header { run: run.clone(), ..header() }).unwrap();
+        selection.into_iter().for_each(|selection| writer.selection(selection).unwrap());
+        writer.end(&run).unwrap();
+        read(&writer.into_inner()).unwrap()
+    };
+    let recording = written(Some(&asked));
+    assert_eq!((recording.selection(), recording.run_info().only), (asked.clone(), asked.only.clone()));
+    let elements = vec![Wanted::from(ElementName::L1), ElementName::Dram.into()];
+    assert_eq!(recording.header.run.only, elements);
+    assert_eq!(written(None).selection(), Selection { only: elements, bandwidth: false });
+    let names = |only: &[ElementName]| postcard::to_stdvec(only).unwrap();
+    assert_eq!(postcard::to_stdvec(&asked.only).unwrap(), names(&[ElementName::L1, ElementName::Dram]));
+}
+
 #[test]
 fn a_file_is_replaced_and_a_folder_is_not() {
     let folder = tempfile::tempdir().unwrap();

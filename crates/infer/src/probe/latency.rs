@@ -183,7 +183,7 @@ impl Measured {
 }
 
 /// As a finding in cycles. Nanoseconds follow at the end of a run ([`nanoseconds`]).
-pub fn finding(notebook: &Notebook, infer: impl FnOnce() -> Result<Measured, Gap>, method: &str) -> Entry {
+pub fn finding(notebook: &Notebook, infer: impl FnOnce() -> Result<Measured, Gap>, method: &str) -> Option<Entry> {
     notebook.attribute(LATENCY_CYCLES, || {
         let m = infer()?;
         Ok(Finding::measured(Cycles(nearest(m.cycles.0)), method)

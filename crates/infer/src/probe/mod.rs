@@ -17,6 +17,7 @@ pub mod fetch;
 mod gap;
 pub mod import;
 pub mod l2;
+mod lacks;
 pub mod latency;
 mod launches;
 pub mod levels;

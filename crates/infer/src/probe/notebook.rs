@@ -5,6 +5,7 @@
 //! what a newer probe wants gives a reasoned unknown instead of a question.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::rc::Rc;
 
@@ -12,14 +13,14 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::gap::{Gap, Missing, Settle};
+use super::lacks::lacks;
 use super::memo::{Cache, Inferred, Memo};
-use strata_model::attribute::{Key, Typed};
+use strata_model::attribute::{Attribute, Key, Typed};
 use strata_model::effort::Effort;
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Imported, Launched, Timing};
+use strata_model::experiment::{Experiment, Imported};
 use strata_model::facts::DeviceFacts;
 use strata_model::import::Series;
-use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::{Entry, Finding};
 use strata_model::units::Bytes;
@@ -31,7 +32,8 @@ pub struct Notebook {
     facts: DeviceFacts,
     effort: Effort,
     seed: u64,
-    bandwidth: bool,
+    /// The attributes that are asked for; all, where nobody chose.
+    asked: Option<BTreeSet<Attribute>>,
     answers: FxHashMap<Experiment, (u32, Rc<Answer>)>,
     missing: RefCell<IndexSet<Experiment, FxBuildHasher>>,
     cited: RefCell<Vec<u32>>,
@@ -46,7 +48,7 @@ impl Notebook {
             facts,
             effort,
             seed,
-            bandwidth: false,
+            asked: None,
             answers: FxHashMap::default(),
             missing: RefCell::default(),
             cited: RefCell::default(),
@@ -54,14 +56,15 @@ impl Notebook {
         }
     }
 
-    /// With the question of bandwidth, or without it.
-    pub fn with_bandwidth(self, bandwidth: bool) -> Self {
-        Notebook { bandwidth, ..self }
+    /// From here on these attributes are asked for, and no others.
+    pub fn ask(&mut self, attributes: impl IntoIterator<Item = Attribute>) {
+        self.asked = Some(attributes.into_iter().collect());
     }
 
-    /// Whether bandwidth is asked for.
-    pub fn asks_bandwidth(&self) -> bool {
-        self.bandwidth
+    /// Whether an attribute is asked for. One that is not may still be measured, where another one depends on it.
+    pub fn asks(&self, attribute: impl Into<Attribute>) -> bool {
+        let attribute = attribute.into();
+        self.asked.as_ref().is_none_or(|asked| asked.contains(&attribute))
     }
 
     /// What the driver says of the device.
@@ -183,8 +186,9 @@ impl Notebook {
     }
 
     /// One attribute of an element: what `infer` says, with the numbers of the experiments that it read, or why it says nothing.
-    pub fn attribute<T: Typed>(&self, key: Key<T>, infer: impl FnOnce() -> Result<Finding<T>, Gap>) -> Entry {
-        Entry::new(key, self.finding(infer))
+    /// `None` if nobody asks for it: then nothing is measured.
+    pub fn attribute<T: Typed>(&self, key: Key<T>, infer: impl FnOnce() -> Result<Finding<T>, Gap>) -> Option<Entry> {
+        self.asks(key).then(|| Entry::new(key, self.finding(infer)))
     }
 
     /// As [`Notebook::attribute`], of what is no attribute of an element.
@@ -194,9 +198,11 @@ impl Notebook {
     }
 
     /// As [`Notebook::attribute`], of the size itself: where it is beyond what could be tried, that is its lower bound.
-    pub fn size(&self, key: Key<Bytes>, infer: impl FnOnce() -> Result<Finding<Bytes>, Gap>) -> Entry {
-        let (finding, cited) = self.citing(infer);
-        Entry::new(key, finding.unwrap_or_else(Gap::size).from_experiments(cited))
+    pub fn size(&self, key: Key<Bytes>, infer: impl FnOnce() -> Result<Finding<Bytes>, Gap>) -> Option<Entry> {
+        self.asks(key).then(|| {
+            let (finding, cited) = self.citing(infer);
+            Entry::new(key, finding.unwrap_or_else(Gap::size).from_experiments(cited))
+        })
     }
 
     /// What `infer` says, with the numbers of the experiments that it read.
@@ -258,43 +264,6 @@ fn is_not_recorded(answer: &Answer) -> bool {
     matches!(answer, Err(Failure::NotRecorded))
 }
 
-/// What is missing of what the experiment asks for, if anything is.
-fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
-    let latencies = |wanted: u32| (samples.latencies.len(), wanted as usize, "latencies");
-    let laps = |rounds: u32| (samples.laps.len(), 2 * rounds as usize, "times of laps");
-    let (found, wanted, what) = match experiment {
-        Experiment::Clock(_) => (samples.clocks.len().min(1), 1, "clock readings"),
-        Experiment::Watch(_) => (samples.clocks.len(), 3, "clock readings"),
-        Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => match chase.timing {
-            Timing::EachLoad { loads, .. } => latencies(loads),
-            Timing::EachPair { pairs } => latencies(pairs),
-            Timing::Laps { rounds, .. } => laps(rounds),
-        },
-        Experiment::Disturb(disturb) => latencies(disturb.loads),
-        Experiment::Warp(warp) => laps(warp.rounds),
-        Experiment::Pattern(run) => match run.pattern {
-            Pattern::Pairs { .. } => latencies(run.pattern.operations()),
-            _ => (samples.laps.len(), run.rounds as usize, "times of rounds"),
-        },
-        Experiment::Stream(stream) => {
-            let sms = if stream.sms.is_empty() {
-                samples.laps.len() / stream.blocks_per_sm.max(1) as usize
-            } else {
-                stream.sms.len()
-            };
-            (samples.laps.len(), sms.max(1) * stream.blocks_per_sm as usize, "times of blocks")
-        }
-        // The pauses decide how many loads end in the time that counts.
-        Experiment::LoadedChase(chase) => {
-            let blocks = chase.stream.blocks_per_sm.max(1) as usize;
-            (samples.laps.len() % blocks, 0, "times of blocks too many")
-        }
-        Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
-        Experiment::Imported(imported) => latencies(imported.loads),
-    };
-    (found != wanted).then(|| format!("the samples hold {found} {what}, not {wanted}"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -303,7 +272,8 @@ mod tests {
     use super::super::levels::HitMiss;
     use super::*;
 
-    use strata_model::experiment::{Chase, LoadPath};
+    use strata_model::attribute::{LINE_SIZE, SIZE};
+    use strata_model::experiment::{Chase, LoadPath, Timing};
     use strata_model::units::Bytes;
 
     fn chase(repeat: u32) -> Chase {
@@ -351,6 +321,17 @@ mod tests {
             assert_eq!((finding.value, finding.experiments), (Some(40.0), vec![3]));
         }
         assert_eq!(times.get(), 1);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_is_not_inferred() {
+        let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
+        let size = || Ok(Finding::measured(Bytes(64), "by hand"));
+        assert!(notebook.size(SIZE, size).is_some() && notebook.attribute(LINE_SIZE, size).is_some());
+        notebook.ask([SIZE.into()]);
+        assert!(notebook.asks(SIZE) && notebook.size(SIZE, size).is_some());
+        assert_eq!(notebook.attribute(LINE_SIZE, || panic!("nobody asks for it")), None);
+        assert!(notebook.take_missing().is_empty());
     }
 
     #[test]

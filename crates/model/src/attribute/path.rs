@@ -30,6 +30,13 @@ impl Configuration {
     }
 }
 
+impl Attribute {
+    /// Whether this is its name: its key, or the field that the key begins with, such as `latency` of `latency.cycles`.
+    pub fn is_called(self, name: &str) -> bool {
+        self.key() == name || self.path().0 == name
+    }
+}
+
 /// An attribute, or a part of one that has parts: `size`, `least_configuration.size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path {

@@ -73,8 +73,8 @@ impl Element {
         self
     }
 
-    /// With more findings.
-    pub fn and(mut self, more: impl IntoIterator<Item = Entry>) -> Self {
+    /// With more findings; `None` stands for what nobody asked for.
+    pub fn and<E: Into<Option<Entry>>>(mut self, more: impl IntoIterator<Item = E>) -> Self {
         self.extend(more);
         self
     }
@@ -88,6 +88,11 @@ impl Element {
                 true
             }
         }
+    }
+
+    /// Keeps these attributes alone.
+    pub fn retain(&mut self, keep: impl Fn(Attribute) -> bool) {
+        self.findings.retain(|attribute, _| keep(*attribute));
     }
 
     /// Takes an attribute away.
@@ -137,20 +142,21 @@ impl Element {
     }
 }
 
-impl Extend<Entry> for Element {
-    fn extend<I: IntoIterator<Item = Entry>>(&mut self, entries: I) {
-        self.findings.extend(entries.into_iter().map(|entry| (entry.attribute, entry.finding)));
+impl<E: Into<Option<Entry>>> Extend<E> for Element {
+    fn extend<I: IntoIterator<Item = E>>(&mut self, entries: I) {
+        let entries = entries.into_iter().filter_map(Into::into);
+        self.findings.extend(entries.map(|entry| (entry.attribute, entry.finding)));
     }
 }
 
-impl FromIterator<Entry> for Element {
-    fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Self {
+impl<E: Into<Option<Entry>>> FromIterator<E> for Element {
+    fn from_iter<I: IntoIterator<Item = E>>(entries: I) -> Self {
         Element::default().and(entries)
     }
 }
 
-impl<const N: usize> From<[Entry; N]> for Element {
-    fn from(entries: [Entry; N]) -> Self {
+impl<E: Into<Option<Entry>>, const N: usize> From<[E; N]> for Element {
+    fn from(entries: [E; N]) -> Self {
         entries.into_iter().collect()
     }
 }

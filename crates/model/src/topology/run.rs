@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ElementName;
+use super::{ElementName, Wanted};
 use crate::apart;
+use crate::attribute::Attribute;
 use crate::disturbance::Disturbance;
 use crate::facts::{BoardFacts, HostFacts, Telemetry};
 use crate::moment;
@@ -23,8 +24,8 @@ pub struct RunInfo {
     /// Effort: `quick`, `standard` or `thorough`; `imported` for timings of another tool, empty for experiments by themselves.
     #[schemars(extend("enum" = ["quick", "standard", "thorough", "imported", ""]))]
     pub effort: String,
-    /// Elements asked for; empty for all.
-    pub only: Vec<ElementName>,
+    /// Elements and attributes asked for, such as `l1` and `l2.size`; empty for all.
+    pub only: Vec<Wanted>,
     /// Start, RFC 3339, UTC; null where nobody knows it, as of timings of another tool without a summary.
     #[serde(with = "moment")]
     #[schemars(with = "String", extend("type" = ["string", "null"], "format" = "date-time"))]
@@ -53,4 +54,12 @@ pub struct RunInfo {
     #[serde(default, skip_serializing_if = "Option::is_none", with = "apart")]
     #[schemars(with = "Option<BoardFacts>")]
     pub board: Option<BoardFacts>,
+}
+
+impl RunInfo {
+    /// Whether an attribute was asked for, as far as [`RunInfo::only`] says.
+    pub fn asked_for(&self, element: ElementName, attribute: impl Into<Attribute>) -> bool {
+        let attribute = attribute.into();
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted.has(element, attribute))
+    }
 }

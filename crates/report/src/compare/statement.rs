@@ -15,6 +15,9 @@ use strata_model::facts::DeviceFacts;
 use strata_model::import;
 use strata_model::topology::{ElementName, Finding, RunInfo, Topology};
 
+/// Why nothing is there of what a run was not asked for.
+const NOT_ASKED: &str = "not asked for there";
+
 /// What a side says of a place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
@@ -54,15 +57,15 @@ impl Statement {
 
     /// Of a discovery. `name` is shown for it.
     pub fn of_topology(topology: &Topology, name: &str) -> Self {
-        let absent = match topology.run.only.is_empty() {
-            true => "not among its elements".to_owned(),
-            false => "not asked for there".to_owned(),
-        };
+        let only = &topology.run.only;
+        let absent = if only.is_empty() { "not among its elements" } else { NOT_ASKED };
         let side = measured(&topology.device, &topology.run, name, Kind::Topology);
         let mut statement = Statement::new(side, absent);
         statement.facts = Some(Box::new(topology.device.clone()));
         for (element, content) in &topology.elements {
-            statement.subjects.insert(Subject::Element(*element), "not an attribute of it there".into());
+            let is_whole = only.is_empty() || only.contains(&(*element).into());
+            let absent = if is_whole { "not an attribute of it there" } else { NOT_ASKED };
+            statement.subjects.insert(Subject::Element(*element), absent.into());
             for (attribute, finding) in content.findings() {
                 statement.attribute(*element, attribute, finding);
             }
@@ -73,7 +76,7 @@ impl Statement {
     /// Of a characterization.
     pub fn of_characterization(answer: &Characterization, name: &str) -> Self {
         let side = measured(&answer.device, &answer.run, name, Kind::Characterization);
-        let mut statement = Statement::new(side, "not asked for there");
+        let mut statement = Statement::new(side, NOT_ASKED);
         for (name, part) in &answer.parts {
             let missing = part.unanswered.as_ref().map_or("not found there".to_owned(), reason);
             statement.subjects.insert(Subject::Part(*name), missing);

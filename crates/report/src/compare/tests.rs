@@ -77,7 +77,7 @@ fn elements_that_were_not_asked_for_are_told_from_attributes_that_are_not_there(
     let l1 = Element::default().with(SIZE, bytes(2)).with(LINE_SIZE, bytes(1));
     let a = topology([(ElementName::L1, l1.clone()), (ElementName::L2, l1)]);
     let mut b = topology([(ElementName::L1, Element::default().with(SIZE, bytes(2)))]);
-    b.run.only = vec![ElementName::L1];
+    b.run.only = vec![ElementName::L1.into()];
     let answer = compare(&statement(&a), &statement(&b), &Options::default());
     let reasons: Vec<(&str, &str)> = answer.only_a.iter().map(|s| (s.place.as_str(), s.reason.as_str())).collect();
     assert_eq!(
@@ -88,6 +88,9 @@ fn elements_that_were_not_asked_for_are_told_from_attributes_that_are_not_there(
             ("l2 size", "not asked for there")
         ]
     );
+    b.run.only = vec!["l1.size".parse().unwrap()];
+    let answer = compare(&statement(&a), &statement(&b), &Options::default());
+    assert!(answer.only_a.iter().all(|silent| silent.reason == "not asked for there"), "{:?}", answer.only_a);
     let only = Options { only: vec!["l1.size".parse().unwrap()], ..Options::default() };
     let answer = compare(&statement(&a), &statement(&b), &only);
     assert_eq!((answer.agrees.len(), answer.only_a.len()), (1, 0));

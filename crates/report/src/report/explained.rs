@@ -52,8 +52,7 @@ fn elements() -> impl Iterator<Item = &'static str> {
 
 /// The attributes of a name: of an object, such as `latency`, all that are in it; of a part, the whole.
 fn attributes(name: &str) -> Vec<Attribute> {
-    let field = |attribute: &&Attribute| attribute.key() == name || attribute.path().0 == name;
-    let named: Vec<Attribute> = Attribute::ALL.iter().filter(field).copied().collect();
+    let named: Vec<Attribute> = Attribute::ALL.iter().filter(|attribute| attribute.is_called(name)).copied().collect();
     if !named.is_empty() {
         return named;
     }

@@ -14,7 +14,7 @@ use super::svg;
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, printable};
 use strata_model::attribute::{Attribute, Value};
 use strata_model::evidence::Evidence;
-use strata_model::topology::{Element, ElementName, Finding, Topology};
+use strata_model::topology::{Element, ElementName, Finding, RunInfo, Topology};
 
 /// The whole report. Findings show what they rest on as far as `evidence` has it.
 ///
@@ -53,7 +53,7 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
         places => places.collect::<Vec<Context>>(),
         overview => overview,
         columns => columns.collect::<Context>(),
-        rows => topology.elements.iter().map(|(name, element)| row(*name, element)).collect::<Context>(),
+        rows => topology.elements.iter().map(|(name, element)| row(&topology.run, *name, element)).collect::<Context>(),
         legend => words::legend(topology),
         diagram => Context::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
         chapters => chapters,
@@ -74,8 +74,8 @@ fn glossary(topology: &Topology) -> Context {
 }
 
 /// A row of the summary: cells with what they are sorted by, and intervals.
-fn row(name: ElementName, element: &Element) -> Context {
-    let cells = words::row(name, element);
+fn row(run: &RunInfo, name: ElementName, element: &Element) -> Context {
+    let cells = words::row(run, name, element);
     let behind = words::behind(element);
     let cell = |(text, finding): (&String, &Option<&Finding>)| {
         context! {
@@ -87,7 +87,7 @@ fn row(name: ElementName, element: &Element) -> Context {
     context! {
         key => name.key(),
         name => cells[0].as_str(),
-        cells => cells[1..].iter().zip(&behind).map(cell).collect::<Context>(),
+        cells => cells.iter().zip(&behind).skip(1).map(cell).collect::<Context>(),
     }
 }
 

@@ -69,7 +69,7 @@ fn summary(out: &mut String, topology: &Topology) {
     cells(out, headings);
     cells(out, rules);
     for (name, element) in &topology.elements {
-        cells(out, words::row(*name, element).iter().map(|cell| plain(cell)));
+        cells(out, words::row(&topology.run, *name, element).iter().map(|cell| plain(cell)));
     }
     let _ = writeln!(out, "\n{}\n", plain(&words::legend(topology)));
 }

@@ -8,7 +8,7 @@ use super::terminal::{Extent, Terminal};
 use super::words::{self, COLUMNS, Detail, SIGNS};
 use super::{advice, rates, short, surroundings};
 use strata_model::attribute::{Attribute, Kind};
-use strata_model::topology::Topology;
+use strata_model::topology::{Element, ElementName, Topology};
 
 /// The column of nanoseconds, which repeat cycles.
 const NANOSECONDS: usize = 5;
@@ -18,23 +18,32 @@ const PUT_AWAY: [usize; 6] = [NANOSECONDS, 6, 7, 3, 2, 4];
 /// Says where the rest is, below a short text.
 pub(super) const MORE: &str = "`--details` says more, and so does a file (`--output FILE`).";
 
+/// Stands in place of a curve or a map.
+const PICTURED: &str = "a picture in the formats html and markdown, and numbers in json";
+
 /// The report, for a terminal or for paper.
 pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String {
     let head = words::head(&topology.device, &topology.run, topology.replayed_from.as_deref());
     let mut out = beginning(&head, terminal);
-    out.push('\n');
     let (table, columns) = table(topology, terminal.width());
     for (i, line) in table.lines().enumerate() {
+        if i == 0 {
+            out.push('\n');
+        }
         // Titles and units.
         out.push_str(&if i < 2 { terminal.heading(line) } else { line.to_owned() });
         out.push('\n');
     }
-    out.push_str(&terminal.wrapped(&legend(topology, &columns), "", ""));
+    let legend = legend(topology, &columns);
+    if !legend.is_empty() {
+        out.push_str(&terminal.wrapped(&legend, "", ""));
+    }
     terminal.section(&mut out, "Warnings", &topology.run.warnings);
     terminal.section(&mut out, rates::TITLE, &rates::lines(topology));
     terminal.section(&mut out, advice::TITLE, &advice::lines(topology));
     match extent {
         Extent::Short => {
+            terminal.section(&mut out, "Asked for by name", &by_name(topology));
             terminal.reasons(&mut out, "Unknown", &short::reasons(topology));
             out.push('\n');
             out.push_str(&terminal.wrapped(MORE, "", ""));
@@ -51,11 +60,17 @@ pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String 
 
 /// What the signs mean that stand in these columns of the table.
 fn legend(topology: &Topology, columns: &[usize]) -> String {
-    let rows: Vec<[String; 8]> = topology.elements.iter().map(|(name, element)| words::row(*name, element)).collect();
+    let rows = rows(topology);
     let cells = || rows.iter().flat_map(|row| columns.iter().filter(|column| **column > 0).map(|column| &row[*column]));
     let stands = |sign: &str| cells().any(|cell| cell == sign || cell.starts_with(sign) || cell.ends_with(sign));
     let signs = SIGNS.iter().filter(|(sign, _)| stands(sign));
     signs.map(|(sign, meaning)| format!("{sign} {meaning}")).collect::<Vec<_>>().join("; ")
+}
+
+/// The rows of the table.
+fn rows(topology: &Topology) -> Vec<[String; 8]> {
+    let row = |(name, element): (&ElementName, &Element)| words::row(&topology.run, *name, element);
+    topology.elements.iter().map(row).collect()
 }
 
 /// The head of a report, whose first line says what it is of.
@@ -67,29 +82,34 @@ pub(super) fn beginning(head: &[String], terminal: &Terminal) -> String {
     head.iter().enumerate().map(line).collect()
 }
 
-/// The table with as many columns as fit, and which those are.
+/// The table with as many columns as fit, and which those are. A column of which nothing was asked for is left out, and so is a table
+/// of nothing but names.
 fn table(topology: &Topology, width: usize) -> (String, Vec<usize>) {
-    let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
-    let mut text = table_of(topology, &columns);
+    let rows = rows(topology);
+    let is_asked_for = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
+    let mut columns: Vec<usize> = (0..COLUMNS.len()).filter(is_asked_for).collect();
+    if columns.len() < 2 {
+        return (String::new(), columns);
+    }
+    let mut text = table_of(&rows, &columns);
     for put_away in PUT_AWAY {
         if text.lines().all(|line| line.chars().count() <= width) {
             break;
         }
         columns.retain(|column| *column != put_away);
-        text = table_of(topology, &columns);
+        text = table_of(&rows, &columns);
     }
     (text, columns)
 }
 
-fn table_of(topology: &Topology, columns: &[usize]) -> String {
+fn table_of(rows: &[[String; 8]], columns: &[usize]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let titles: Vec<&str> = columns.iter().map(|c| COLUMNS[*c].title).collect();
     // A title that goes on over the next column is said once.
     table.set_header(titles.iter().enumerate().map(|(i, t)| if i > 0 && titles[i - 1] == *t { "" } else { t }));
     table.add_row(columns.iter().map(|c| COLUMNS[*c].unit));
-    for (name, element) in &topology.elements {
-        let row = words::row(*name, element);
+    for row in rows {
         table.add_row(columns.iter().map(|c| row[*c].as_str()));
     }
     for (i, _) in columns.iter().enumerate().filter(|(_, c)| COLUMNS[**c].numeric) {
@@ -111,6 +131,21 @@ fn details(topology: &Topology, nanoseconds: bool) -> Vec<String> {
                 continue;
             }
             lines.push(format!("{} {}: {}", name.key(), attribute, Detail::of(finding)));
+        }
+    }
+    lines
+}
+
+/// The values of attributes that were asked for by name: the table has no place for most of them.
+fn by_name(topology: &Topology) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, element) in &topology.elements {
+        let is_named = |attribute| topology.run.only.iter().any(|wanted| wanted.names(*name, attribute));
+        for (attribute, finding) in element.reported() {
+            if finding.is_known() && is_named(attribute) {
+                let value = if attribute.is_pictured() { PICTURED.to_owned() } else { Detail::of(finding).value };
+                lines.push(format!("{name} {attribute}: {value}"));
+            }
         }
     }
     lines

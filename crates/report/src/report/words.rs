@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use strata_model::attribute::{
-    Attribute, BY_LAUNCH, Elements, FETCH_GRANULARITY, INSTANCES_PER_SM, LATENCY_CYCLES, LATENCY_NS, LINE_SIZE,
-    Launches, REACH, SHARED_WITH, SIZE,
-};
+use strata_model::attribute::{Attribute, BY_LAUNCH, Elements, Launches};
 use strata_model::facts::DeviceFacts;
 use strata_model::import;
-use strata_model::topology::{Element, ElementName, Finding, Provenance, RunInfo, Topology};
+use strata_model::topology::{Element, ElementName, Finding, Provenance, RunInfo, Topology, Wanted};
 use strata_model::units::{Bytes, BytesPerSecond};
 
 /// The first line of the report of a simulated machine.
@@ -17,10 +14,12 @@ pub(super) const SIMULATED: &str = "SIMULATED: no hardware was measured.";
 pub(super) const FROM_DRIVER: &str = "†";
 /// Stands where an attribute does not apply.
 const NOT_APPLICABLE: &str = "-";
+/// Stands where an attribute was not asked for.
+const NOT_ASKED: &str = "";
 /// Stands where a value is unknown; its reason follows below the table.
 pub(super) const UNKNOWN: &str = "?";
 
-/// A column of the table: its heading, the second line of that, and whether it holds numbers.
+/// A column of the table: its heading, the second line of that, whether it holds numbers, and of what.
 pub(super) struct Column {
     /// The heading.
     pub title: &'static str,
@@ -28,22 +27,27 @@ pub(super) struct Column {
     pub unit: &'static str,
     /// It holds numbers, which stand at the right.
     pub numeric: bool,
+    /// What it shows: of these attributes the first that an element has.
+    attributes: &'static [Attribute],
 }
 
-const fn column(title: &'static str, unit: &'static str, numeric: bool) -> Column {
-    Column { title, unit, numeric }
+const fn column(title: &'static str, unit: &'static str, numeric: bool, attributes: &'static [Attribute]) -> Column {
+    Column { title, unit, numeric, attributes }
 }
+
+/// How much an element holds: of a TLB, what it translates.
+const CAPACITY: &[Attribute] = &[Attribute::Size, Attribute::Reach];
 
 /// The columns of the table, in the order of the cells of a [`row`].
 pub(super) const COLUMNS: [Column; 8] = [
-    column("", "", false),
-    column("Size", "", true),
-    column("Line", "B", true),
-    column("Fetch", "B", true),
-    column("Latency", "cycles", true),
-    column("Latency", "ns", true),
-    column("Shared", "with", false),
-    column("#/SM", "", false),
+    column("", "", false, &[]),
+    column("Size", "", true, CAPACITY),
+    column("Line", "B", true, &[Attribute::LineSize]),
+    column("Fetch", "B", true, &[Attribute::FetchGranularity]),
+    column("Latency", "cycles", true, &[Attribute::LatencyCycles]),
+    column("Latency", "ns", true, &[Attribute::LatencyNs]),
+    column("Shared", "with", false, &[Attribute::SharedWith]),
+    column("#/SM", "", false, &[Attribute::InstancesPerSm]),
 ];
 
 /// The signs in the table, and what they mean.
@@ -92,6 +96,7 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
         let when = if run.started.is_empty() { " at an unknown time".to_owned() } else { format!(", {}", run.started) };
         lines.push(format!("Timings by {tool}{when}; imported and analysed by strata {}", run.tool_version));
         lines.push(format!("Scope: {}", run.scope));
+        lines.extend(asked_for(run));
         lines.extend(replayed_from.map(|file| format!("Replayed from {file}")));
         return lines;
     }
@@ -101,10 +106,17 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
         run.tool_version, run.effort, run.seed, run.started, run.duration_s, device.driver_api
     ));
     lines.push(format!("Scope: {}", run.scope));
+    lines.extend(asked_for(run));
     if let Some(file) = replayed_from {
         lines.push(format!("Replayed from {file}"));
     }
     lines
+}
+
+/// What alone was asked for.
+fn asked_for(run: &RunInfo) -> Option<String> {
+    let only: Vec<String> = run.only.iter().map(Wanted::to_string).collect();
+    (!only.is_empty()).then(|| format!("Asked for: only {}", only.join(", ")))
 }
 
 /// The measured clock, lowest and highest in MHz, and how long its cycle is.
@@ -175,10 +187,15 @@ pub(super) fn cell(finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Stri
     }
 }
 
-/// The cells of an element, by [`COLUMNS`].
-pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
-    let plain = |finding: Option<&Finding>, show: &dyn Fn(&Finding) -> String| {
-        finding.map_or(NOT_APPLICABLE.to_owned(), |finding| cell(finding, show))
+/// The cells of an element in a result of this run, by [`COLUMNS`].
+pub(super) fn row(run: &RunInfo, name: ElementName, element: &Element) -> [String; 8] {
+    let plain = |column: usize, show: &dyn Fn(&Finding) -> String| {
+        let attributes = COLUMNS[column].attributes;
+        let asked_for = || attributes.iter().any(|attribute| run.asked_for(name, *attribute));
+        match first(element, attributes) {
+            Some(finding) => cell(finding, show),
+            None => if asked_for() { NOT_APPLICABLE } else { NOT_ASKED }.to_owned(),
+        }
     };
     let bytes = |f: &Finding| Bytes(f.number().unwrap_or(0.0) as u64).to_string();
     let number = |f: &Finding| format!("{}", f.number().unwrap_or(0.0));
@@ -187,16 +204,15 @@ pub(super) fn row(name: ElementName, element: &Element) -> [String; 8] {
         let names: Vec<&str> = f.get::<Elements>().into_iter().flat_map(Elements::keys).map(short).collect();
         if names.is_empty() { "none".into() } else { names.join(", ") }
     };
-    let [size, line, fetch, cycles, ns, shared, instances] = behind(element);
     [
         name.title().to_owned(),
-        plain(size, &bytes),
-        plain(line, &number),
-        plain(fetch, &number),
-        plain(cycles, &tenths),
-        plain(ns, &tenths),
-        plain(shared, &list),
-        plain(instances, &number),
+        plain(1, &bytes),
+        plain(2, &number),
+        plain(3, &number),
+        plain(4, &tenths),
+        plain(5, &tenths),
+        plain(6, &list),
+        plain(7, &number),
     ]
 }
 
@@ -214,22 +230,19 @@ fn at_most(finding: &Finding) -> &'static str {
     if finding.low.is_none() && finding.high.is_some() { "≤" } else { "" }
 }
 
-/// How much an element holds: of a TLB, what it translates.
+/// How much an element holds.
 pub(super) fn capacity(element: &Element) -> Option<&Finding> {
-    element.finding(SIZE).or(element.finding(REACH))
+    first(element, CAPACITY)
 }
 
-/// The findings behind the cells of a [`row`], but for its name.
-pub(super) fn behind(element: &Element) -> [Option<&Finding>; 7] {
-    [
-        capacity(element),
-        element.finding(LINE_SIZE),
-        element.finding(FETCH_GRANULARITY),
-        element.finding(LATENCY_CYCLES),
-        element.finding(LATENCY_NS),
-        element.finding(SHARED_WITH),
-        element.finding(INSTANCES_PER_SM),
-    ]
+/// The finding of the first of these attributes that an element has.
+fn first<'e>(element: &'e Element, attributes: &[Attribute]) -> Option<&'e Finding> {
+    attributes.iter().find_map(|attribute| element.finding(*attribute))
+}
+
+/// The findings behind the cells of a [`row`]; its name has none.
+pub(super) fn behind(element: &Element) -> [Option<&Finding>; 8] {
+    COLUMNS.map(|column| first(element, column.attributes))
 }
 
 /// A finding in words.

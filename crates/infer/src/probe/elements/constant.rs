@@ -10,7 +10,7 @@ use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE, THRASH_SIZE,
 };
 use strata_model::experiment::{Chase, LoadPath};
-use strata_model::topology::{Element, Entry, Finding};
+use strata_model::topology::Element;
 use strata_model::units::Bytes;
 
 /// Constants that a module may declare.
@@ -193,5 +193,8 @@ pub(super) fn uniform(notebook: &Notebook) -> Element {
         "compilers keep the address of a chase in a vector register (LDC), so PTX cannot express a chase on the uniform \
          path (ULDC)"
     };
-    Element::from([Entry::new(SIZE, Finding::unknown(reason)), Entry::new(LATENCY_CYCLES, Finding::unknown(reason))])
+    Element::from([
+        notebook.attribute(SIZE, || Gap::unknown(reason)),
+        notebook.attribute(LATENCY_CYCLES, || Gap::unknown(reason)),
+    ])
 }

@@ -137,12 +137,15 @@ fn value<T>(key: Key<T>, finding: Result<Finding<T>, Unknown>, reasons: &mut Rea
     finding.value
 }
 
-/// Of which launch the size is.
+/// Of which launch the size is, where the sizes of launches are asked for.
 ///
 /// # Errors
 ///
 /// [`Missing`], if samples are.
 pub(super) fn launch_note(notebook: &Notebook) -> Result<Option<String>, Missing> {
+    if !notebook.asks(BY_LAUNCH) {
+        return Ok(None);
+    }
     let Ok(Some(launches)) = by_launch(notebook).settled()?.map(|finding| finding.value) else { return Ok(None) };
     Ok(launches.extremes().map(|(most, least)| {
         format!(

@@ -7,8 +7,8 @@ use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
-    FETCH_GRANULARITY, Key, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING, PARTITIONS, REPLACEMENT,
-    SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
+    FETCH_GRANULARITY, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING, PARTITIONS,
+    REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
@@ -54,8 +54,11 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
         .and(throughput::entries(notebook, &[Traffic::Read], all_banks(notebook), |_| Ok(in_shared())))
 }
 
-/// What all banks of shared memory give in a cycle, once they are known.
+/// What all banks of shared memory give in a cycle, once they are known; nothing, where they are not asked for.
 fn all_banks(notebook: &Notebook) -> Option<Limit> {
+    if !notebook.asks(BANKS) || !notebook.asks(BANK_WIDTH) {
+        return None;
+    }
     let (banks, width) = (banks::banks(notebook).ok()?.value?, banks::bank_width(notebook).ok()?.value?);
     Some(Limit::EachSm(BytesPerClock((banks * width.0) as f64), format!("{banks} banks of {width}")))
 }
@@ -168,7 +171,7 @@ fn bus(notebook: &Notebook) -> Option<Limit> {
 }
 
 /// Why nothing is said of what is inside an L2.
-fn unknown_inside<T: Typed>(notebook: &Notebook, key: Key<T>) -> Entry {
+fn unknown_inside<T: Typed>(notebook: &Notebook, key: Key<T>) -> Option<Entry> {
     notebook.attribute(key, || {
         Gap::unknown(
             "the L2 is indexed by physical addresses, and a program knows only those within a 2 MiB page; which lines \
@@ -179,6 +182,21 @@ fn unknown_inside<T: Typed>(notebook: &Notebook, key: Key<T>) -> Entry {
 
 pub(super) fn dram(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
+    let size = Finding::from_driver(Bytes(facts.total_memory), "device memory")
+        .note(format!("{} were free at the start", Bytes(facts.free_memory)));
+    Element::from([notebook.attribute(SIZE, || Ok(size)), dram_latency(notebook)])
+        .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| in_dram(notebook, traffic)))
+        .and(throughput::of_many(notebook, false, || in_dram(notebook, Traffic::Read)))
+        .and(throughput::under_load(notebook, false, &[Traffic::Read, Traffic::Write, Traffic::Copy], |traffic| {
+            in_dram(notebook, traffic)
+        }))
+}
+
+/// The latency of DRAM, with what the loads went over as its method.
+fn dram_latency(notebook: &Notebook) -> Option<Entry> {
+    if !notebook.asks(LATENCY_CYCLES) {
+        return None;
+    }
     let as_hits = |share: f64| {
         format!(
             "; {:.0} % of the loads are as fast as hits of the L2 and left out, and if they are from a nearer part of the memory, \
@@ -197,15 +215,7 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
         ),
         Err(_) => "per-load chase by ld.global.cg after a flush of the L2".to_owned(),
     };
-    let size = Finding::from_driver(Bytes(facts.total_memory), "device memory")
-        .note(format!("{} were free at the start", Bytes(facts.free_memory)));
-    Element::from([notebook.attribute(SIZE, || Ok(size))])
-        .and([latency::finding(notebook, || Ok(dram::dram(notebook)?.measured), &method)])
-        .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| in_dram(notebook, traffic)))
-        .and(throughput::of_many(notebook, false, || in_dram(notebook, Traffic::Read)))
-        .and(throughput::under_load(notebook, false, &[Traffic::Read, Traffic::Write, Traffic::Copy], |traffic| {
-            in_dram(notebook, traffic)
-        }))
+    latency::finding(notebook, || Ok(dram::dram(notebook)?.measured), &method)
 }
 
 /// How the device's memory is streamed through.

@@ -36,7 +36,7 @@ const RESOLUTION: f64 = 2.0;
 /// Distance of elements in a latency chase of a data cache: the largest line known.
 const APART: Bytes = Bytes(128);
 
-/// Everything that is asked of one element.
+/// What is asked of one element: attributes for which nobody asks ([`Notebook::ask`]) are not measured and do not stand in it.
 pub fn element(name: ElementName, notebook: &Notebook) -> Element {
     match name {
         ElementName::L1 => l1::l1(notebook),
@@ -167,9 +167,9 @@ fn seen(notebook: &Notebook, path: LoadPath) -> Result<Seen, Gap> {
 fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
     let capacity = || capacity_of(notebook, path);
     let size = notebook.size(SIZE, || Ok(capacity()?.size(&search_of(notebook, path)?)));
-    let launch = if path == LoadPath::GlobalCa { l1::launch_note(notebook).ok().flatten() } else { None };
+    let launch = || if path == LoadPath::GlobalCa { l1::launch_note(notebook).ok().flatten() } else { None };
     Element::from([
-        size.noted(launch),
+        size.map(|size| size.noted(launch())),
         notebook.attribute(THRASH_SIZE, || Ok(capacity()?.stairs.thrash_size())),
         notebook.attribute(CONFLICTS, || Ok(capacity()?.conflicts())),
         notebook.attribute(STAIRCASE, || Ok(capacity()?.stairs.staircase())),
@@ -231,7 +231,7 @@ fn mapping_granularity(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
 }
 
 /// What is inside a cache: sets, ways, index, replacement.
-fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Gap>) -> [Entry; 4] {
+fn inside(notebook: &Notebook, cache: &dyn Fn() -> Result<(Search, Capacity), Gap>) -> [Option<Entry>; 4] {
     let structure = || {
         let (search, capacity) = cache()?;
         structure::structure(notebook, &search, &capacity)
@@ -259,7 +259,7 @@ fn fetch_finding(fetch: fetch::Fetch) -> Result<Finding<Bytes>, Gap> {
         .note(format!("{:.1} % of the distances agree", fetch.agreement * 100.0)))
 }
 
-fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Entry {
+fn first_level_latency(notebook: &Notebook, path: LoadPath) -> Option<Entry> {
     let infer = || {
         before_l2(notebook, path)?;
         let usual = Setting { allocations: notebook.effort().choose(1, 3, 5), sms: u32::MAX, ..Setting::small(path) };
@@ -345,7 +345,7 @@ fn shared_with(notebook: &Notebook, path: LoadPath) -> Result<Finding<Elements>,
     Ok(notes.into_iter().fold(finding, Finding::note))
 }
 
-fn instances(notebook: &Notebook, path: LoadPath) -> Entry {
+fn instances(notebook: &Notebook, path: LoadPath) -> Option<Entry> {
     let count = || {
         let found = disturb::instances(notebook, &seen(notebook, path)?)?;
         let count = f64::from(found.count);
@@ -358,5 +358,5 @@ fn instances(notebook: &Notebook, path: LoadPath) -> Entry {
     };
     // Also where the count is unclear, and the more so.
     let flow = || disturb::flow(notebook, &seen(notebook, path)?);
-    notebook.attribute(INSTANCES_PER_SM, count).series(DISTURBANCE, flow().ok())
+    notebook.attribute(INSTANCES_PER_SM, count).map(|entry| entry.series(DISTURBANCE, flow().ok()))
 }

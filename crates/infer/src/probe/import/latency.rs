@@ -51,7 +51,7 @@ pub(super) fn least(notebook: &Notebook, level: Level) -> Option<Hit> {
 }
 
 /// As findings.
-pub(super) fn latency(notebook: &Notebook, level: Level) -> [Entry; 2] {
+pub(super) fn latency(notebook: &Notebook, level: Level) -> [Option<Entry>; 2] {
     let no_clock = "the clock frequency of these timings is unknown";
     [
         notebook.attribute(LATENCY_CYCLES, || Ok(cycles(notebook, level)?)),

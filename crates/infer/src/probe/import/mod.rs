@@ -79,7 +79,7 @@ fn element(notebook: &Notebook, level: Level) -> Element {
         notebook.attribute(STAIRCASE, || Ok(capacity()?.staircase())),
         notebook.attribute(MISS_PENALTY, || Ok(capacity()?.miss_penalty()?)),
         notebook.attribute(LINE_SIZE, || Ok(line::line_size(notebook, level, step)?)),
-        Entry::new(FETCH_GRANULARITY, granularity),
+        Some(Entry::new(FETCH_GRANULARITY, granularity)),
     ])
     .and(nominal_size(NOMINAL_SIZE))
     .and(latency)

@@ -178,21 +178,18 @@ pub enum Limit {
     EachSm(BytesPerClock, String),
 }
 
-/// Bandwidth by each kind of traffic; of the memory for which `level` says how it is streamed through. Nothing where nobody asked.
+/// Bandwidth by each kind of traffic; of the memory for which `level` says how it is streamed through.
 pub fn entries(
     notebook: &Notebook,
     kinds: &[Traffic],
     limit: Option<Limit>,
     level: impl Fn(Traffic) -> Result<Level, Gap>,
 ) -> Vec<Entry> {
-    if !notebook.asks_bandwidth() {
-        return Vec::new();
-    }
     let mut entries = Vec::new();
     for &traffic in kinds {
         let (all, each) = keys(traffic);
         let of = || peak(notebook, &level(traffic)?);
-        entries.push(notebook.attribute(all, || {
+        entries.extend(notebook.attribute(all, || {
             let peak = of()?;
             let rate = peak.per_second.clone().map_err(Unknown::because)?;
             let (value, finding) = (rate.0, stated(&peak, rate, BytesPerSecond));
@@ -201,7 +198,7 @@ pub fn entries(
                 _ => finding,
             })
         }));
-        entries.push(notebook.attribute(each, || {
+        entries.extend(notebook.attribute(each, || {
             let peak = of()?;
             let (value, finding) = (peak.per_sm.0, stated(&peak, peak.per_sm, BytesPerClock));
             Ok(match &limit {
@@ -211,7 +208,7 @@ pub fn entries(
         }));
     }
     if kinds.contains(&Traffic::Read) {
-        entries.push(notebook.attribute(BYTES_IN_FLIGHT, || in_flight(notebook, &level(Traffic::Read)?)));
+        entries.extend(notebook.attribute(BYTES_IN_FLIGHT, || in_flight(notebook, &level(Traffic::Read)?)));
     }
     entries
 }
@@ -233,30 +230,21 @@ fn share(rate: f64, limit: f64, what: &str, shown: &impl std::fmt::Display) -> S
 }
 
 /// How many SMs it takes to read nearly as much as all do, of a memory that all share; and of a cache, how much all of them together
-/// read from it. Nothing where nobody asked.
-pub fn of_many(notebook: &Notebook, is_cache: bool, level: impl Fn() -> Result<Level, Gap>) -> Vec<Entry> {
-    if !notebook.asks_bandwidth() {
-        return Vec::new();
-    }
-    let mut entries = vec![notebook.attribute(SATURATING_SMS, || saturating_sms(notebook, &level()?))];
-    if is_cache {
-        entries.push(notebook.attribute(EFFECTIVE_SIZE, || effective_size(notebook, &level()?)));
-    }
-    entries
+/// read from it.
+pub fn of_many(notebook: &Notebook, is_cache: bool, level: impl Fn() -> Result<Level, Gap>) -> [Option<Entry>; 2] {
+    let effective = || notebook.attribute(EFFECTIVE_SIZE, || effective_size(notebook, &level()?));
+    [notebook.attribute(SATURATING_SMS, || saturating_sms(notebook, &level()?)), is_cache.then(effective).flatten()]
 }
 
-/// What a load takes under load, of a memory that all share. Nothing where nobody asked.
+/// What a load takes under load, of a memory that all share.
 pub fn under_load(
     notebook: &Notebook,
     is_cache: bool,
     kinds: &[Traffic],
     level: impl Fn(Traffic) -> Result<Level, Gap>,
-) -> Vec<Entry> {
-    if !notebook.asks_bandwidth() {
-        return Vec::new();
-    }
+) -> [Option<Entry>; 3] {
     let read = || level(Traffic::Read);
-    vec![
+    [
         notebook.attribute(LOADED_LATENCY, || loaded::latency(notebook, is_cache, kinds, &level)),
         notebook.attribute(LOADED_LATENCY_NS, || loaded::nanoseconds(notebook, is_cache, &read()?)),
         notebook.attribute(LATENCY_DOUBLES_AT, || loaded::doubles_at(notebook, is_cache, &read()?)),

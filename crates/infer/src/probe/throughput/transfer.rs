@@ -11,13 +11,10 @@ use strata_model::units::{Bytes, BytesPerSecond};
 /// A short copy and a long one: what starts a copy takes is in both, and drops out of their difference.
 const LENGTHS: [Bytes; 2] = [Bytes::mib(8), Bytes::mib(32)];
 
-/// Rates of copies each way and both ways. Nothing where nobody asked.
-pub fn entries(notebook: &Notebook) -> Vec<Entry> {
-    if !notebook.asks_bandwidth() {
-        return Vec::new();
-    }
+/// Rates of copies each way and both ways.
+pub fn entries(notebook: &Notebook) -> [Option<Entry>; 3] {
     let of = |direction| move || rate(notebook, direction);
-    vec![
+    [
         notebook.attribute(HOST_TO_DEVICE_BANDWIDTH, of(Direction::ToDevice)),
         notebook.attribute(DEVICE_TO_HOST_BANDWIDTH, of(Direction::ToHost)),
         notebook.attribute(BOTH_WAYS_BANDWIDTH, of(Direction::Both)),

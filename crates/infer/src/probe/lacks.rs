@@ -1,0 +1,42 @@
+//! Whether samples are as many as their experiment asks for. A recording of another's making may hold fewer.
+
+use strata_model::experiment::{Experiment, Launched, Timing};
+use strata_model::pattern::Pattern;
+use strata_model::samples::Samples;
+
+/// What is missing of what the experiment asks for, if anything is.
+pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
+    let latencies = |wanted: u32| (samples.latencies.len(), wanted as usize, "latencies");
+    let laps = |rounds: u32| (samples.laps.len(), 2 * rounds as usize, "times of laps");
+    let (found, wanted, what) = match experiment {
+        Experiment::Clock(_) => (samples.clocks.len().min(1), 1, "clock readings"),
+        Experiment::Watch(_) => (samples.clocks.len(), 3, "clock readings"),
+        Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => match chase.timing {
+            Timing::EachLoad { loads, .. } => latencies(loads),
+            Timing::EachPair { pairs } => latencies(pairs),
+            Timing::Laps { rounds, .. } => laps(rounds),
+        },
+        Experiment::Disturb(disturb) => latencies(disturb.loads),
+        Experiment::Warp(warp) => laps(warp.rounds),
+        Experiment::Pattern(run) => match run.pattern {
+            Pattern::Pairs { .. } => latencies(run.pattern.operations()),
+            _ => (samples.laps.len(), run.rounds as usize, "times of rounds"),
+        },
+        Experiment::Stream(stream) => {
+            let sms = if stream.sms.is_empty() {
+                samples.laps.len() / stream.blocks_per_sm.max(1) as usize
+            } else {
+                stream.sms.len()
+            };
+            (samples.laps.len(), sms.max(1) * stream.blocks_per_sm as usize, "times of blocks")
+        }
+        // The pauses decide how many loads end in the time that counts.
+        Experiment::LoadedChase(chase) => {
+            let blocks = chase.stream.blocks_per_sm.max(1) as usize;
+            (samples.laps.len() % blocks, 0, "times of blocks too many")
+        }
+        Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
+        Experiment::Imported(imported) => latencies(imported.loads),
+    };
+    (found != wanted).then(|| format!("the samples hold {found} {what}, not {wanted}"))
+}
