@@ -34,6 +34,7 @@ fn infer(bencher: Bencher) {
         effort: Effort::from_name(&run.effort).expect("a known effort"),
         seed: run.seed,
         bandwidth: false,
+        atomics: false,
     };
     bencher.bench(|| discover(&mut &recording, &recording.header.device, &question, &mut |_| {}));
 }

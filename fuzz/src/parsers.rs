@@ -104,7 +104,13 @@ fn replay(mut recording: Recording) {
         }
         return;
     }
-    let question = discover::Request { only: run.only.clone(), effort: Effort::Quick, seed: run.seed, bandwidth: true };
+    let question = discover::Request {
+        only: run.only.clone(),
+        effort: Effort::Quick,
+        seed: run.seed,
+        bandwidth: true,
+        atomics: true,
+    };
     let mut found = if recording.is_imported() {
         let entries = recording.entries.iter();
         let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));

@@ -225,7 +225,7 @@ fn seen(mut gpu: Sim, seed: u64) -> Vec<(Experiment, Result<Samples, Failure>)> 
     let facts = gpu.facts().clone();
     let source = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source, refuse: |_: &Experiment| None, seen: Vec::new() };
-    let question = Request { only: Vec::new(), effort: Effort::Quick, seed, bandwidth: false };
+    let question = Request { only: Vec::new(), effort: Effort::Quick, seed, bandwidth: false, atomics: false };
     discover(&mut watched, &facts, &question, &mut |_| {});
     watched.seen
 }

@@ -245,7 +245,8 @@ fn recorded() -> Topology {
     let file = "recordings/2026-11-21-h200.strata";
     let mut recording = Recording::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("it is committed");
     let (run, facts) = (recording.run_info(), recording.header.device.clone());
-    let question = Request { only: Vec::new(), effort: Effort::Standard, seed: run.seed, bandwidth: false };
+    let question =
+        Request { only: Vec::new(), effort: Effort::Standard, seed: run.seed, bandwidth: false, atomics: false };
     let found = discover(&mut recording, &facts, &question, &mut |_| {});
     found.into_topology(facts, run, Some(file))
 }

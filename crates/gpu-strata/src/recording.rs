@@ -128,12 +128,13 @@ impl Recording {
 
     fn topology<S: AsRef<str>>(self, only: &[S]) -> Result<Answer> {
         let bandwidth = self.experiments().any(|(_, experiment, _)| matches!(experiment, Experiment::Stream(_)));
+        let atomics = self.experiments().any(|(_, experiment, _)| matches!(experiment, Experiment::Atomics(_)));
         let Recording { content: mut recording, name } = self;
         let only = named(only, &name, "a discovery")?;
         let run = recording.run_info();
         let facts = recording.header.device.clone();
         let only = if only.is_empty() { run.only.clone() } else { only };
-        let question = discover::Request { only, effort: effort(&run), seed: run.seed, bandwidth };
+        let question = discover::Request { only, effort: effort(&run), seed: run.seed, bandwidth, atomics };
         let found = if recording.is_imported() {
             let entries = recording.entries.iter().filter(|entry| entry.is_current());
             let measured = entries.map(|entry| (entry.number, entry.experiment.clone(), entry.outcome.clone()));

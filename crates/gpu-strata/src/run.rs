@@ -178,7 +178,7 @@ impl Device {
     /// As [`Device::discover`].
     pub fn discover_only(&mut self, only: &[ElementName], options: Options<'_>) -> Result<Discovery> {
         let Options { effort, seed, bandwidth, .. } = options;
-        let question = elements::Request { only: only.to_vec(), effort, seed, bandwidth };
+        let question = elements::Request { only: only.to_vec(), effort, seed, bandwidth, atomics: bandwidth };
         let (facts, run, timings, found) = self.run(&Asked::Elements(only), options, |source, facts, progress| {
             let found = elements::discover(source, facts, &question, progress);
             Outcome { clock: found.clock.clone(), stages: found.stages.clone(), found }

@@ -24,6 +24,8 @@ pub struct Request {
     pub seed: u64,
     /// Whether the bandwidth of the memories is asked for, too.
     pub bandwidth: bool,
+    /// Whether atomics a second are asked for, too: wherever bandwidth is, but in a recording that was made before they were measured.
+    pub atomics: bool,
 }
 
 impl Request {
@@ -69,7 +71,9 @@ pub fn discover(
 ) -> Discovery {
     let wanted: Vec<ElementName> =
         ElementName::ALL.into_iter().filter(|e| e.is_asked() && question.wants(*e)).collect();
-    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed).with_bandwidth(question.bandwidth);
+    let mut notebook = Notebook::new(facts.clone(), question.effort, question.seed)
+        .with_bandwidth(question.bandwidth)
+        .with_atomics(question.atomics);
     let weights = wanted.iter().map(|name| time::of_element(*name)).collect();
     let mut asking = Asking::new(source, weights, progress);
     let (mut elements, mut clock): (BTreeMap<ElementName, Element>, _) =

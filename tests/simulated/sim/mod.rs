@@ -45,7 +45,7 @@ pub fn refusing(
     let facts = gpu.facts().clone();
     let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
-    let question = Request { only: only.to_vec(), effort: Effort::Quick, seed: 1, bandwidth: false };
+    let question = Request { only: only.to_vec(), effort: Effort::Quick, seed: 1, bandwidth: false, atomics: false };
     let found = discover(&mut watched, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };
     Outcome { topology: found.into_topology(facts, run, None), seen: watched.seen }

@@ -16,7 +16,7 @@ use super::memo::{Cache, Inferred, Memo};
 use strata_model::attribute::{Key, Typed};
 use strata_model::effort::Effort;
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Imported, Launched, Timing};
+use strata_model::experiment::{Atomics, Experiment, Imported, Launched, Stream, Timing};
 use strata_model::facts::DeviceFacts;
 use strata_model::import::Series;
 use strata_model::pattern::Pattern;
@@ -32,6 +32,7 @@ pub struct Notebook {
     effort: Effort,
     seed: u64,
     bandwidth: bool,
+    atomics: bool,
     answers: FxHashMap<Experiment, (u32, Rc<Answer>)>,
     missing: RefCell<IndexSet<Experiment, FxBuildHasher>>,
     cited: RefCell<Vec<u32>>,
@@ -47,6 +48,7 @@ impl Notebook {
             effort,
             seed,
             bandwidth: false,
+            atomics: false,
             answers: FxHashMap::default(),
             missing: RefCell::default(),
             cited: RefCell::default(),
@@ -59,9 +61,19 @@ impl Notebook {
         Notebook { bandwidth, ..self }
     }
 
+    /// With the question of atomics a second, or without it.
+    pub fn with_atomics(self, atomics: bool) -> Self {
+        Notebook { atomics, ..self }
+    }
+
     /// Whether bandwidth is asked for.
     pub fn asks_bandwidth(&self) -> bool {
         self.bandwidth
+    }
+
+    /// Whether atomics a second are asked for.
+    pub fn asks_atomics(&self) -> bool {
+        self.atomics
     }
 
     /// What the driver says of the device.
@@ -276,13 +288,10 @@ fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             Pattern::Pairs { .. } => latencies(run.pattern.operations()),
             _ => (samples.laps.len(), run.rounds as usize, "times of rounds"),
         },
-        Experiment::Stream(stream) => {
-            let sms = if stream.sms.is_empty() {
-                samples.laps.len() / stream.blocks_per_sm.max(1) as usize
-            } else {
-                stream.sms.len()
-            };
-            (samples.laps.len(), sms.max(1) * stream.blocks_per_sm as usize, "times of blocks")
+        Experiment::Stream(Stream { sms, blocks_per_sm, .. })
+        | Experiment::Atomics(Atomics { sms, blocks_per_sm, .. }) => {
+            let sms = if sms.is_empty() { samples.laps.len() / (*blocks_per_sm).max(1) as usize } else { sms.len() };
+            (samples.laps.len(), sms.max(1) * *blocks_per_sm as usize, "times of blocks")
         }
         // The pauses decide how many loads end in the time that counts.
         Experiment::LoadedChase(chase) => {
