@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures the bandwidth of the first GPU several times, and prints a short table: for each rate the median, the spread of the runs,
-# and in how many pairs of runs the intervals overlap. Recordings and results go to $OUT, packed.
+# Measures the bandwidth and the atomics a second of the first GPU several times, and prints a short table: for each rate the median,
+# the spread of the runs, and in how many pairs of runs the intervals overlap. Recordings and results go to $OUT, packed.
 #
 # RUNS: how often (6). STRATA: the program (target/release/strata). ONLY: elements (all). RECORDINGS: 0 packs the results alone.
 set -euo pipefail
@@ -26,7 +26,7 @@ found = {}
 for run in runs:
     for element, attributes in run["elements"].items():
         for key, value in attributes.items():
-            if key.endswith("_bandwidth") or key == "loaded_latency":
+            if key.endswith("_bandwidth") or key.startswith("atomic_throughput") or key == "loaded_latency":
                 by_unit = {"": value} if "value" in value else {f".{unit}": finding for unit, finding in value.items()}
                 for unit, finding in by_unit.items():
                     found.setdefault((element, f"{key}{unit}"), []).append(finding)
@@ -35,11 +35,11 @@ for run in runs:
 for (element, key), findings in found.items():
     known = [finding for finding in findings if finding["value"] is not None]
     if not known:
-        print(f"{element:9} {key:40} unknown: {findings[0]['reason']}")
+        print(f"{element:9} {key:66} unknown: {findings[0]['reason']}")
         continue
     for finding in findings:
         if finding["value"] is None:
-            print(f"{element:9} {key:40} unknown once: {finding['reason']}")
+            print(f"{element:9} {key:66} unknown once: {finding['reason']}")
     values = [finding["value"] for finding in known]
     pairs = list(itertools.combinations(known, 2))
     ends_of = lambda finding: (finding.get("low", -math.inf), finding.get("high", math.inf))
@@ -49,5 +49,5 @@ for (element, key), findings in found.items():
     middle = statistics.median(values)
     spread = 100 * (max(values) - min(values)) / middle
     ends = f"{min(finding.get('low') or 0 for finding in known):.4g} to {max(finding.get('high') or 0 for finding in known):.4g}"
-    print(f"{element:9} {key:40} {middle:12.5g} {spread:6.2f} %  {agree}/{len(pairs)} overlap, {inside} inside; {ends}")
+    print(f"{element:9} {key:66} {middle:12.5g} {spread:6.2f} %  {agree}/{len(pairs)} overlap, {inside} inside; {ends}")
 PYTHON

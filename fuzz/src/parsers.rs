@@ -104,7 +104,7 @@ fn replay(mut recording: Recording) {
         }
         return;
     }
-    let selection = Selection { bandwidth: true, ..recording.selection() };
+    let selection = Selection { bandwidth: true, atomics: true, ..recording.selection() };
     let question = discover::Request { selection, effort: Effort::Quick, seed: run.seed };
     let mut found = if recording.is_imported() {
         let entries = recording.entries.iter();

@@ -3,6 +3,7 @@
 //! One program for all of it: it is linked once, and long tests run beside short ones.
 
 mod agreement;
+mod atomics;
 mod bandwidth;
 mod banks;
 mod characterize;

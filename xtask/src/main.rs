@@ -6,6 +6,7 @@
 
 mod agreement;
 mod assemble;
+mod atomic_rules;
 mod block_rules;
 mod browser;
 mod browser_layout;

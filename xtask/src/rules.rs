@@ -7,6 +7,7 @@ use std::ops::Range;
 use strata_kernels::Check;
 use strata_model::experiment::LoadPath;
 
+use crate::atomic_rules;
 use crate::block_rules;
 use crate::flow::in_flight_at;
 use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, loads, warp_loads};
@@ -75,7 +76,7 @@ struct Examination<'a> {
 pub fn apply(target: u32, check: Check) -> bool {
     match check {
         Check::None => false,
-        Check::Stream { .. } => true,
+        Check::Stream { .. } | Check::Atomics { .. } => true,
         Check::PerLoad { path, .. } | Check::Lap { path } => !is_emulated(target, path),
         Check::Warp { .. } => true,
         Check::Block { path, .. } => !is_emulated(target, path),
@@ -93,6 +94,10 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
         Check::Stream { load, loads, store, stores } => {
             let pass = Pass { load, loads: loads as usize, store, stores: stores as usize };
             return stream_rules::violations(function, pass);
+        }
+        Check::Atomics { atomic, atomics, shuffles } => {
+            let pass = atomic_rules::Pass { atomic, atomics: atomics as usize, shuffles: shuffles as usize };
+            return atomic_rules::violations(function, pass);
         }
     };
     let mut examination = Examination { code: &function.instructions, target, path, wide, violations: Vec::new() };

@@ -27,16 +27,8 @@ const SPILLS: [&str; 2] = ["LDL", "STL"];
 /// Checks a function's machine code.
 pub fn violations(function: &Function, pass: Pass) -> Vec<Violation> {
     let code = &function.instructions;
-    let mut found: Vec<Violation> = code
-        .iter()
-        .filter(|instruction| SPILLS.contains(&instruction.base()))
-        .map(|spill| Violation {
-            rule: Rule::ListedLoad,
-            address: Some(spill.address),
-            what: format!("{} spills registers beside the stream", spill.opcode),
-        })
-        .collect();
-    let loops: Vec<&[Instruction]> = loops(code).map(|range| &code[range]).filter(|body| is_timed(body)).collect();
+    let mut found = spills(code);
+    let loops = timed_loops(code);
     if loops.iter().any(|body| pass.is_all_of(body)) {
         return found;
     }
@@ -55,6 +47,23 @@ pub fn violations(function: &Function, pass: Pass) -> Vec<Violation> {
         ),
     });
     found
+}
+
+/// Registers that are spilled anywhere.
+pub fn spills(code: &[Instruction]) -> Vec<Violation> {
+    code.iter()
+        .filter(|instruction| SPILLS.contains(&instruction.base()))
+        .map(|spill| Violation {
+            rule: Rule::ListedLoad,
+            address: Some(spill.address),
+            what: format!("{} spills registers beside what is timed", spill.opcode),
+        })
+        .collect()
+}
+
+/// The loops that read the clock.
+pub fn timed_loops(code: &[Instruction]) -> Vec<&[Instruction]> {
+    loops(code).map(|range| &code[range]).filter(|body| is_timed(body)).collect()
 }
 
 /// From where each branch leads back, to the branch.

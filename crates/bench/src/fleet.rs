@@ -144,6 +144,7 @@ fn cost(experiment: &Experiment) -> u64 {
         Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
             (1, 0, u64::from(stream.timed_cycles) * STREAM_LOADS)
         }
+        Experiment::Atomics(atomics) => (1, 0, u64::from(atomics.timed_cycles) * STREAM_LOADS),
         Experiment::Transfer(transfer) => (1, 0, transfer.bytes.0 / COPIED_FOR_A_LOAD),
         Experiment::Imported(_) => (0, 0, 0),
     };

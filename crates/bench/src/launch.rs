@@ -21,7 +21,10 @@ impl Bench<'_> {
     /// Why this device cannot run the experiment, if it cannot.
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
         let facts = self.gpu.facts();
-        let listed = experiment.stream().map_or(&[][..], |stream| stream.sms.as_slice());
+        let listed = match experiment {
+            Experiment::Atomics(atomics) => atomics.sms.as_slice(),
+            other => other.stream().map_or(&[][..], |stream| stream.sms.as_slice()),
+        };
         if let Some(sm) =
             experiment.sm().into_iter().chain(listed.iter().copied()).find(|sm| *sm as usize >= self.sms.len())
         {
@@ -29,6 +32,7 @@ impl Bench<'_> {
         }
         let threads = match experiment {
             Experiment::Pattern(run) => Some(run.pattern.threads()),
+            Experiment::Atomics(atomics) => Some(atomics.threads_per_block),
             other => other.stream().map(|stream| stream.threads_per_block),
         };
         let most = facts.max_threads_per_block;

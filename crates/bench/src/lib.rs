@@ -4,12 +4,14 @@
 //! device context lives as long as the bench: nothing is ever reset between experiments. Every kernel returns where its chain
 //! ended; a wrong end fails the experiment.
 
+mod atomics;
 mod chain;
 mod fleet;
 mod groups;
 mod launch;
 mod layout;
 mod pattern;
+mod persistent;
 mod prepared;
 mod programs;
 pub mod session;
@@ -215,6 +217,7 @@ impl<'g> Bench<'g> {
             Experiment::Transfer(transfer) => self.run_transfer(transfer).map(|outcome| vec![outcome]),
             Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
             Experiment::Stream(stream) => self.run_stream(stream).map(|outcome| vec![outcome]),
+            Experiment::Atomics(atomics) => self.run_atomics(atomics).map(|outcome| vec![outcome]),
             Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),

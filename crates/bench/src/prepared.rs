@@ -47,12 +47,13 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         },
         Experiment::Disturb(disturb) => each(disturb.loads),
         Experiment::Warp(warp) => ROUND * warp.rounds as usize,
-        // Patterns and streams have launches and outputs of their own; copies have no launch, and what another tool measured is not
+        // Patterns, streams and atomics have launches and outputs of their own; copies have no launch, and what another tool measured is not
         // run.
         Experiment::Pattern(_)
         | Experiment::Stream(_)
         | Experiment::LoadedChase(_)
         | Experiment::Transfer(_)
+        | Experiment::Atomics(_)
         | Experiment::Imported(_) => 0,
     }
 }
@@ -131,6 +132,7 @@ impl Prepared<'_> {
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
+            | Experiment::Atomics(_)
             | Experiment::Imported(_) => common,
         }
     }
@@ -193,6 +195,7 @@ impl Prepared<'_> {
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
+            | Experiment::Atomics(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }

@@ -4,26 +4,14 @@ use std::time::Instant;
 
 use super::Bench;
 use super::chain::PlannedChain;
+use super::persistent::{RECORD, Times, samples, word};
 use super::prepared::Outcome;
 use strata_gpu::{DevicePtr, Launch, Result};
-use strata_kernels::{CHASES, COMPLEMENT, Program, SCALE, StreamProgram, content, stored, stream_sum};
+use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, content, stored, stream_sum};
 use strata_model::experiment::{Content, LoadPath, LoadedChase, Prepare, Region, Stream, Traffic, WARP};
-use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
+use strata_model::samples::{Failure, Samples};
 use strata_model::units::{Bytes, MIB};
 
-/// Bytes of what a block reports.
-const RECORD: usize = 64;
-/// Where the places of the SMs are counted, behind the count of blocks that have begun.
-const PLACES_AT: usize = 16;
-/// Each byte of the role of an SM that has none.
-const NO_ROLE: u8 = 0xff;
-/// So many times the blocks that take part are launched. An SM that got fewer than others at first gets more of the rest. A block that
-/// finds no place leaves.
-const OVERSUPPLY: u32 = 2;
-/// Part of the timed cycles for which blocks go on behind the end of what counts.
-const GOING_ON: u32 = 16;
-/// Least of that, in cycles: more than the longest latency under load.
-const LEAST_GOING_ON: u32 = 2000;
 /// Threads of a block of the kernel that fills memory, and blocks of it for each SM.
 const FILL: (u32, u32) = (256, 8);
 /// Arrays begin at multiples of this: a large page.
@@ -55,14 +43,6 @@ impl Side {
     }
 }
 
-/// What lies in memory for the blocks of a stream: a record for each of those that take part, which it fills in; the count of blocks
-/// that have begun, and behind it the places that are taken on each SM; the role of each SM.
-struct Control {
-    bytes: Vec<u8>,
-    claims_at: usize,
-    roles_at: usize,
-}
-
 /// The chain that one SM follows while the others stream.
 struct Followed {
     base: DevicePtr,
@@ -71,24 +51,6 @@ struct Followed {
     /// Where the time of each load goes, and how many there is room for.
     times: DevicePtr,
     most: u32,
-}
-
-impl Control {
-    /// For so many blocks, where these SMs, by their place among all `sms`, have a role.
-    fn new(participants: u32, workers: &[u32], chases: Option<u32>, sms: &[u32]) -> Self {
-        // By `%smid`, in words.
-        let each_sm = 4 * (*sms.last().unwrap_or(&0) as usize + 1);
-        let claims_at = RECORD * participants as usize;
-        let roles_at = claims_at + PLACES_AT + each_sm;
-        let mut bytes = vec![0u8; roles_at];
-        bytes.resize(roles_at + each_sm, NO_ROLE);
-        let streams = workers.iter().zip(0u32..);
-        for (&sm, role) in streams.chain(chases.iter().map(|sm| (sm, CHASES))) {
-            let at = roles_at + 4 * sms[sm as usize] as usize;
-            bytes[at..at + 4].copy_from_slice(&role.to_le_bytes());
-        }
-        Control { bytes, claims_at, roles_at }
-    }
 }
 
 impl Bench<'_> {
@@ -126,34 +88,29 @@ impl Bench<'_> {
         };
         let other = if loads > 1 { from.offset(array.0) } else { from };
 
-        let transfer = Instant::now();
         let followed = chase.map(|chase| self.followed(chase)).transpose()?;
-        let participants = workers.len() as u32 * stream.blocks_per_sm + u32::from(followed.is_some());
-        let chases = chase.map(|chase| chase.sm);
-        let Control { bytes, claims_at, roles_at } = Control::new(participants, &workers, chases, &self.sms);
-        let out = self.outputs.at_least(self.gpu, Bytes(bytes.len() as u64))?;
-        self.gpu.write(out, &bytes)?;
-        self.timings.transfer += transfer.elapsed();
+        let control = self.places(&workers, stream.blocks_per_sm, chase.map(|chase| chase.sm))?;
+        let participants = control.participants;
 
         let shared = if is_shared { stream.footprint } else { Bytes(0) };
         let carveout = if is_shared { 100 } else { 0 };
-        // An SM that chases is soon free again and again, and takes more than its part.
-        let oversupply = if followed.is_some() { 2 * OVERSUPPLY } else { OVERSUPPLY };
-        let blocks = self.sms.len() as u32 * stream.blocks_per_sm * oversupply;
-        let launch = Launch::new(blocks, stream.threads_per_block).shared(shared).carveout(carveout);
+        let times = Times {
+            blocks_per_sm: stream.blocks_per_sm,
+            threads_per_block: stream.threads_per_block,
+            warm: stream.warm_cycles,
+            timed: stream.timed_cycles,
+        };
+        let launch = self.crowd(times, followed.is_some()).shared(shared).carveout(carveout);
         self.gpu.configure(function, &launch)?;
         if stream.prepare == Prepare::FlushL2 {
             self.flush_l2()?;
         }
-        let until = stream.warm_cycles + stream.timed_cycles;
         let seed = match stream.content {
             Content::Zeros => 0,
             Content::Random => SEED,
         };
-        let mut parameters = vec![
-            out.0,
-            out.0 + roles_at as u64,
-            out.0 + claims_at as u64,
+        let mut parameters = control.parameters().to_vec();
+        parameters.extend([
             to.0,
             from.0,
             other.0,
@@ -162,22 +119,16 @@ impl Bench<'_> {
             u64::from(stream.blocks_per_sm),
             u64::from(participants),
             u64::from(seed),
-            u64::from(stream.warm_cycles),
-            u64::from(until),
-            u64::from(until + (stream.timed_cycles / GOING_ON).max(LEAST_GOING_ON)),
-        ];
+        ]);
+        parameters.extend(times.parameters());
         if let (Some(chase), Some(Followed { base, offsets, times, most })) = (chase, &followed) {
             parameters.extend([base.offset(offsets[0]).0, times.0, u64::from(*most), u64::from(chase.pause)]);
         }
-        self.gpu.mark()?;
-        self.gpu.launch(function, &launch, &parameters)?;
-        self.device_us += self.gpu.mark()?;
+        let mut records = self.run_blocks(function, &launch, &parameters, &control)?;
         let transfer = Instant::now();
-        let mut records = vec![0; claims_at];
-        self.gpu.read(out, &mut records)?;
-        let mut times = vec![0; followed.as_ref().map_or(0, |followed| 4 * followed.most as usize)];
+        let mut taken = vec![0; followed.as_ref().map_or(0, |followed| 4 * followed.most as usize)];
         if let Some(followed) = &followed {
-            self.gpu.read(followed.times, &mut times)?;
+            self.gpu.read(followed.times, &mut taken)?;
         }
         let mut stored = vec![0; if stores > 0 { stream.pass().0.min(READ_BACK) as usize } else { 0 }];
         if stores > 0 {
@@ -186,9 +137,10 @@ impl Bench<'_> {
         self.timings.transfer += transfer.elapsed();
         let second = (array.0 / 16) as u32;
         let chased = followed.as_ref().map(|followed| (followed, records.split_off(records.len() - RECORD)));
-        Ok(samples(stream, participants, &records).and_then(|mut samples| {
+        let wrong = |sum, passes| wrong_sum(stream, sum, passes);
+        Ok(samples(times, participants, &records, wrong).and_then(|mut samples| {
             if let Some((followed, record)) = chased {
-                samples.latencies = followed.latencies(participants, &record, &times)?;
+                samples.latencies = followed.latencies(participants, &record, &taken)?;
             }
             check_stored(stream, seed, second, &stored)?;
             Ok(Samples { base: from.0, ..samples })
@@ -236,11 +188,6 @@ impl Bench<'_> {
     }
 }
 
-/// Word at a place of a record.
-fn word(record: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"))
-}
-
 impl Followed {
     /// What each load took that counts, if the chain was followed to where so many loads lead.
     fn latencies(&self, participants: u32, record: &[u8], times: &[u8]) -> std::result::Result<Vec<u32>, Failure> {
@@ -261,30 +208,15 @@ impl Followed {
     }
 }
 
-/// Checks what every block reports and makes samples of it.
-fn samples(stream: &Stream, participants: u32, records: &[u8]) -> Outcome {
-    let mut samples = Samples::default();
-    for record in records.chunks_exact(RECORD) {
-        let word = |at: usize| word(record, at);
-        let long = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().expect("eight bytes"));
-        let [counted, sum, passes] = [0, 8, 12].map(word);
-        if word(36) == 0 || word(32) < participants {
-            return Err(Failure::unsupported(format!(
-                "{} blocks of {} threads were not on each SM at the same time",
-                stream.blocks_per_sm, stream.threads_per_block
-            )));
-        }
-        let expected = stream_sum(stream, passes);
-        if sum != expected {
-            return Err(Failure::failed(format!(
-                "wrong checksum: {passes} passes of a block loaded words with the sum {sum:#x} instead of {expected:#x}, so the \
-                 kernel did not do the requested loads"
-            )));
-        }
-        samples.laps.push(Lap { loads: counted, cycles: u64::from(stream.timed_cycles) });
-        samples.clocks.push(ClockSpan { cycles: long(16), nanoseconds: long(24) });
-    }
-    Ok(samples)
+/// What is wrong with the sum of the words that a block loaded in so many passes, if anything is.
+fn wrong_sum(stream: &Stream, sum: u32, passes: u32) -> Option<Failure> {
+    let expected = stream_sum(stream, passes);
+    (sum != expected).then(|| {
+        Failure::failed(format!(
+            "wrong checksum: {passes} passes of a block loaded words with the sum {sum:#x} instead of {expected:#x}, so the kernel \
+             did not do the requested loads"
+        ))
+    })
 }
 
 /// Compares the first words that were stored with what they must be; the second array begins with this number of four words.

@@ -179,6 +179,8 @@ impl Watchman {
             // Rounds of a pattern may differ as much by themselves: in the first its code is fetched.
             let laps: &[Lap] = match experiment {
                 Experiment::Pattern(_) | Experiment::Stream(_) | Experiment::LoadedChase(_) => &[],
+                // Atomics on one word wait for each other, for as long as the queue is.
+                Experiment::Atomics(_) => &[],
                 _ => &samples.laps,
             };
             let longest_us = match experiment.stream() {

@@ -186,7 +186,7 @@ impl Device {
     {
         let only = only.iter().cloned().map(W::into).collect();
         let Options { effort, seed, bandwidth, .. } = options;
-        let question = elements::Request { selection: Selection { only, bandwidth }, effort, seed };
+        let question = elements::Request { selection: Selection { only, bandwidth, atomics: bandwidth }, effort, seed };
         let asked = Asked::Topology(&question.selection);
         let (facts, run, timings, found) = self.run(&asked, options, |source, facts, progress| {
             let found = elements::discover(source, facts, &question, progress);

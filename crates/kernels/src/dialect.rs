@@ -52,6 +52,15 @@ pub enum Check {
         /// How many there are in a pass.
         stores: u32,
     },
+    /// A loop that reads the clock in each pass, with these atomics and no other access to memory.
+    Atomics {
+        /// Opcodes of its atomics, whole.
+        atomic: &'static [&'static str],
+        /// How many there are in a pass.
+        atomics: u32,
+        /// How many shuffles there are in a pass. Where there are some, one lane makes the atomics.
+        shuffles: u32,
+    },
 }
 
 /// The text of one kernel: a module with one entry point.

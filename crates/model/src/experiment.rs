@@ -10,6 +10,7 @@
 //! A new kind is a new variant. The compiler then names every place that must know of it, which is why the enum is
 //! exhaustive: the accessors below, the choice of the kernel, the bench, the wire format, the evidence and the tables.
 
+mod atomics;
 mod chase;
 mod clock;
 mod disturb;
@@ -27,6 +28,7 @@ mod watch;
 
 use serde::{Deserialize, Serialize};
 
+pub use atomics::{ATOMIC_UNROLLS, Added, AtomicMemory, Atomics, COUNTER, Target};
 pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
 pub use disturb::{Disturb, Partner};
@@ -70,11 +72,13 @@ pub enum Experiment {
     LoadedChase(LoadedChase),
     /// Copy engines move data to or from host memory.
     Transfer(Transfer),
+    /// Many threads add to counters as fast as they can.
+    Atomics(Atomics),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`.
+    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -92,6 +96,7 @@ impl Experiment {
             Experiment::Stream(_) => "stream",
             Experiment::LoadedChase(_) => "loaded_chase",
             Experiment::Transfer(_) => "transfer",
+            Experiment::Atomics(_) => "atomics",
         }
     }
 
@@ -108,7 +113,8 @@ impl Experiment {
             | Experiment::Launched(_)
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
-            | Experiment::Transfer(_) => 1,
+            | Experiment::Transfer(_)
+            | Experiment::Atomics(_) => 1,
         }
     }
 
@@ -124,6 +130,7 @@ impl Experiment {
             Experiment::Stream(stream) => stream.defect(),
             Experiment::LoadedChase(loaded) => loaded.defect(),
             Experiment::Transfer(transfer) => transfer.defect(),
+            Experiment::Atomics(atomics) => atomics.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -139,6 +146,7 @@ impl Experiment {
             Experiment::Warp(_) => Some(LoadPath::Shared),
             Experiment::Pattern(run) => Some(run.path),
             Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => Some(stream.path),
+            Experiment::Atomics(atomics) => Some(atomics.path()),
             Experiment::Imported(imported) => Some(imported.path),
         }
     }
@@ -154,6 +162,7 @@ impl Experiment {
             Experiment::Stream(stream) => Some(stream.footprint),
             Experiment::LoadedChase(loaded) => Some(loaded.footprint),
             Experiment::Transfer(transfer) => Some(transfer.bytes),
+            Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }
     }
@@ -170,7 +179,8 @@ impl Experiment {
             | Experiment::Warp(_)
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
-            | Experiment::Transfer(_) => None,
+            | Experiment::Transfer(_)
+            | Experiment::Atomics(_) => None,
         }
     }
 
@@ -186,6 +196,7 @@ impl Experiment {
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
             | Experiment::Transfer(_)
+            | Experiment::Atomics(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -218,6 +229,7 @@ impl Experiment {
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
+            | Experiment::Atomics(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -240,7 +252,8 @@ impl Experiment {
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
-            | Experiment::Transfer(_) => true,
+            | Experiment::Transfer(_)
+            | Experiment::Atomics(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -264,6 +277,7 @@ impl Experiment {
             | Experiment::Watch(_)
             | Experiment::Warp(_)
             | Experiment::Transfer(_)
+            | Experiment::Atomics(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -279,6 +293,7 @@ impl Experiment {
             Experiment::Pattern(run) => run.repeat,
             Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.repeat,
             Experiment::Transfer(transfer) => transfer.repeat,
+            Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -297,7 +312,7 @@ macro_rules! from_kind {
 from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
     Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
-    Transfer => Transfer
+    Transfer => Transfer, Atomics => Atomics
 );
 
 #[cfg(test)]

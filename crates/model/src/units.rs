@@ -1,7 +1,7 @@
 //! Units as types, so that a size cannot be added to a latency.
 //!
 //! Everything that is counted is an integer ([`Bytes`]); everything that is measured is a float ([`Cycles`],
-//! [`Nanoseconds`], [`BytesPerSecond`], [`BytesPerClock`]).
+//! [`Nanoseconds`], [`BytesPerSecond`], [`BytesPerClock`], [`OperationsPerSecond`], [`OperationsPerClock`]).
 
 use std::fmt;
 use std::iter::Sum;
@@ -188,23 +188,43 @@ measured!(
     /// A throughput by the SM's clock: bytes a cycle.
     BytesPerClock, "B/clk", "1"
 );
+measured!(
+    /// A throughput of operations, such as the additions that atomics make.
+    OperationsPerSecond
+);
+measured!(
+    /// A throughput of operations by the SM's clock.
+    OperationsPerClock, "op/clk", "2"
+);
 
 impl fmt::Display for BytesPerSecond {
     /// With a decimal prefix and four digits: `9.563 TB/s`, `312.0 GB/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const PREFIXES: [(f64, &str); 4] = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
-        let found = PREFIXES.into_iter().find(|(scale, _)| self.0.abs() >= *scale);
-        let (scale, unit) = found.unwrap_or((1.0, "B/s"));
-        let number = self.0 / scale;
-        let digits = if number >= 100.0 {
-            1
-        } else if number >= 10.0 {
-            2
-        } else {
-            3
-        };
-        f.pad(&format!("{number:.digits$} {unit}"))
+        f.pad(&with_prefix(self.0, "B/s"))
     }
+}
+
+impl fmt::Display for OperationsPerSecond {
+    /// With a decimal prefix and four digits: `1.271 Top/s`, `2.540 Gop/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&with_prefix(self.0, "op/s"))
+    }
+}
+
+/// A rate with a decimal prefix and four digits.
+fn with_prefix(rate: f64, unit: &str) -> String {
+    const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let found = PREFIXES.into_iter().find(|(scale, _)| rate.abs() >= *scale);
+    let (scale, prefix) = found.unwrap_or((1.0, ""));
+    let number = rate / scale;
+    let digits = if number >= 100.0 {
+        1
+    } else if number >= 10.0 {
+        2
+    } else {
+        3
+    };
+    format!("{number:.digits$} {prefix}{unit}")
 }
 
 /// The rate of the SM's clock, measured as `%clock64` over `%globaltimer`.
@@ -249,6 +269,8 @@ mod tests {
         assert_eq!(shown(160.0e9), "160.0 GB/s");
         assert_eq!(shown(12.0), "12.00 B/s");
         assert_eq!(BytesPerClock(127.42).to_string(), "127.4 B/clk");
+        assert_eq!(OperationsPerSecond(2.5401e9).to_string(), "2.540 Gop/s");
+        assert_eq!(OperationsPerClock(0.644).to_string(), "0.64 op/clk");
     }
 
     #[test]

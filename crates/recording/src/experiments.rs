@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Transfer, Warp,
-    Watch,
+    Atomics, Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Transfer,
+    Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -30,6 +30,7 @@ pub enum Kinds {
     Stream(Stream),
     LoadedChase(LoadedChase),
     Transfer(Transfer),
+    Atomics(Atomics),
 }
 
 impl From<&Experiment> for Kinds {
@@ -46,6 +47,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Stream(stream) => Kinds::Stream(stream.clone()),
             Experiment::LoadedChase(chase) => Kinds::LoadedChase(chase.clone()),
             Experiment::Transfer(transfer) => Kinds::Transfer(transfer.clone()),
+            Experiment::Atomics(atomics) => Kinds::Atomics(atomics.clone()),
         }
     }
 }
@@ -64,6 +66,7 @@ impl Recorded for Kinds {
             Kinds::Stream(stream) => stream.into(),
             Kinds::LoadedChase(chase) => chase.into(),
             Kinds::Transfer(transfer) => transfer.into(),
+            Kinds::Atomics(atomics) => atomics.into(),
         })
     }
 
@@ -76,6 +79,7 @@ impl Recorded for Kinds {
             Kinds::Stream(stream) | Kinds::LoadedChase(LoadedChase { stream, .. }) => {
                 size_of_val(stream.sms.as_slice()) as u64
             }
+            Kinds::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
             Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) | Kinds::Transfer(_) => 0,
         }
     }
@@ -88,6 +92,7 @@ pub fn listed_of(experiment: &Experiment) -> u64 {
         Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
             size_of_val(stream.sms.as_slice()) as u64
         }
+        Experiment::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
         other => other.chain().map_or(0, |chain| listed(chain.order)),
     }
 }

@@ -77,6 +77,7 @@
 //! | 8 `Stream` | [`Stream`](strata_model::experiment::Stream): traffic, path, width of an access (bytes), accesses in a pass, threads of a block, blocks of an SM, list of SMs, footprint, region, content, preparation, warm cycles, timed cycles, repeat |
 //! | 9 `LoadedChase` | [`LoadedChase`](strata_model::experiment::LoadedChase): the stream, SM, footprint, stride, seed, pause in cycles |
 //! | 10 `Transfer` | [`Transfer`](strata_model::experiment::Transfer): direction, bytes, repeat |
+//! | 11 `Atomics` | [`Atomics`](strata_model::experiment::Atomics): memory, target, atomics in a pass, threads of a block, blocks of an SM, list of SMs, warm cycles, timed cycles, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

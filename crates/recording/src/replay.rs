@@ -90,10 +90,11 @@ impl Recording {
         self.entries.iter().filter(|entry| !entry.is_current()).count()
     }
 
-    /// What a discovery was asked for. Older recordings do not say whether that was bandwidth, too, which they have or have not.
+    /// What a discovery was asked for. Older recordings do not say whether that was bandwidth, too, which they have or have not;
+    /// atomics a second were not measured yet.
     pub fn selection(&self) -> Selection {
         let has_streams = || self.entries.iter().any(|entry| matches!(entry.experiment, Experiment::Stream(_)));
-        let of_older = || Selection { only: self.run_info().only, bandwidth: has_streams() };
+        let of_older = || Selection { only: self.run_info().only, bandwidth: has_streams(), atomics: false };
         self.selection.clone().unwrap_or_else(of_older)
     }
 

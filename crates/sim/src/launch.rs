@@ -20,6 +20,7 @@ fn lane_costs(spec: &Spec) -> LaneCosts {
         atomic: spec.pipeline.atomic.get(),
         atomic_line: spec.pipeline.atomic_line.unwrap_or(spec.pipeline.atomic).get(),
         shared_atomic: spec.shared.atomic.map_or(spec.shared.conflict.get(), |cycles| cycles.get()),
+        shared_request: spec.shared.atomic_request.get(),
     }
 }
 

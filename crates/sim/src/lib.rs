@@ -67,7 +67,7 @@ impl Sim {
             clock: Clock::new(&machine.spec.clock),
             allocations: Vec::new(),
             last_allocation: 0,
-            atomics: Lines::new(hierarchy.device_line()),
+            atomics: Lines::new(hierarchy.device_line(), machine.spec.pipeline.atomic_rate),
             hierarchy,
             shared_free: vec![0; machine.spec.device.multiprocessors.get() as usize],
             turns: (0..machine.spec.device.multiprocessors.get()).map(|_| Turns::new(&machine.spec)).collect(),

@@ -300,6 +300,12 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         bytes: Bytes(bytes),
         repeat,
     });
+    let atomics = (streams(), 0..Target::ALL.len(), any::<bool>()).prop_map(|(stream, target, is_shared)| {
+        let Stream { unroll, threads_per_block, blocks_per_sm, sms, warm_cycles, timed_cycles, repeat, .. } = stream;
+        let memory = if is_shared { AtomicMemory::Shared } else { AtomicMemory::Global };
+        let target = Target::ALL[target];
+        Atomics { memory, target, unroll, threads_per_block, blocks_per_sm, sms, warm_cycles, timed_cycles, repeat }
+    });
     prop_oneof![
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
@@ -312,6 +318,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => streams().prop_map(Experiment::from),
         1 => loaded.prop_map(Experiment::from),
         1 => transfers.prop_map(Experiment::from),
+        1 => atomics.prop_map(Experiment::from),
     ]
 }
 

@@ -202,6 +202,18 @@ fn what_a_stream_has_stays_as_it_is() {
     assert_eq!((hash_of(stream.into(), &[]), hash_of(chase.into(), &[])), (0x39e0_7e86, 0x04d0_5e69), "{why}");
     let transfer = Transfer { direction: Direction::Both, bytes: Bytes::mib(8), repeat: 2 };
     assert_eq!(hash_of(transfer.into(), &[]), 0x1c9a_64cb, "{why}");
+    let atomics = Atomics {
+        memory: AtomicMemory::Shared,
+        target: Target::OneAddress,
+        unroll: 4,
+        threads_per_block: 64,
+        blocks_per_sm: 2,
+        sms: vec![1, 3],
+        warm_cycles: 100,
+        timed_cycles: 1000,
+        repeat: 5,
+    };
+    assert_eq!(hash_of(atomics.into(), &[]), 0xa2c7_f8c6, "{why}");
 }
 
 /// What came later still: named parts of the run, as JSON. A new field behind the others changes the number, and nothing else.

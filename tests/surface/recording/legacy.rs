@@ -93,7 +93,10 @@ fn of_a_chain(order: &Order) -> AnyOrder {
 /// What version 4 has and no older one had.
 fn is_new(experiment: &Experiment) -> bool {
     let window = experiment.chain().is_some_and(|chain| matches!(chain.order, Order::Window { .. }));
-    let kind = matches!(experiment, Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Transfer(_));
+    let kind = matches!(
+        experiment,
+        Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Transfer(_) | Experiment::Atomics(_)
+    );
     window || kind || experiment.stream().is_some()
 }
 
@@ -117,7 +120,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::Launched(_)
         | Experiment::Stream(_)
         | Experiment::LoadedChase(_)
-        | Experiment::Transfer(_) => {
+        | Experiment::Transfer(_)
+        | Experiment::Atomics(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

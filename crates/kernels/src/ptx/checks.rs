@@ -1,9 +1,9 @@
-//! What may touch memory in the machine code of a pattern or a stream.
+//! What may touch memory in the machine code of a pattern, a stream or atomics.
 
 use strata_model::experiment::LoadPath;
 use strata_model::pattern::{Counters, Layout, LoadedFrom, OperandsIn, Scope};
 
-use crate::{Check, PatternProgram, StreamProgram};
+use crate::{AtomicProgram, Check, PatternProgram, StreamProgram};
 
 /// What a pass of a stream must be made of.
 pub(super) fn stream(program: StreamProgram) -> Check {
@@ -29,6 +29,19 @@ pub(super) fn stream(program: StreamProgram) -> Check {
     let (loads, stores) = traffic.arrays();
     Check::Stream { load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll }
 }
+
+/// What a pass of atomics must be made of: the atomics, and one of a warp's lanes makes them where the warp sums up first.
+pub(super) fn atomics(program: AtomicProgram) -> Check {
+    let AtomicProgram { shared, aggregated, unroll } = program;
+    let atomic: &[&str] = match shared {
+        true => &["ATOMS.ADD"],
+        false => &["RED.E.ADD.STRONG.GPU", "REDG.E.ADD.STRONG.GPU"],
+    };
+    Check::Atomics { atomic, atomics: unroll, shuffles: if aggregated { SHUFFLES * unroll } else { 0 } }
+}
+
+/// Shuffles by which the lanes of a warp sum up: half as many lanes are left after each.
+const SHUFFLES: u32 = 5;
 
 /// Four loads that are never executed (`@!PT LDS RZ`) stand before a fence in what driver 580 makes.
 const UNEXECUTED: &str = "LDS";

@@ -54,6 +54,7 @@ fn template(program: Program) -> Template {
         Program::Warp(_) => template!("warp", FERMI),
         Program::Content => template!("content", FERMI),
         Program::Stream(_) => template!("stream", FERMI),
+        Program::Atomics(_) => template!("atomics", FERMI),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -122,7 +123,8 @@ macro_rules! idioms {
 }
 
 /// The idioms, by the name under which templates import them.
-const IDIOMS: [(&str, &str); 9] = idioms!["agent" "chain" "claim" "clock" "content" "load" "module" "pattern" "report"];
+const IDIOMS: [(&str, &str); 10] =
+    idioms!["agent" "chain" "claim" "clock" "content" "load" "module" "pattern" "persistent" "report"];
 
 /// What all templates have in common.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -193,6 +195,7 @@ impl Dialect for Ptx {
                 Check::None
             }
             Program::Stream(stream) => checks::stream(stream),
+            Program::Atomics(atomics) => checks::atomics(atomics),
         }
     }
 

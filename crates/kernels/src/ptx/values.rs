@@ -13,7 +13,7 @@ use strata_model::units::Bytes;
 
 use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
-use crate::{FACTOR, PatternProgram, Program, StreamProgram, TERM, job, sizes, streams, sums};
+use crate::{AtomicProgram, FACTOR, PatternProgram, Program, StreamProgram, TERM, job, sizes, streams, sums};
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
 const PATTERN_PARAMETERS: [&str; 3] = ["a", "b", "c"];
@@ -58,6 +58,9 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
         Program::Warp(bytes) => context! { bytes },
         Program::Pattern(pattern) => pattern_values(pattern),
         Program::Stream(stream) => stream_values(stream),
+        Program::Atomics(AtomicProgram { shared, aggregated, unroll }) => {
+            context! { shared, aggregated, unroll, patience => streams::PATIENCE }
+        }
         _ => context! {},
     };
     context! { ..own, ..common }

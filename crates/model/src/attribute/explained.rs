@@ -320,6 +320,48 @@ impl Attribute {
                 "A GPU with one copy engine makes one copy after the other.",
                 "Whether a program gains by sending while it fetches.",
             ),
+            Attribute::AtomicThroughput => (
+                "Blocks stay on all SMs and add by `red` for a set time; each thread has words of its own. Atomics in a pass, \
+                 threads and blocks are searched for. Afterwards all counters together hold what the blocks say they added.",
+                "Nobody waits for the old value: an atomic that returns it (`atom`) may be slower.",
+                "The most that a histogram or a scatter of many bins can get.",
+            ),
+            Attribute::AtomicThroughputPerSm => (
+                "As the atomics of all SMs a second, by `red.shared`, in additions for each cycle of the SM clock.",
+                "The number that is added is no constant. For adding 1 some GPUs have a faster instruction.",
+                "Whether a histogram should be in shared memory, where many blocks fill it.",
+            ),
+            Attribute::AtomicThroughputOneLine => (
+                "As the atomics on words of each thread, but all warps add to the same 128 bytes, each lane to its own word.",
+                "Lines of the L2 may be shorter than 128 bytes. Then these are several lines.",
+                "What counters cost that lie side by side. If it is far less than with words of each thread, spread them.",
+            ),
+            Attribute::AtomicThroughputOneLinePerSm => (
+                "As the atomics of an SM on words of each thread, with the 32 words of one row of the banks for all warps.",
+                "The row of each block is another one.",
+                "It is less than with words of each thread only where warps wait for each other at a row.",
+            ),
+            Attribute::AtomicThroughputOneAddress => (
+                "As the atomics on words of each thread, but all threads add to one word. The compiler cannot see that they do, so it \
+                 does not sum up by itself.",
+                "Where a kernel's address is the same for all lanes by its text, compilers may sum up and be faster.",
+                "What a counter of a whole grid costs.",
+            ),
+            Attribute::AtomicThroughputOneAddressPerSm => (
+                "As the atomics of an SM on words of each thread, but all threads of a block add to one word.",
+                "The blocks of an SM have a word each.",
+                "What a counter of a block costs, and the worst case of a histogram whose values are all alike.",
+            ),
+            Attribute::AtomicThroughputAggregated => (
+                "As the atomics on one address, but each warp sums up by shuffles, and one lane adds for all. All 32 additions count.",
+                "The shuffles are in the time. Newer GPUs have one instruction for this sum, which may be faster.",
+                "What summing up in the warp gains over an atomic of each lane, for a counter of a whole grid.",
+            ),
+            Attribute::AtomicThroughputAggregatedPerSm => (
+                "As the atomics of an SM on one address, but each warp sums up by shuffles before one lane adds for all of them.",
+                "Shuffles limit it where atomics are fast. Then a sum over the block before the atomic gains nothing.",
+                "What summing up in the warp gains in shared memory.",
+            ),
         };
         Explanation { found, fails, used }
     }

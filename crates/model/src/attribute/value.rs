@@ -8,7 +8,9 @@ use serde_json::Value as Json;
 use super::{
     BankCurve, Configuration, Curve, Elements, IndexFunction, Launches, Padding, Policy, Sizes, SmMap, Spectrum, Ways,
 };
-use crate::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds};
+use crate::units::{
+    Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds, OperationsPerClock, OperationsPerSecond,
+};
 
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +167,10 @@ values! {
     Rate(BytesPerSecond), "a number of bytes a second", Interval, "B/s";
     /// A throughput by the clock.
     ClockRate(BytesPerClock), "a number of bytes a cycle", Interval, "B/clk";
+    /// A throughput of operations.
+    OperationRate(OperationsPerSecond), "a number of operations a second", Interval, "op/s";
+    /// A throughput of operations by the clock.
+    OperationClockRate(OperationsPerClock), "a number of operations a cycle", Interval, "op/clk";
 }
 
 impl Kind {
@@ -188,6 +194,8 @@ impl Value {
             | Value::Nanoseconds(Nanoseconds(x))
             | Value::Rate(BytesPerSecond(x))
             | Value::ClockRate(BytesPerClock(x))
+            | Value::OperationRate(OperationsPerSecond(x))
+            | Value::OperationClockRate(OperationsPerClock(x))
             | Value::Number(x) => Some(*x),
             Value::Count(count) | Value::Ways(Ways::Equal(count)) => Some(*count as f64),
             _ => None,
@@ -245,6 +253,8 @@ impl Value {
             (Json::Number(_), Some("ns")) => Kind::Nanoseconds,
             (Json::Number(_), Some("B/s")) => Kind::Rate,
             (Json::Number(_), Some("B/clk")) => Kind::ClockRate,
+            (Json::Number(_), Some("op/s")) => Kind::OperationRate,
+            (Json::Number(_), Some("op/clk")) => Kind::OperationClockRate,
             (Json::Number(number), None) if number.is_u64() => Kind::Count,
             (Json::Number(_), _) => Kind::Number,
             (Json::Array(items), _) if items.iter().all(Json::is_u64) => Kind::Sizes,

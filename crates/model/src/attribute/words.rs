@@ -26,6 +26,8 @@ fn words(value: &Value) -> String {
         Value::Cycles(Cycles(x)) | Value::Nanoseconds(Nanoseconds(x)) | Value::Number(x) => x.to_string(),
         Value::Rate(rate) => rate.to_string(),
         Value::ClockRate(rate) => rate.to_string(),
+        Value::OperationRate(rate) => rate.to_string(),
+        Value::OperationClockRate(rate) => rate.to_string(),
         Value::Sizes(sizes) => list(sizes.0.iter().map(|size| size.0)),
         Value::Ways(ways) => list(ways.list()),
         Value::Elements(elements) => list(elements.keys()),

@@ -73,9 +73,9 @@ pub const UNROLLS: [u32; 5] = [1, 2, 4, 8, 16];
 /// Longest time that a stream may take, in cycles: a few milliseconds, far below a display's watchdog.
 pub(super) const MOST_CYCLES: u32 = 1 << 24;
 /// Threads of a block that a launch can state.
-const MOST_THREADS: u32 = 1024;
+pub(super) const MOST_THREADS: u32 = 1024;
 /// Most blocks that an SM can hold.
-const MOST_BLOCKS: u32 = 64;
+pub(super) const MOST_BLOCKS: u32 = 64;
 
 /// Blocks stay on their SMs and move memory until a time is over. All begin together. The passes of their loops count that end from
 /// `warm_cycles` to `timed_cycles` later, by the SM's clock, while all go on for a while: so neither the beginning nor the end of
@@ -203,19 +203,10 @@ pub struct Streamed {
 impl Streamed {
     /// Of the samples of this experiment; nothing if they are not of it.
     pub fn of(stream: &Stream, samples: &Samples) -> Option<Self> {
-        let blocks = stream.blocks_per_sm as usize;
-        if samples.laps.is_empty() || !samples.laps.len().is_multiple_of(blocks) {
-            return None;
-        }
         let (loaded, stored) = stream.traffic.arrays();
         let bytes = (stream.pass() * (loaded + stored)).0 as f64;
-        let rate = |lap: &Lap| f64::from(lap.loads) * bytes / lap.cycles.max(1) as f64;
-        let (cycles, nanoseconds) =
-            samples.clocks.iter().fold((0, 0), |(c, n), span| (c + span.cycles, n + span.nanoseconds));
-        Some(Streamed {
-            bytes_per_clk: samples.laps.chunks(blocks).map(|own| own.iter().map(rate).sum()).collect(),
-            clock_ghz: (nanoseconds > 0).then(|| cycles as f64 / nanoseconds as f64),
-        })
+        let (bytes_per_clk, clock_ghz) = per_clock(stream.blocks_per_sm, bytes, samples)?;
+        Some(Streamed { bytes_per_clk, clock_ghz })
     }
 
     /// Bytes a cycle of all SMs at work together.
@@ -227,6 +218,20 @@ impl Streamed {
     pub fn per_sm(&self) -> f64 {
         self.total() / self.bytes_per_clk.len() as f64
     }
+}
+
+/// What each SM does in a cycle, and the clock in cycles a nanosecond, from what so many blocks of each SM say, whose passes are worth
+/// `each`; nothing if the samples are not of so many blocks.
+pub(super) fn per_clock(blocks_per_sm: u32, each: f64, samples: &Samples) -> Option<(Vec<f64>, Option<f64>)> {
+    let blocks = blocks_per_sm as usize;
+    if samples.laps.is_empty() || !samples.laps.len().is_multiple_of(blocks) {
+        return None;
+    }
+    let rate = |lap: &Lap| f64::from(lap.loads) * each / lap.cycles.max(1) as f64;
+    let rates = samples.laps.chunks(blocks).map(|own| own.iter().map(rate).sum()).collect();
+    let (cycles, nanoseconds) =
+        samples.clocks.iter().fold((0, 0), |(c, n), span| (c + span.cycles, n + span.nanoseconds));
+    Some((rates, (nanoseconds > 0).then(|| cycles as f64 / nanoseconds as f64)))
 }
 
 #[cfg(test)]

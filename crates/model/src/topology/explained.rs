@@ -105,9 +105,18 @@ impl ElementName {
         const COPIES: &[Attribute] = &[CopyBandwidth, CopyBandwidthPerSm, TriadBandwidth, TriadBandwidthPerSm];
         const UNDER_LOAD: &[Attribute] = &[LoadedLatency, LoadedLatencyNs, LatencyDoublesAt];
         const COPY_ENGINES: &[Attribute] = &[HostToDeviceBandwidth, DeviceToHostBandwidth, BothWaysBandwidth];
+        const ATOMICS: &[Attribute] =
+            &[AtomicThroughput, AtomicThroughputOneLine, AtomicThroughputOneAddress, AtomicThroughputAggregated];
+        const ATOMICS_OF_AN_SM: &[Attribute] = &[
+            AtomicThroughputPerSm,
+            AtomicThroughputOneLinePerSm,
+            AtomicThroughputOneAddressPerSm,
+            AtomicThroughputAggregatedPerSm,
+        ];
         let rates: &[&[Attribute]] = match self {
-            ElementName::L1 | ElementName::ReadOnly | ElementName::Shared => &[READS],
-            ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD],
+            ElementName::L1 | ElementName::ReadOnly => &[READS],
+            ElementName::Shared => &[READS, ATOMICS_OF_AN_SM],
+            ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, ATOMICS],
             ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD],
             ElementName::Host => &[READS, WRITES, COPY_ENGINES],
             _ => &[],

@@ -299,6 +299,18 @@ impl Quantity for crate::units::BytesPerClock {
     }
 }
 
+impl Quantity for crate::units::OperationsPerSecond {
+    fn from_number(number: f64) -> Self {
+        crate::units::OperationsPerSecond(number)
+    }
+}
+
+impl Quantity for crate::units::OperationsPerClock {
+    fn from_number(number: f64) -> Self {
+        crate::units::OperationsPerClock(number)
+    }
+}
+
 impl Quantity for Cycles {
     fn from_number(number: f64) -> Self {
         Cycles(number)

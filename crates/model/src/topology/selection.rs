@@ -68,13 +68,9 @@ impl Wanted {
 
     /// Whether it names what is measured with the bandwidth of the memories.
     pub fn is_bandwidth(&self) -> bool {
-        self.element.attributes().any(|attribute| is_bandwidth(attribute) && self.names(self.element, attribute))
+        let is_rate = |attribute: Attribute| matches!(attribute.topic(), Topic::Bandwidth | Topic::Atomics);
+        self.element.attributes().any(|attribute| is_rate(attribute) && self.names(self.element, attribute))
     }
-}
-
-/// Whether it is measured with the bandwidth of the memories, which takes long in a simulation.
-fn is_bandwidth(attribute: Attribute) -> bool {
-    attribute.topic() == Topic::Bandwidth
 }
 
 /// The elements that a GPU can be asked for.
@@ -164,6 +160,9 @@ pub struct Selection {
     pub only: Vec<Wanted>,
     /// Whether the bandwidth of whole elements is asked for, too. An attribute that [`Selection::only`] names is asked for anyway.
     pub bandwidth: bool,
+    /// Whether atomics a second are, too: where bandwidth is, but in a recording that was made before they were measured.
+    #[serde(default)]
+    pub atomics: bool,
 }
 
 impl Selection {
@@ -175,8 +174,12 @@ impl Selection {
     /// Whether an attribute of an element is asked for.
     pub fn asks(&self, element: ElementName, attribute: Attribute) -> bool {
         let is_whole = self.only.is_empty() || self.only.contains(&element.into());
-        is_whole && (self.bandwidth || !is_bandwidth(attribute))
-            || self.only.iter().any(|wanted| wanted.names(element, attribute))
+        let is_asked = match attribute.topic() {
+            Topic::Bandwidth => self.bandwidth,
+            Topic::Atomics => self.atomics,
+            _ => true,
+        };
+        is_whole && is_asked || self.only.iter().any(|wanted| wanted.names(element, attribute))
     }
 }
 
@@ -190,7 +193,7 @@ mod tests {
 
     /// What is asked for, of two elements.
     fn asked(only: &[&str], bandwidth: bool) -> String {
-        let selection = Selection { only: only.iter().copied().map(wanted).collect(), bandwidth };
+        let selection = Selection { only: only.iter().copied().map(wanted).collect(), bandwidth, atomics: bandwidth };
         let mut asked = Vec::new();
         for element in [ElementName::Local, ElementName::Host] {
             let of_element = element.attributes().filter(|attribute| selection.asks(element, *attribute));

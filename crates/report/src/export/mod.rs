@@ -12,7 +12,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::table::{Maybe, Rows, table};
-use strata_model::experiment::{BankWidth, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk};
+use strata_model::experiment::{
+    BankWidth, COUNTER, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk,
+};
 use strata_model::order;
 use strata_model::samples::{ProgramFacts, Samples};
 use strata_model::units::Bytes;
@@ -301,6 +303,13 @@ impl<'e> Own<'e> {
             Experiment::Transfer(transfer) => {
                 Own { order: Some("copy"), pattern: Some(serde_json::to_string(transfer)?), ..Own::default() }
             }
+            Experiment::Atomics(atomics) => Own {
+                stride: Some(COUNTER),
+                order: Some("atomics"),
+                pattern: Some(serde_json::to_string(atomics)?),
+                timed_loads: Some(atomics.timed_cycles),
+                ..Own::default()
+            },
             Experiment::Imported(imported) => Own {
                 stride: imported.stride,
                 order: Some(imported.series.name()),

@@ -10,9 +10,11 @@ use std::fmt::Write;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use strata_model::attribute::{Attribute, SM_MAP, Value, Ways};
+use strata_model::attribute::{Attribute, SM_MAP, Topic, Value, Ways};
 use strata_model::topology::{Element, ElementName, Finding, Provenance, Topology};
-use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, MIB, Nanoseconds};
+use strata_model::units::{
+    Bytes, BytesPerClock, BytesPerSecond, Cycles, MIB, Nanoseconds, OperationsPerClock, OperationsPerSecond,
+};
 
 /// Version of the XML format.
 const VERSION: &str = "2.0";
@@ -24,8 +26,8 @@ const GROUP: &str = "1001";
 const PARTITION: &str = "0";
 /// Most processing units that are drawn: a recording may claim any number.
 const MOST_UNITS: usize = 1 << 14;
-/// Attributes of an element that a page of boxes can say.
-const SAID: [Attribute; 37] = [
+/// Attributes of an element that a page of boxes can say, besides all rates.
+const SAID: [Attribute; 20] = [
     Attribute::Size,
     Attribute::NominalSize,
     Attribute::LineSize,
@@ -46,23 +48,6 @@ const SAID: [Attribute; 37] = [
     Attribute::FarLatency,
     Attribute::Banks,
     Attribute::BankWidth,
-    Attribute::ReadBandwidth,
-    Attribute::ReadBandwidthPerSm,
-    Attribute::WriteBandwidth,
-    Attribute::WriteBandwidthPerSm,
-    Attribute::CopyBandwidth,
-    Attribute::CopyBandwidthPerSm,
-    Attribute::TriadBandwidth,
-    Attribute::TriadBandwidthPerSm,
-    Attribute::BytesInFlight,
-    Attribute::SaturatingSms,
-    Attribute::EffectiveSize,
-    Attribute::LoadedLatency,
-    Attribute::LoadedLatencyNs,
-    Attribute::LatencyDoublesAt,
-    Attribute::HostToDeviceBandwidth,
-    Attribute::DeviceToHostBandwidth,
-    Attribute::BothWaysBandwidth,
 ];
 /// What hwloc asks of its attributes of memory: whether more or less is better, and whether they depend on who accesses.
 const HIGHER_FIRST: u32 = 1;
@@ -371,12 +356,17 @@ impl<'t> Page<'t> {
     fn infos(&mut self, name: ElementName) -> std::io::Result<()> {
         let Some(element) = self.element(name) else { return Ok(()) };
         for (attribute, finding) in element.reported() {
-            if let Some(value) = finding.value.as_ref().filter(|_| SAID.contains(&attribute)) {
+            if let Some(value) = finding.value.as_ref().filter(|_| is_said(attribute)) {
                 self.info(&format!("{name}.{attribute}"), &said(value, finding))?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether a box can say the attribute.
+fn is_said(attribute: Attribute) -> bool {
+    SAID.contains(&attribute) || matches!(attribute.topic(), Topic::Bandwidth | Topic::Atomics)
 }
 
 /// A value with its unit, interval and source.
@@ -385,6 +375,9 @@ fn said(value: &Value, finding: &Finding) -> String {
         // With a point, so that a measured number is not taken for a count.
         Value::Cycles(Cycles(x)) | Value::Nanoseconds(Nanoseconds(x)) | Value::Number(x) => format!("{x:?}"),
         Value::Rate(BytesPerSecond(x)) | Value::ClockRate(BytesPerClock(x)) => format!("{x:?}"),
+        Value::OperationRate(OperationsPerSecond(x)) | Value::OperationClockRate(OperationsPerClock(x)) => {
+            format!("{x:?}")
+        }
         Value::Bytes(Bytes(bytes)) => bytes.to_string(),
         Value::Ways(Ways::Each(all)) => all.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
         Value::Elements(elements) => elements.keys().collect::<Vec<_>>().join(" "),

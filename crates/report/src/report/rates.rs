@@ -1,9 +1,12 @@
 //! Bandwidth in words: a line for each memory of which it was measured.
 
+use std::fmt::Display;
 use strata_model::attribute::{
-    BOTH_WAYS_BANDWIDTH, BYTES_IN_FLIGHT, COPY_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE,
-    HOST_TO_DEVICE_BANDWIDTH, LATENCY_DOUBLES_AT, LOADED_LATENCY, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM,
-    SATURATING_SMS, TRIAD_BANDWIDTH, WRITE_BANDWIDTH,
+    ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_AGGREGATED, ATOMIC_THROUGHPUT_AGGREGATED_PER_SM,
+    ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM, ATOMIC_THROUGHPUT_ONE_LINE,
+    ATOMIC_THROUGHPUT_ONE_LINE_PER_SM, ATOMIC_THROUGHPUT_PER_SM, BOTH_WAYS_BANDWIDTH, BYTES_IN_FLIGHT, COPY_BANDWIDTH,
+    DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, HOST_TO_DEVICE_BANDWIDTH, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
+    READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, Typed, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, Topology};
 
@@ -55,14 +58,34 @@ fn line(element: &Element) -> Option<String> {
     if !copies.is_empty() {
         line.push_str(&format!("; copy engines {}", copies.join(", ")));
     }
+    let of_all =
+        [ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_ONE_LINE, ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_AGGREGATED];
+    let of_an_sm = [
+        ATOMIC_THROUGHPUT_PER_SM,
+        ATOMIC_THROUGHPUT_ONE_LINE_PER_SM,
+        ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM,
+        ATOMIC_THROUGHPUT_AGGREGATED_PER_SM,
+    ];
+    for (who, atomics) in [("atomics", atomics(element, of_all)), ("atomics of an SM", atomics(element, of_an_sm))] {
+        if !atomics.is_empty() {
+            line.push_str(&format!("; {who} {}", atomics.join(", ")));
+        }
+    }
     Some(line)
+}
+
+/// What is known of atomics: with a word of each thread, on one line, on one address, and summed up by warps before.
+fn atomics<T: Typed + Display>(element: &Element, keys: [Key<T>; 4]) -> Vec<String> {
+    let wheres = ["", "on one line ", "on one address ", "on one address summed up by warps "];
+    let known = |(key, at)| Some(format!("{at}{}", element.get(key)?));
+    keys.into_iter().zip(wheres).filter_map(known).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use strata_model::topology::Finding;
-    use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles};
+    use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, OperationsPerClock, OperationsPerSecond};
 
     #[test]
     fn a_memory_is_a_line_and_one_without_rates_is_none() {
@@ -77,12 +100,17 @@ mod tests {
             .with(LOADED_LATENCY, Finding::measured(Cycles(740.0), "x"))
             .with(LATENCY_DOUBLES_AT, Finding::measured(BytesPerSecond(4.1e12), "x"))
             .with(HOST_TO_DEVICE_BANDWIDTH, Finding::measured(BytesPerSecond(5.5e10), "x"))
-            .with(BOTH_WAYS_BANDWIDTH, Finding::measured(BytesPerSecond(9.8e10), "x"));
+            .with(BOTH_WAYS_BANDWIDTH, Finding::measured(BytesPerSecond(9.8e10), "x"))
+            .with(ATOMIC_THROUGHPUT, Finding::measured(OperationsPerSecond(2.2e12), "x"))
+            .with(ATOMIC_THROUGHPUT_ONE_LINE, Finding::unknown("x"))
+            .with(ATOMIC_THROUGHPUT_ONE_ADDRESS, Finding::measured(OperationsPerSecond(1.25e9), "x"))
+            .with(ATOMIC_THROUGHPUT_AGGREGATED_PER_SM, Finding::measured(OperationsPerClock(16.0), "x"));
         assert_eq!(
             line(&element).unwrap(),
             "read 4.642 TB/s, copy 4.153 TB/s; an SM reads 18.0 B/clk, nine tenths of it with 16 KiB in flight; 39 SMs together \
              read nine tenths of what all do; up to 45 MiB are read that fast; while half as much is read, a load takes 740.0 cycles, \
-             and twice its latency at 4.100 TB/s; copy engines to the device 55.00 GB/s, both ways 98.00 GB/s"
+             and twice its latency at 4.100 TB/s; copy engines to the device 55.00 GB/s, both ways 98.00 GB/s; \
+             atomics 2.200 Top/s, on one address 1.250 Gop/s; atomics of an SM on one address summed up by warps 16.00 op/clk"
         );
         assert_eq!(line(&Element::default()), None);
     }

@@ -8,11 +8,11 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Experiment, Launched, LoadPath, Streamed, Transfer, Watched};
+use strata_model::experiment::{Added, Experiment, Launched, LoadPath, Streamed, Transfer, Watched};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
-use strata_model::units::{Bytes, BytesPerSecond};
+use strata_model::units::{Bytes, BytesPerSecond, OperationsPerClock};
 
 /// The devices as a table.
 pub fn devices(listed: &[Listed]) -> String {
@@ -60,6 +60,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::Stream(stream) => format!("{stream}:"),
         Experiment::LoadedChase(chase) => format!("{chase}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
+        Experiment::Atomics(atomics) => format!("{atomics}:"),
         Experiment::Imported(imported) => {
             let series = imported.series;
             let over = imported.footprint.map_or(String::new(), |footprint| format!(", {footprint}"));
@@ -90,6 +91,10 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
                 format!("{:.1} us, {}", time as f64 / 1e3, BytesPerSecond(bytes as f64 * 1e9 / time as f64))
             }
             None => "no time".to_owned(),
+        },
+        Ok(samples) if let Experiment::Atomics(atomics) = experiment => match Added::of(atomics, samples) {
+            Some(seen) => format!("{} together", OperationsPerClock(seen.total())),
+            None => "no times".to_owned(),
         },
         Ok(samples) if !samples.clocks.is_empty() => {
             let span = samples.clocks[0];

@@ -6,7 +6,7 @@ use strata_model::attribute::{Attribute, BY_LAUNCH, Elements, Launches};
 use strata_model::facts::DeviceFacts;
 use strata_model::import;
 use strata_model::topology::{Element, ElementName, Finding, Provenance, RunInfo, Topology, Wanted};
-use strata_model::units::{Bytes, BytesPerSecond};
+use strata_model::units::{Bytes, BytesPerSecond, OperationsPerSecond};
 
 /// The first line of the report of a simulated machine.
 pub(super) const SIMULATED: &str = "SIMULATED: no hardware was measured.";
@@ -301,6 +301,7 @@ pub(super) fn amount(finding: &Finding, x: f64) -> String {
     match finding.unit.as_deref() {
         Some("B") => Bytes(x as u64).to_string(),
         Some("B/s") => BytesPerSecond(x).to_string(),
+        Some("op/s") => OperationsPerSecond(x).to_string(),
         _ => format!("{x}"),
     }
 }
@@ -321,7 +322,7 @@ fn value(finding: &Finding) -> String {
 /// The value without its interval.
 pub(super) fn alone(finding: &Finding) -> String {
     let unit = match finding.unit.as_deref() {
-        Some("B" | "B/s") | None => String::new(),
+        Some("B" | "B/s" | "op/s") | None => String::new(),
         Some(unit) => format!(" {unit}"),
     };
     match (&finding.value, finding.number()) {

@@ -225,14 +225,14 @@ fn on_host(inst: &Inst, state: &mut State, grid: &Grid, now: u64) -> u64 {
     }
 }
 
-/// Cycles that the line of an address keeps a request with atomics waiting at `now`, and then itself, for the lanes that are `alike`
-/// in their word. What the host has is in no line.
-fn turn(inst: &Inst, address: u64, alike: u64, state: &mut State, grid: &Grid, now: u64) -> (u64, u64) {
+/// Cycles that a request with atomics of so many lanes on the line of an address waits at `now`, and for which it then keeps the line for
+/// the lanes that are `alike` in their word. What the host has is in no line.
+fn turn(inst: &Inst, address: u64, (lanes, alike): (u64, u64), state: &mut State, grid: &Grid, now: u64) -> (u64, u64) {
     if !matches!(inst.op, Op::Atomic(..)) || is_on_host(address, grid) {
         return (0, 0);
     }
     let further = (alike - 1) * grid.lanes.atomic;
-    (state.atomics.wait(address, now, grid.lanes.atomic_line + further), further)
+    (state.atomics.wait(address, now, lanes, grid.lanes.atomic_line + further), further)
 }
 
 fn is_load(inst: &Inst) -> bool {
@@ -293,7 +293,7 @@ fn blocked(by: Requester, state: &State, grid: &Grid, now: u64) -> u64 {
 /// What an access costs that is one request.
 #[inline]
 fn one_request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> Cost {
-    let (held, _) = turn(inst, address, 1, state, grid, now);
+    let (held, _) = turn(inst, address, (1, 1), state, grid, now);
     let cycles = held + request(inst, way, by, address, state, grid, now + held);
     let held = if is_sent(inst, address, grid) { cycles } else { held };
     Cost { cycles, held: held.max(blocked(by, state, grid, now)) }
@@ -370,8 +370,10 @@ pub(super) fn memory(
         let (_, wait, further) = match at_line {
             Some(known) if known.0 == line => known,
             _ => {
-                let alike = access.most_alike(|other| state.atomics.line_of(other) == line);
-                let (wait, further) = turn(inst, address, alike, state, grid, when.now + after);
+                let is_there = |other: u64| state.atomics.line_of(other) == line;
+                let lanes = access.all().iter().filter(|other| is_there(**other)).count() as u64;
+                let alike = access.most_alike(is_there);
+                let (wait, further) = turn(inst, address, (lanes, alike), state, grid, when.now + after);
                 *at_line.insert((line, wait, further))
             }
         };

@@ -70,8 +70,10 @@ pub(crate) struct LaneCosts {
     pub atomic: u64,
     /// For which a request with atomics occupies its line of the device's cache.
     pub atomic_line: u64,
-    /// The same of shared memory.
+    /// For each further lane whose atomic is on a word of shared memory that another lane's is on.
     pub shared_atomic: u64,
+    /// For which a request with atomics and without conflicts occupies shared memory.
+    pub shared_request: u64,
 }
 
 /// What a launch is made of.

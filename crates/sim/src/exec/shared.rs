@@ -10,9 +10,6 @@ use crate::model::atomics;
 use crate::model::memory::{put_word, word};
 use crate::ptx::{Inst, Op};
 
-/// Cycles for which a request with atomics and without conflicts occupies shared memory: a row of all banks a cycle.
-const SHARED_REQUEST: u64 = 1;
-
 /// What an access to shared memory does in one lane.
 pub(super) fn lane(
     warp: &mut Warp,
@@ -83,7 +80,7 @@ pub(super) fn access(
     }
     // What a load hands to all lanes at once, atomics do one lane after the other, and one warp after the other.
     let alike = conflicts + (access.most_alike(|_| true) - 1) * grid.lanes.shared_atomic;
-    let held = alike + atomics::wait(&mut state.shared_free[sm as usize], now, SHARED_REQUEST + alike);
+    let held = alike + atomics::wait(&mut state.shared_free[sm as usize], now, grid.lanes.shared_request + alike);
     Ok(Cost { cycles: latency + held, held })
 }
 
@@ -94,6 +91,6 @@ pub(super) fn access_of_one(inst: &Inst, sm: u32, state: &mut State, grid: &Grid
         let waited = state.turns[sm as usize].shared.wait(now, grid.banks.row());
         return Cost { cycles: latency + waited, held: 0 };
     }
-    let held = atomics::wait(&mut state.shared_free[sm as usize], now, SHARED_REQUEST);
+    let held = atomics::wait(&mut state.shared_free[sm as usize], now, grid.lanes.shared_request);
     Cost { cycles: latency + held, held }
 }

@@ -141,6 +141,9 @@ pub struct Pipeline {
     /// requests of all SMs for a line wait for each other. As `atomic` if absent: operations on one address come one every so
     /// many cycles, whoever asks for them.
     pub atomic_line: Option<Whole<0, 1000>>,
+    /// Operations of lanes a cycle that atomics on global memory make at most, those of all SMs and on all lines together; any number
+    /// if absent.
+    pub atomic_rate: Option<Rate>,
     /// Bytes a cycle that an SM gets from the caches of the device and what lies behind them, all its warps together; as many as it asks
     /// for if absent.
     pub delivery: Option<Rate>,
@@ -167,6 +170,7 @@ impl Default for Pipeline {
             atomic: Whole::new(1).expect("in range"),
             filtering: Whole::new(0).expect("in range"),
             atomic_line: None,
+            atomic_rate: None,
             delivery: None,
             issue_width: None,
             outstanding: None,
@@ -219,12 +223,20 @@ pub struct Shared {
     /// Cycles for each further lane whose atomic is on the same word; those of `conflict` if absent, since each such lane needs
     /// the bank for itself.
     pub atomic: Option<Extra>,
+    /// Cycles for which a request with atomics of a warp occupies shared memory, besides those of conflicts and of further lanes on one
+    /// word; 1 if absent, a row of all banks a cycle.
+    #[serde(default = "one")]
+    pub atomic_request: Whole<1, 1000>,
     /// Bytes a cycle that all banks of an SM give or take, at most as many as they are wide together: each row of all banks that a
     /// load or store needs occupies them. Loads and stores do not wait for each other if absent.
     pub bandwidth: Option<Rate>,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,
+}
+
+fn one() -> Whole<1, 1000> {
+    Whole::new(1).expect("in range")
 }
 
 fn nothing() -> Size {
@@ -311,6 +323,7 @@ impl Spec {
         let caches = || self.cache.values().any(|cache| cache.bandwidth.is_some() || cache.write_bandwidth.is_some());
         self.pipeline.issue_width.is_some()
             || self.pipeline.outstanding.is_some()
+            || self.pipeline.atomic_rate.is_some()
             || self.shared.bandwidth.is_some()
             || self.memory.bandwidth.is_some()
             || self.memory.host_bandwidth.is_some()

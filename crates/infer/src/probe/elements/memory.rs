@@ -52,6 +52,7 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
             notebook.attribute(BANK_CURVE, || banks::curve(notebook)),
         ])
         .and(throughput::entries(notebook, &[Traffic::Read], all_banks(notebook), |_| Ok(in_shared())))
+        .and(throughput::atomics::of_shared(notebook))
 }
 
 /// What all banks of shared memory give in a cycle, once they are known; nothing, where they are not asked for.
@@ -141,6 +142,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| in_l2(notebook, traffic)))
     .and(throughput::of_many(notebook, true, || in_l2(notebook, Traffic::Read)))
     .and(throughput::under_load(notebook, true, &[Traffic::Read, Traffic::Write], |traffic| in_l2(notebook, traffic)))
+    .and(throughput::atomics::of_l2(notebook))
 }
 
 /// How the L2 is streamed through.

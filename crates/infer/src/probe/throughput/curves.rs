@@ -1,8 +1,9 @@
 //! How a rate depends on the number of SMs that read, and on the footprint that all of them read.
 
+use super::halving::Round;
 use super::interval::{digits, range};
 use super::search::{Shape, peak, shapes};
-use super::{Level, NEARLY, Round, UNSURE, lap};
+use super::{Level, NEARLY, UNSURE, lap};
 use crate::probe::{Gap, Measurement, Notebook, Settle, partitions};
 use strata_model::experiment::{Prepare, Stream, Streamed};
 use strata_model::topology::{

@@ -1,6 +1,6 @@
 //! What is stated of a rate that was measured several times, and what another run may find.
 
-use super::search::Rates;
+use super::halving::Rates;
 use crate::analysis::robust;
 
 /// Share by which a rate may be off however well its measurements agree: where the driver put the memory, and the warmth of the die.
@@ -32,8 +32,8 @@ pub(super) fn thousandths(of: u32) -> f64 {
     f64::from(of) / 1000.0
 }
 
-/// Bytes a second: each launch's bytes a cycle by its own clock, which is as exact as the steps of the timer are small.
-pub(super) fn per_second(of: &Rates, besides: f64) -> Result<(f64, f64, f64), String> {
+/// What is done in a second: what each launch does in a cycle, by its own clock, which is as exact as the steps of the timer are small.
+pub(super) fn per_second<S>(of: &Rates<S>, besides: f64) -> Result<(f64, f64, f64), String> {
     let rates: Option<Vec<f64>> = of.each.iter().map(|seen| Some(seen.total() * seen.clock_ghz? * 1e9)).collect();
     let Some(rates) = rates else { return Err("the device's timer stood still".into()) };
     Ok(promised(&rates, besides + of.step as f64 / of.shortest.max(1) as f64))

@@ -1,8 +1,9 @@
 //! What a load takes while others move memory: one SM chases, all others stream and pause after each pass, for longer and longer.
 
+use super::Level;
+use super::halving::Round;
 use super::interval::{OTHER_CLOCK, digits, promised, range};
 use super::search::{Shape, peak};
-use super::{Level, Round};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook, Unknown};
 use strata_model::experiment::{LoadedChase, Prepare, Stream, Streamed, Traffic};

@@ -1,13 +1,14 @@
 //! How many bytes a second a memory gives, and what it takes to get them.
 //!
-//! Nobody knows beforehand which launch gets the most. So a grid of launches is measured once, the best of them again, and the best
-//! of those several times more and longer (successive halving). The last measurements are new ones, so that the best is not stated
-//! by the luck for which it was chosen.
+//! Nobody knows beforehand which launch gets the most. So a grid of launches is searched ([`halving`]). The last measurements are new
+//! ones, so that the best is not stated by the luck for which it was chosen. Atomics are searched in the same way ([`atomics`]).
 //!
 //! A stream counts what is done in the middle of a launch ([`Stream`]). Bytes a cycle become bytes a second by the clock of the same
 //! launches: under such a load it is lower than at other times.
 
+pub mod atomics;
 mod curves;
+mod halving;
 mod interval;
 mod loaded;
 mod search;
@@ -15,9 +16,10 @@ pub mod transfer;
 
 use super::{Gap, Notebook, Unknown};
 use curves::{effective_size, saturating_sms};
+use halving::{Round, STEADY};
 use interval::{OTHER_PAGES, digits};
 pub use search::{Peak, peak};
-use search::{STEADY, Shape, tried};
+use search::{Shape, tried};
 use strata_model::attribute::{
     BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, EFFECTIVE_SIZE, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
     LOADED_LATENCY_NS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM,
@@ -55,19 +57,6 @@ pub struct Level {
     pub timed: u32,
     /// Thousandths by which the rate may differ in another run, because the memory lies elsewhere then.
     pub other_place: u32,
-}
-
-/// How a launch is measured.
-#[derive(Clone, Copy)]
-enum Round {
-    /// To choose: with all else that is alike a short time will do.
-    Search,
-    /// To choose among the best.
-    Again,
-    /// To be stated.
-    Stated,
-    /// To be stated, where that was not steady.
-    Longer,
 }
 
 impl Level {

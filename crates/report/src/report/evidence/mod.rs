@@ -63,6 +63,7 @@ enum What {
     Pattern,
     Stream,
     Transfer,
+    Atomics,
     Imported,
 }
 
@@ -96,6 +97,7 @@ impl Kind {
                 (What::Stream, stream.traffic.name(), false)
             }
             Experiment::Transfer(_) => (What::Transfer, "copy", false),
+            Experiment::Atomics(_) => (What::Atomics, "additions", false),
             Experiment::Imported(imported) => {
                 let order = match imported.series.question {
                     Question::Size => "imported, over footprints",
@@ -228,7 +230,7 @@ impl<'e> Exhibits<'e> {
                 What::Laps => fixed::laps(kind, measurements),
                 What::Warp => fixed::warps(measurements),
                 What::Disturb => fixed::disturbed(kind, measurements, &groups),
-                What::Pattern | What::Stream | What::Transfer => Vec::new(),
+                What::Pattern | What::Stream | What::Transfer | What::Atomics => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

@@ -6,8 +6,8 @@ use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 
 /// Share of a latency by which its nine tenths may lie apart if a difference to another is to mean something.
 const STEADY: f64 = 0.05;
-/// Bytes a cycle that a machine file may say of a memory.
-const RATES: std::ops::RangeInclusive<f64> = 1.0..=65536.0;
+/// Bytes a cycle that a machine file may say of a memory, and additions a cycle of atomics.
+pub(super) const RATES: std::ops::RangeInclusive<f64> = 1.0..=65536.0;
 
 /// A value and where it is from.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@
 //! types are the simulator's, which reports do not know, so that what is written here is text that the simulator's own checks
 //! read (`tests/simulated/round_trip.rs`).
 
+mod atomics;
 mod caches;
 mod configurations;
 mod found;
@@ -110,19 +111,21 @@ fn device(found: &Found) -> Table {
 fn clock(found: &Found) -> Table {
     let facts = &found.topology.device;
     let mut table = Table::new("clock", "");
-    table.put(
-        "mhz",
-        match found.topology.run.measured_clock_mhz {
-            Some((low, high)) => {
-                let source = format!("measured: SM clock of {}, {low} to {high} MHz", found.run);
-                Sourced::new(((low + high) / 2.0).round().max(1.0) as u64, source)
-            }
-            None => Sourced::new((u64::from(facts.clock_khz) / 1000).max(1), found.driver("peak SM clock")),
-        },
-    );
+    table.put("mhz", megahertz(found));
     let step = TIMER_STEP_NS.iter().find(|(major, _)| facts.compute_capability.0 >= *major).map_or(1000, |(_, ns)| *ns);
     table.put("timer_step_ns", Sourced::new(step, assumed("no experiment asks for the global timer's step")));
     table
+}
+
+/// The SM clock.
+fn megahertz(found: &Found) -> Sourced<u64> {
+    match found.topology.run.measured_clock_mhz {
+        Some((low, high)) => {
+            let source = format!("measured: SM clock of {}, {low} to {high} MHz", found.run);
+            Sourced::new(((low + high) / 2.0).round().max(1.0) as u64, source)
+        }
+        None => Sourced::new((u64::from(found.topology.device.clock_khz) / 1000).max(1), found.driver("peak SM clock")),
+    }
 }
 
 fn shared(found: &Found) -> Table {
@@ -148,17 +151,25 @@ fn shared(found: &Found) -> Table {
     if let Some(bandwidth) = found.rate(element, Attribute::ReadBandwidthPerSm, 1.0) {
         table.put("bandwidth", bandwidth);
     }
+    atomics::shared(found, &mut table);
     table
 }
 
-/// What an SM has of its own on the way to the L2: the bytes a cycle that it reads while the others are idle.
+/// What an SM has of its own on the way to the L2, and what its atomics there cost.
 fn pipeline(found: &Found) -> Option<Table> {
-    let series = &found.known(ElementName::L2, SATURATING_SMS)?.series;
-    let alone = series.get(BANDWIDTH_BY_SMS)?.iter().find(|point| point.x == 1.0)?.value;
     let mut table = Table::new("pipeline", "");
-    let how = format!("{}.{}, bandwidth of one SM alone", ElementName::L2, Attribute::SaturatingSms);
-    table.put("delivery", Sourced::new((alone * 100.0).round() / 100.0, found.derived(&how)));
-    Some(table)
+    if let Some(alone) = alone(found) {
+        let how = format!("{}.{}, bandwidth of one SM alone", ElementName::L2, Attribute::SaturatingSms);
+        table.put("delivery", Sourced::new((alone * 100.0).round() / 100.0, found.derived(&how)));
+    }
+    atomics::global(found, 1e6 * megahertz(found).value as f64, &mut table);
+    (!table.is_empty()).then_some(table)
+}
+
+/// The bytes a cycle that an SM reads from the L2 while the others are idle.
+fn alone(found: &Found) -> Option<f64> {
+    let series = &found.known(ElementName::L2, SATURATING_SMS)?.series;
+    Some(series.get(BANDWIDTH_BY_SMS)?.iter().find(|point| point.x == 1.0)?.value)
 }
 
 fn assumed_whole(value: u64) -> Sourced<u64> {

@@ -53,6 +53,11 @@ impl Table {
         }
     }
 
+    /// Whether nothing stands in it.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// As text.
     pub fn render(mut self) -> String {
         let mut sources = toml_edit::Table::new();

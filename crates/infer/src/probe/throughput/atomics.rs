@@ -1,0 +1,124 @@
+//! How many additions a second atomics make: with a word of each thread, on one line, on one word, and on one word for a whole warp.
+//!
+//! Nobody waits for the old value (`red`), as in a histogram. The launch is searched for as that of a bandwidth is.
+
+use super::OUT_OF_STEP;
+use super::halving::{Found, Rates, Round, STEADY, search};
+use super::interval::{digits, per_second, promised, thousandths};
+use crate::probe::{Gap, Notebook, Unknown};
+use strata_model::attribute::{
+    ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_AGGREGATED, ATOMIC_THROUGHPUT_AGGREGATED_PER_SM,
+    ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM, ATOMIC_THROUGHPUT_ONE_LINE,
+    ATOMIC_THROUGHPUT_ONE_LINE_PER_SM, ATOMIC_THROUGHPUT_PER_SM, Key,
+};
+use strata_model::experiment::{AtomicMemory, Atomics, COUNTER, Target};
+use strata_model::topology::{Entry, Finding};
+use strata_model::units::{OperationsPerClock, OperationsPerSecond};
+
+/// A shape of a launch: atomics of a thread in a pass, threads of a block, blocks of an SM.
+type Shape = (u32, u32, u32);
+
+/// Shapes where warps do not wait for each other, or only for those of their SM: up to all threads that an SM holds.
+const MANY: [Shape; 8] =
+    [(1, 256, 1), (1, 1024, 1), (1, 1024, 2), (4, 128, 1), (4, 512, 1), (4, 1024, 1), (4, 512, 3), (4, 1024, 2)];
+/// Shapes where all SMs wait for one line: a few requests of each SM fill its queue, and more of them only make the launch longer.
+const FEW: [Shape; 4] = [(1, 32, 1), (1, 128, 1), (1, 256, 1), (1, 512, 1)];
+/// Cycles before a launch counts and for which it does, in the search and at its end: until queues to the L2 are full, and so long that
+/// thousands of requests are served.
+const APART: [(u32, u32); 2] = [(8_000, 8_000), (20_000, 40_000)];
+/// As [`APART`], where all SMs wait for one line, which takes tens of cycles for a request of a warp.
+const AT_ONE_LINE: [(u32, u32); 2] = [(20_000, 40_000), (40_000, 200_000)];
+/// Part of the time of what is stated for which the best of the search are measured again.
+const AGAIN_SHORTER: u32 = 4;
+/// Part of the L2 that the counters take up at most: they must stay in it.
+const OF_L2: u64 = 2;
+/// Thousandths by which the rate of the L2 may differ in another run, because the counters lie elsewhere then: as that of writes.
+const OTHER_PLACE: u32 = 4;
+
+/// What the L2 does for all SMs together.
+pub fn of_l2(notebook: &Notebook) -> [Option<Entry>; 4] {
+    let of = |key: Key<OperationsPerSecond>, target| {
+        notebook.attribute(key, || {
+            let (found, best) = found(notebook, AtomicMemory::Global, target)?;
+            let (value, low, high) = per_second(&found.best, thousandths(OTHER_PLACE)).map_err(Unknown::because)?;
+            let cycle = digits(found.best.median() * found.best.sms() as f64);
+            Ok(Finding::measured(OperationsPerSecond(digits(value)), method(&best, &found.best))
+                .range(digits(low), digits(high))
+                .note(format!("{cycle} a cycle of the SM clock")))
+        })
+    };
+    [
+        of(ATOMIC_THROUGHPUT, Target::Spread),
+        of(ATOMIC_THROUGHPUT_ONE_LINE, Target::OneLine),
+        of(ATOMIC_THROUGHPUT_ONE_ADDRESS, Target::OneAddress),
+        of(ATOMIC_THROUGHPUT_AGGREGATED, Target::Aggregated),
+    ]
+}
+
+/// What shared memory does for the warps of its SM.
+pub fn of_shared(notebook: &Notebook) -> [Option<Entry>; 4] {
+    let of = |key: Key<OperationsPerClock>, target| {
+        notebook.attribute(key, || {
+            let (found, best) = found(notebook, AtomicMemory::Shared, target)?;
+            let (value, low, high) = promised(&found.best.per_sm(), 0.0);
+            Ok(Finding::measured(OperationsPerClock(digits(value)), method(&best, &found.best))
+                .range(digits(low), digits(high)))
+        })
+    };
+    [
+        of(ATOMIC_THROUGHPUT_PER_SM, Target::Spread),
+        of(ATOMIC_THROUGHPUT_ONE_LINE_PER_SM, Target::OneLine),
+        of(ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM, Target::OneAddress),
+        of(ATOMIC_THROUGHPUT_AGGREGATED_PER_SM, Target::Aggregated),
+    ]
+}
+
+/// What the search found, and the launch that is stated.
+fn found(notebook: &Notebook, memory: AtomicMemory, target: Target) -> Result<(Found<Shape>, Atomics), Gap> {
+    let waits = memory == AtomicMemory::Global && target != Target::Spread;
+    let (shapes, times) = if waits { (&FEW[..], AT_ONE_LINE) } else { (&MANY[..], APART) };
+    let launch = |shape, round, repeat| launch(memory, target, times, shape, round, repeat);
+    let facts = notebook.facts();
+    let fits = |&&(unroll, threads, blocks): &&Shape| {
+        let atomics = launch((unroll, threads, blocks), Round::Search, 0);
+        let counters = COUNTER * atomics.counters(u64::from(facts.multiprocessors * blocks));
+        // Where warps wait in turn, all of them would end a pass of several atomics at about the same time, and the next one much later.
+        (unroll == 1 || target == Target::Spread)
+            && threads <= facts.max_threads_per_block
+            && threads * blocks <= facts.max_threads_per_multiprocessor.max(threads)
+            && (memory == AtomicMemory::Shared || counters.0 <= facts.l2_size / OF_L2)
+    };
+    let shapes: Vec<Shape> = shapes.iter().filter(fits).copied().collect();
+    let found = search(notebook, &shapes, launch)?;
+    let best = launch(found.best.shape, Round::Stated, 0);
+    Ok((found, best))
+}
+
+fn launch(
+    memory: AtomicMemory,
+    target: Target,
+    [search, stated]: [(u32, u32); 2],
+    (unroll, threads_per_block, blocks_per_sm): Shape,
+    round: Round,
+    repeat: u32,
+) -> Atomics {
+    let (warm, timed_cycles) = match round {
+        Round::Search => search,
+        Round::Again => (stated.0, stated.1 / AGAIN_SHORTER),
+        Round::Stated => stated,
+        Round::Longer => (stated.0, stated.1 * STEADY.1),
+    };
+    let sms = match (round, memory) {
+        // An SM's own memory is the same on all.
+        (Round::Search, AtomicMemory::Shared) => vec![0],
+        _ => Vec::new(),
+    };
+    // Passes that go in step would end just before or just behind the ends each time.
+    let warm_cycles = warm + repeat * OUT_OF_STEP;
+    Atomics { memory, target, unroll, threads_per_block, blocks_per_sm, sms, warm_cycles, timed_cycles, repeat }
+}
+
+/// How it was found.
+fn method(best: &Atomics, rates: &Rates<Shape>) -> String {
+    format!("best launch of a search: {best}; {} SMs, counted in the middle of the launch", rates.sms())
+}
