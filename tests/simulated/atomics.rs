@@ -1,16 +1,10 @@
 //! Atomics on simulated machines, through the library's front: the additions a second are what the machine's file says.
 
-use std::sync::Arc;
-
 use gpu_strata::{Answer, Device, Effort, Options, Recording};
-use strata_bench::Bench;
-use strata_gpu::Gpu;
-use strata_infer::discover::{Request, discover};
 use strata_model::attribute::{ATOMIC_THROUGHPUT_PER_SM, Attribute, READ_BANDWIDTH};
 use strata_model::experiment::{Added, AtomicMemory, Atomics, Experiment, Target};
-use strata_model::topology::{Element, ElementName, RunInfo, Topology};
+use strata_model::topology::{Element, ElementName, Topology, Wanted};
 use strata_report::report;
-use strata_sim::Sim;
 use strata_sim::machine::Machine;
 use tempfile::NamedTempFile;
 
@@ -134,14 +128,14 @@ fn atomics_take_what_the_file_says() {
 
 /// The elements that have atomics, without the questions of bandwidth, which take long in a simulation.
 fn discovered(stated: Stated, seed: u64) -> Topology {
-    let machine = Machine::parse("atomics", &stated.text()).unwrap();
-    let mut gpu = Sim::new(machine, seed);
-    let facts = gpu.facts().clone();
-    let mut bench = Bench::new(&mut gpu, Arc::default()).unwrap();
-    let only = vec![ElementName::L2, ElementName::Shared];
-    let question = Request { only, effort: Effort::Quick, seed, bandwidth: false, atomics: true };
-    let run = RunInfo { simulated: true, ..RunInfo::default() };
-    discover(&mut bench, &facts, &question, &mut |_| {}).into_topology(facts, run, None)
+    let of = |element: &str| {
+        let atomics = ["", "_one_line", "_one_address", "_one_address_aggregated"];
+        let named = atomics.map(|target| format!("{element}.atomic_throughput{target}"));
+        std::iter::once(element.to_owned()).chain(named).collect::<Vec<_>>()
+    };
+    let only: Vec<Wanted> = [of("l2"), of("shared")].concat().iter().map(|name| name.parse().unwrap()).collect();
+    let options = Options::effort(Effort::Quick).seed(seed);
+    opened(&stated.file()).discover_only(&only, options).expect("a run").topology
 }
 
 /// Every rate holds what the file says, in additions a second by this clock or a cycle of an SM.
