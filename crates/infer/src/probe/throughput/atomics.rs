@@ -28,6 +28,9 @@ const FEW: [Shape; 4] = [(1, 32, 1), (1, 128, 1), (1, 256, 1), (1, 512, 1)];
 const APART: [(u32, u32); 2] = [(8_000, 8_000), (20_000, 40_000)];
 /// As [`APART`], where all SMs wait for one line, which takes tens of cycles for a request of a warp.
 const AT_ONE_LINE: [(u32, u32); 2] = [(20_000, 40_000), (40_000, 200_000)];
+/// As [`APART`], where the warps of an SM may wait in turn: all of them end a pass at about the same time, and it must be short beside
+/// the time that counts.
+const IN_TURN: [(u32, u32); 2] = [(8_000, 40_000), (20_000, 160_000)];
 /// Part of the time of what is stated for which the best of the search are measured again.
 const AGAIN_SHORTER: u32 = 4;
 /// Part of the L2 that the counters take up at most: they must stay in it.
@@ -75,15 +78,18 @@ pub fn of_shared(notebook: &Notebook) -> [Option<Entry>; 4] {
 
 /// What the search found, and the launch that is stated.
 fn found(notebook: &Notebook, memory: AtomicMemory, target: Target) -> Result<(Found<Shape>, Atomics), Gap> {
-    let waits = memory == AtomicMemory::Global && target != Target::Spread;
-    let (shapes, times) = if waits { (&FEW[..], AT_ONE_LINE) } else { (&MANY[..], APART) };
+    let (shapes, times) = match (memory, target) {
+        (_, Target::Spread) => (&MANY[..], APART),
+        (AtomicMemory::Global, _) => (&FEW[..], AT_ONE_LINE),
+        (AtomicMemory::Shared, _) => (&MANY[..], IN_TURN),
+    };
     let launch = |shape, round, repeat| launch(memory, target, times, shape, round, repeat);
     let facts = notebook.facts();
     let fits = |&&(unroll, threads, blocks): &&Shape| {
         let atomics = launch((unroll, threads, blocks), Round::Search, 0);
         let counters = COUNTER * atomics.counters(u64::from(facts.multiprocessors * blocks));
-        // Where warps wait in turn, all of them would end a pass of several atomics at about the same time, and the next one much later.
-        (unroll == 1 || target == Target::Spread)
+        // All lanes on one word take so long that a pass of several atomics of all warps would be a large part of the time.
+        (unroll == 1 || target != Target::OneAddress)
             && threads <= facts.max_threads_per_block
             && threads * blocks <= facts.max_threads_per_multiprocessor.max(threads)
             && (memory == AtomicMemory::Shared || counters.0 <= facts.l2_size / OF_L2)
