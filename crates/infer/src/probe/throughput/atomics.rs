@@ -86,8 +86,9 @@ fn found(notebook: &Notebook, memory: AtomicMemory, target: Target) -> Result<(F
     let fits = |&&(unroll, threads, blocks): &&Shape| {
         let atomics = launch((unroll, threads, blocks), Round::Search, 0);
         let counters = COUNTER * atomics.counters(u64::from(facts.multiprocessors * blocks));
-        // Where warps wait in turn, all of them would end a pass of several atomics at about the same time, and the next one much later.
-        (unroll == 1 || target == Target::Spread)
+        // Where warps wait long in turn, all of them would end a pass of several atomics at about the same time, and the next one much
+        // later. Where they wait little, a pass of one atomic would measure the loop.
+        (unroll == 1 || target != Target::OneAddress)
             && threads <= facts.max_threads_per_block
             && threads * blocks <= facts.max_threads_per_multiprocessor.max(threads)
             && (memory == AtomicMemory::Shared || counters.0 <= facts.l2_size / OF_L2)
