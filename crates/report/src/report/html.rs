@@ -14,7 +14,7 @@ use super::svg;
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, printable};
 use strata_model::attribute::{Attribute, Value};
 use strata_model::evidence::Evidence;
-use strata_model::topology::{Element, ElementName, Finding, RunInfo, Topology};
+use strata_model::topology::{Element, ElementName, Finding, Topology};
 
 /// The whole report. Findings show what they rest on as far as `evidence` has it.
 ///
@@ -49,11 +49,18 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
     let general = [("Overview", "overview"), ("Findings", "findings"), ("Glossary", "glossary"), ("Device", "device")];
     let places = general.into_iter().chain(topology.elements.keys().map(|name| (name.title(), name.key())));
     let places = places.map(|(name, key)| page::place(name, key));
+    let rows: Context = topology
+        .elements
+        .iter()
+        .zip(words::rows(topology))
+        .map(|((name, element), cells)| row(*name, element, &cells))
+        .collect();
     let content = context! {
         places => places.collect::<Vec<Context>>(),
         overview => overview,
         columns => columns.collect::<Context>(),
-        rows => topology.elements.iter().map(|(name, element)| row(&topology.run, *name, element)).collect::<Context>(),
+        rows => rows,
+        named => named(topology),
         legend => words::legend(topology),
         diagram => Context::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
         chapters => chapters,
@@ -73,9 +80,16 @@ fn glossary(topology: &Topology) -> Context {
     Attribute::in_report_order().into_iter().filter(occurs).map(entry).collect()
 }
 
+/// What was asked for by name, unless a picture shows it.
+fn named(topology: &Topology) -> Context {
+    let values = words::by_name(topology).into_iter().filter(|(_, attribute, _)| !attribute.is_pictured());
+    values
+        .map(|(name, attribute, value)| context! { key => name.key(), name => attribute.to_string(), value })
+        .collect()
+}
+
 /// A row of the summary: cells with what they are sorted by, and intervals.
-fn row(run: &RunInfo, name: ElementName, element: &Element) -> Context {
-    let cells = words::row(run, name, element);
+fn row(name: ElementName, element: &Element, cells: &[String]) -> Context {
     let behind = words::behind(element);
     let cell = |(text, finding): (&String, &Option<&Finding>)| {
         context! {

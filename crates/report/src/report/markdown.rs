@@ -66,10 +66,14 @@ fn summary(out: &mut String, topology: &Topology) {
     let headings =
         COLUMNS.iter().map(|c| if c.unit.is_empty() { c.title.into() } else { format!("{}<br>{}", c.title, c.unit) });
     let rules = COLUMNS.iter().map(|c| if c.numeric { "---:" } else { "---" }.to_owned());
+    let rows = words::rows(topology);
+    if rows.is_empty() {
+        return;
+    }
     cells(out, headings);
     cells(out, rules);
-    for (name, element) in &topology.elements {
-        cells(out, words::row(&topology.run, *name, element).iter().map(|cell| plain(cell)));
+    for row in rows {
+        cells(out, row.iter().map(|cell| plain(cell)));
     }
     let _ = writeln!(out, "\n{}\n", plain(&words::legend(topology)));
 }

@@ -8,7 +8,7 @@ use super::terminal::{Extent, Terminal};
 use super::words::{self, COLUMNS, Detail, SIGNS};
 use super::{advice, rates, short, surroundings};
 use strata_model::attribute::{Attribute, Kind};
-use strata_model::topology::{Element, ElementName, Topology};
+use strata_model::topology::Topology;
 
 /// The column of nanoseconds, which repeat cycles.
 const NANOSECONDS: usize = 5;
@@ -17,9 +17,6 @@ const PUT_AWAY: [usize; 6] = [NANOSECONDS, 6, 7, 3, 2, 4];
 
 /// Says where the rest is, below a short text.
 pub(super) const MORE: &str = "`--details` says more, and so does a file (`--output FILE`).";
-
-/// Stands in place of a curve or a map.
-const PICTURED: &str = "a picture in the formats html and markdown, and numbers in json";
 
 /// The report, for a terminal or for paper.
 pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String {
@@ -60,17 +57,11 @@ pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String 
 
 /// What the signs mean that stand in these columns of the table.
 fn legend(topology: &Topology, columns: &[usize]) -> String {
-    let rows = rows(topology);
+    let rows = words::rows(topology);
     let cells = || rows.iter().flat_map(|row| columns.iter().filter(|column| **column > 0).map(|column| &row[*column]));
     let stands = |sign: &str| cells().any(|cell| cell == sign || cell.starts_with(sign) || cell.ends_with(sign));
     let signs = SIGNS.iter().filter(|(sign, _)| stands(sign));
     signs.map(|(sign, meaning)| format!("{sign} {meaning}")).collect::<Vec<_>>().join("; ")
-}
-
-/// The rows of the table.
-fn rows(topology: &Topology) -> Vec<[String; 8]> {
-    let row = |(name, element): (&ElementName, &Element)| words::row(&topology.run, *name, element);
-    topology.elements.iter().map(row).collect()
 }
 
 /// The head of a report, whose first line says what it is of.
@@ -85,7 +76,7 @@ pub(super) fn beginning(head: &[String], terminal: &Terminal) -> String {
 /// The table with as many columns as fit, and which those are. A column of which nothing was asked for is left out, and so is a table
 /// of nothing but names.
 fn table(topology: &Topology, width: usize) -> (String, Vec<usize>) {
-    let rows = rows(topology);
+    let rows = words::rows(topology);
     let is_asked_for = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
     let mut columns: Vec<usize> = (0..COLUMNS.len()).filter(is_asked_for).collect();
     if columns.len() < 2 {
@@ -136,19 +127,12 @@ fn details(topology: &Topology, nanoseconds: bool) -> Vec<String> {
     lines
 }
 
-/// The values of attributes that were asked for by name: the table has no place for most of them.
+/// The values of attributes that were asked for by name.
 fn by_name(topology: &Topology) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (name, element) in &topology.elements {
-        let is_named = |attribute| topology.run.only.iter().any(|wanted| wanted.names(*name, attribute));
-        for (attribute, finding) in element.reported() {
-            if finding.is_known() && is_named(attribute) {
-                let value = if attribute.is_pictured() { PICTURED.to_owned() } else { Detail::of(finding).value };
-                lines.push(format!("{name} {attribute}: {value}"));
-            }
-        }
-    }
-    lines
+    words::by_name(topology)
+        .into_iter()
+        .map(|(name, attribute, value)| format!("{name} {attribute}: {value}"))
+        .collect()
 }
 
 /// What is unknown, and why.

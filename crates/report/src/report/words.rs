@@ -16,6 +16,8 @@ pub(super) const FROM_DRIVER: &str = "†";
 const NOT_APPLICABLE: &str = "-";
 /// Stands where an attribute was not asked for.
 const NOT_ASKED: &str = "";
+/// Stands in place of a curve or a map.
+const PICTURED: &str = "a picture in the formats html and markdown, and numbers in json";
 /// Stands where a value is unknown; its reason follows below the table.
 pub(super) const UNKNOWN: &str = "?";
 
@@ -113,6 +115,21 @@ pub(super) fn head(device: &DeviceFacts, run: &RunInfo, replayed_from: Option<&s
     lines
 }
 
+/// The values of attributes that were asked for by name: the table has no place for most of them.
+pub(super) fn by_name(topology: &Topology) -> Vec<(ElementName, Attribute, String)> {
+    let mut values = Vec::new();
+    for (name, element) in &topology.elements {
+        let is_named = |attribute| topology.run.only.iter().any(|wanted| wanted.names(*name, attribute));
+        for (attribute, finding) in element.reported() {
+            if finding.is_known() && is_named(attribute) {
+                let value = if attribute.is_pictured() { PICTURED.to_owned() } else { Detail::of(finding).value };
+                values.push((*name, attribute, value));
+            }
+        }
+    }
+    values
+}
+
 /// What alone was asked for.
 fn asked_for(run: &RunInfo) -> Option<String> {
     let only: Vec<String> = run.only.iter().map(Wanted::to_string).collect();
@@ -187,8 +204,15 @@ pub(super) fn cell(finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Stri
     }
 }
 
+/// The cells of all elements, by [`COLUMNS`]; none, where nothing was asked for that has a column.
+pub(super) fn rows(topology: &Topology) -> Vec<[String; 8]> {
+    let cells = |(name, element): (&ElementName, &Element)| row(&topology.run, *name, element);
+    let all: Vec<[String; 8]> = topology.elements.iter().map(cells).collect();
+    if all.iter().flat_map(|cells| &cells[1..]).all(String::is_empty) { Vec::new() } else { all }
+}
+
 /// The cells of an element in a result of this run, by [`COLUMNS`].
-pub(super) fn row(run: &RunInfo, name: ElementName, element: &Element) -> [String; 8] {
+fn row(run: &RunInfo, name: ElementName, element: &Element) -> [String; 8] {
     let plain = |column: usize, show: &dyn Fn(&Finding) -> String| {
         let attributes = COLUMNS[column].attributes;
         let asked_for = || attributes.iter().any(|attribute| run.asked_for(name, *attribute));
