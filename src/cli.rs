@@ -202,7 +202,8 @@ pub struct Discover {
         hide_possible_values = true
     )]
     pub only: Vec<Wanted>,
-    /// Measure the bandwidth of the L1, the read-only cache, shared memory, the L2 and DRAM, too, and latency under load. `auto` does
+    /// Measure bandwidth, too (L1, read-only cache, shared memory, L2, DRAM, pinned host memory), atomics a second and latency
+    /// under load. `auto` does
     /// so on a GPU unless the effort is quick: it takes about a second there, and minutes in a simulation. What --only names, such as
     /// l1.read_bandwidth, is measured anyway
     #[arg(

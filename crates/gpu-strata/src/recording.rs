@@ -131,7 +131,7 @@ impl Recording {
         let Recording { content: mut recording, name } = self;
         let only = named(only, &name, "a discovery")?;
         let asked = recording.selection();
-        let selection = if only.is_empty() { asked } else { Selection { only, ..asked } };
+        let selection = if only.is_empty() { asked } else { Selection { only: Selection::of(only).only, ..asked } };
         let run = RunInfo { only: selection.only.clone(), ..recording.run_info() };
         let facts = recording.header.device.clone();
         let question = discover::Request { selection, effort: effort(&run), seed: run.seed };

@@ -184,9 +184,10 @@ impl Device {
     where
         W: Clone + Into<Wanted>,
     {
-        let only = only.iter().cloned().map(W::into).collect();
+        let only = only.iter().cloned().map(W::into);
         let Options { effort, seed, bandwidth, .. } = options;
-        let question = elements::Request { selection: Selection { only, bandwidth, atomics: bandwidth }, effort, seed };
+        let selection = Selection { bandwidth, atomics: bandwidth, ..Selection::of(only) };
+        let question = elements::Request { selection, effort, seed };
         let asked = Asked::Topology(&question.selection);
         let (facts, run, timings, found) = self.run(&asked, options, |source, facts, progress| {
             let found = elements::discover(source, facts, &question, progress);

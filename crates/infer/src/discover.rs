@@ -14,6 +14,10 @@ use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::topology::{self, Element, ElementName, RunInfo, Selection, Topology, Wanted};
 
+/// Why an attribute that was asked for by name is not there.
+const NOT_MEASURED: &str =
+    "this GPU has no such thing, or this version of strata does not measure it; `strata explain` says what is measured";
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -103,9 +107,7 @@ pub fn discover(
     for element in elements.values_mut() {
         element.extend(latency::nanoseconds(element, clock.held.as_ref()));
     }
-    clock
-        .warnings
-        .extend(question.limit(&mut elements, "this device has no such thing, or strata does not measure it"));
+    clock.warnings.extend(question.limit(&mut elements, NOT_MEASURED));
     let stages = asking.into_stages();
     Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
 }

@@ -321,10 +321,11 @@ impl Attribute {
                 "Whether a program gains by sending while it fetches.",
             ),
             Attribute::AtomicThroughput => (
-                "Blocks stay on all SMs and add by `red` for a set time; each thread has words of its own. Atomics in a pass, \
-                 threads and blocks are searched for. Afterwards all counters together hold what the blocks say they added.",
-                "Nobody waits for the old value: an atomic that returns it (`atom`) may be slower.",
-                "The most that a histogram or a scatter of many bins can get.",
+                "Blocks stay on all SMs and add by `red` for a set time; each thread has words of its own, and those of a warp lie \
+                 side by side in one line. Atomics in a pass, threads and blocks are searched for. Afterwards all counters together hold what the blocks say they added.",
+                "Nobody waits for the old value: an atomic that returns it (`atom`) may be slower. So may a warp whose lanes add to \
+                 different lines.",
+                "The most that a histogram or a scatter of many bins can get, where neighbours add to neighbours.",
             ),
             Attribute::AtomicThroughputPerSm => (
                 "As the atomics of all SMs a second, by `red.shared`, in additions for each cycle of the SM clock.",
@@ -334,17 +335,18 @@ impl Attribute {
             Attribute::AtomicThroughputOneLine => (
                 "As the atomics on words of each thread, but all warps add to the same 128 bytes, each lane to its own word.",
                 "Lines of the L2 may be shorter than 128 bytes. Then these are several lines.",
-                "What counters cost that lie side by side. If it is far less than with words of each thread, spread them.",
+                "What it costs if all warps add to the same few counters. If it is far less than with words of each thread, give \
+                 each block counters of its own.",
             ),
             Attribute::AtomicThroughputOneLinePerSm => (
                 "As the atomics of an SM on words of each thread, with the 32 words of one row of the banks for all warps.",
-                "The row of each block is another one.",
+                "Each block has a row of its own.",
                 "It is less than with words of each thread only where warps wait for each other at a row.",
             ),
             Attribute::AtomicThroughputOneAddress => (
                 "As the atomics on words of each thread, but all threads add to one word. The compiler cannot see that they do, so it \
                  does not sum up by itself.",
-                "Where a kernel's address is the same for all lanes by its text, compilers may sum up and be faster.",
+                "If the compiler can see that all lanes have one address, it may sum up by itself, and the kernel is faster.",
                 "What a counter of a whole grid costs.",
             ),
             Attribute::AtomicThroughputOneAddressPerSm => (

@@ -166,6 +166,17 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// These elements and attributes, each once, and no bandwidth but what they name.
+    pub fn of(only: impl IntoIterator<Item = Wanted>) -> Self {
+        let mut selection = Selection::default();
+        for wanted in only {
+            if !selection.only.contains(&wanted) {
+                selection.only.push(wanted);
+            }
+        }
+        selection
+    }
+
     /// Whether anything of an element is asked for.
     pub fn has(&self, element: ElementName) -> bool {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted.element() == element)
@@ -193,7 +204,9 @@ mod tests {
 
     /// What is asked for, of two elements.
     fn asked(only: &[&str], bandwidth: bool) -> String {
-        let selection = Selection { only: only.iter().copied().map(wanted).collect(), bandwidth, atomics: bandwidth };
+        let twice = only.iter().chain(only).copied().map(wanted);
+        let selection = Selection { bandwidth, atomics: bandwidth, ..Selection::of(twice) };
+        assert_eq!(selection.only.len(), only.len());
         let mut asked = Vec::new();
         for element in [ElementName::Local, ElementName::Host] {
             let of_element = element.attributes().filter(|attribute| selection.asks(element, *attribute));

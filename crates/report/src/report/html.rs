@@ -10,7 +10,7 @@ use super::page::{self, Beginning, Entry};
 use super::plot::Plot;
 use super::plots;
 use super::spoken;
-use super::svg;
+use super::svg::{self, Picture};
 use super::words::{self, COLUMNS, Detail, NO_PICTURE, printable};
 use strata_model::attribute::{Attribute, Value};
 use strata_model::evidence::Evidence;
@@ -49,6 +49,7 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
     let general = [("Overview", "overview"), ("Findings", "findings"), ("Glossary", "glossary"), ("Device", "device")];
     let places = general.into_iter().chain(topology.elements.keys().map(|name| (name.title(), name.key())));
     let places = places.map(|(name, key)| page::place(name, key));
+    let drawing = diagram::picture(topology);
     let rows: Context = topology
         .elements
         .iter()
@@ -62,7 +63,8 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
         rows => rows,
         named => named(topology),
         legend => words::legend(topology),
-        diagram => Context::from_safe_string(diagram::picture(topology).map(|p| p.inline()).unwrap_or_default()),
+        diagram => Context::from_safe_string(drawing.as_ref().map(Picture::inline).unwrap_or_default()),
+        diagram_ratio => drawing.as_ref().map(Picture::ratio),
         chapters => chapters,
         findings => findings.collect::<Context>(),
         glossary => glossary(topology),

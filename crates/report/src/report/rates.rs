@@ -27,10 +27,38 @@ fn line(element: &Element) -> Option<String> {
         [("read", READ_BANDWIDTH), ("write", WRITE_BANDWIDTH), ("copy", COPY_BANDWIDTH), ("triad", TRIAD_BANDWIDTH)];
     let known = |(kind, key)| Some(format!("{kind} {}", element.get(key)?));
     let rates: Vec<String> = kinds.into_iter().filter_map(known).collect();
-    if rates.is_empty() {
-        return None;
+    let mut clauses = Vec::new();
+    if !rates.is_empty() {
+        clauses.push(moved(element, &rates.join(", ")));
     }
-    let mut line = rates.join(", ");
+    let copies = [
+        ("to the device", HOST_TO_DEVICE_BANDWIDTH),
+        ("to the host", DEVICE_TO_HOST_BANDWIDTH),
+        ("both ways", BOTH_WAYS_BANDWIDTH),
+    ];
+    let copies: Vec<String> = copies.into_iter().filter_map(known).collect();
+    if !copies.is_empty() {
+        clauses.push(format!("copy engines {}", copies.join(", ")));
+    }
+    let of_all =
+        [ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_ONE_LINE, ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_AGGREGATED];
+    let of_an_sm = [
+        ATOMIC_THROUGHPUT_PER_SM,
+        ATOMIC_THROUGHPUT_ONE_LINE_PER_SM,
+        ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM,
+        ATOMIC_THROUGHPUT_AGGREGATED_PER_SM,
+    ];
+    for (who, atomics) in [("atomics", atomics(element, of_all)), ("atomics of an SM", atomics(element, of_an_sm))] {
+        if !atomics.is_empty() {
+            clauses.push(format!("{who} {}", atomics.join(", ")));
+        }
+    }
+    (!clauses.is_empty()).then(|| clauses.join("; "))
+}
+
+/// What the SMs move, at these rates, and what it takes.
+fn moved(element: &Element, rates: &str) -> String {
+    let mut line = rates.to_owned();
     if let Some(each) = element.get(READ_BANDWIDTH_PER_SM) {
         line.push_str(&format!("; an SM reads {each}"));
     }
@@ -49,29 +77,7 @@ fn line(element: &Element) -> Option<String> {
     if let Some(rate) = element.get(LATENCY_DOUBLES_AT) {
         line.push_str(&format!(", and twice its latency at {rate}"));
     }
-    let copies = [
-        ("to the device", HOST_TO_DEVICE_BANDWIDTH),
-        ("to the host", DEVICE_TO_HOST_BANDWIDTH),
-        ("both ways", BOTH_WAYS_BANDWIDTH),
-    ];
-    let copies: Vec<String> = copies.into_iter().filter_map(known).collect();
-    if !copies.is_empty() {
-        line.push_str(&format!("; copy engines {}", copies.join(", ")));
-    }
-    let of_all =
-        [ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_ONE_LINE, ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_AGGREGATED];
-    let of_an_sm = [
-        ATOMIC_THROUGHPUT_PER_SM,
-        ATOMIC_THROUGHPUT_ONE_LINE_PER_SM,
-        ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM,
-        ATOMIC_THROUGHPUT_AGGREGATED_PER_SM,
-    ];
-    for (who, atomics) in [("atomics", atomics(element, of_all)), ("atomics of an SM", atomics(element, of_an_sm))] {
-        if !atomics.is_empty() {
-            line.push_str(&format!("; {who} {}", atomics.join(", ")));
-        }
-    }
-    Some(line)
+    line
 }
 
 /// What is known of atomics: with a word of each thread, on one line, on one address, and summed up by warps before.

@@ -80,7 +80,7 @@ impl Level {
     /// Of memory beyond all caches. What is left of earlier writes must leave the L2 before it counts. In a quarter of the time repeated
     /// launches on an H200 differ by up to 4 %, in this time by less than 1 %. In eight times as long they are slower by 1 to 3 %.
     ///
-    /// Runs differ more than the launches of one run: by up to 1.4 % in reads and 2.6 % in copies on H100s, by 3.8 % in triads on an H200.
+    /// Runs differ more than the launches of one run: by up to 1.3 % in reads and 2.6 % in copies on H100s, by 3.8 % in triads on an H200.
     pub const fn beyond(traffic: Traffic, footprint: Bytes) -> Self {
         let other_place = match traffic {
             Traffic::Read | Traffic::Write => 4,

@@ -54,6 +54,11 @@ impl Picture {
         self.document(false)
     }
 
+    /// Its height, in widths.
+    pub fn ratio(&self) -> f64 {
+        self.height / WIDTH
+    }
+
     /// As a file of its own, on paper of its own.
     pub fn alone(&self) -> String {
         self.document(true)
