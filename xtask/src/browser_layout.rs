@@ -82,6 +82,9 @@ fn none(browser: &mut Browser, what: &str, expression: &str) -> Result<()> {
     Ok(())
 }
 
+/// The tables of key numbers: of all columns, or of what was asked for by name.
+const NUMBERS: &str = ".summary, .named";
+
 /// The drawing beside the key numbers and the plot of all paths, or the table of costs, within a window of this height.
 pub fn first_screen(browser: &mut Browser, height: u32) -> Result<()> {
     let edges = "(selector) => {
@@ -99,10 +102,9 @@ pub fn first_screen(browser: &mut Browser, height: u32) -> Result<()> {
         ensure!(table.is_null() || edge(&table, "bottom")? <= f64::from(height), "the first costs are out of view");
         return Ok(());
     }
-    let numbers = of(browser, ".summary")?;
+    let numbers = of(browser, NUMBERS)?;
     ensure!(edge(&drawing, "right")? <= edge(&numbers, "left")?, "the drawing is not beside the key numbers");
-    for (name, selector) in
-        [("drawing", ".diagram > svg"), ("key numbers", ".summary"), ("overview", ".overview canvas")]
+    for (name, selector) in [("drawing", ".diagram > svg"), ("key numbers", NUMBERS), ("overview", ".overview canvas")]
     {
         let place = of(browser, selector)?;
         // A run of few elements has no curve to show.
