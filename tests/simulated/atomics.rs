@@ -2,7 +2,7 @@
 
 use gpu_strata::{Answer, Device, Effort, Options, Recording};
 use strata_model::attribute::{ATOMIC_THROUGHPUT_PER_SM, Attribute, READ_BANDWIDTH};
-use strata_model::experiment::{Added, AtomicMemory, Atomics, Experiment, Target};
+use strata_model::experiment::{AtomicMemory, Atomics, Experiment, Persistent, Target};
 use strata_model::topology::{Element, ElementName, Topology, Wanted};
 use strata_report::report;
 use strata_sim::machine::Machine;
@@ -86,7 +86,7 @@ fn added(device: &mut Device, atomics: &[Atomics]) -> Vec<f64> {
     let experiments: Vec<Experiment> = atomics.iter().cloned().map(Experiment::from).collect();
     let answers = device.measure(&experiments, Options::default()).expect("a run");
     let of = |(atomics, answer): (&Atomics, Result<_, _>)| {
-        let added = Added::of(atomics, &answer.unwrap_or_else(|why| panic!("{atomics}: {why}"))).expect("its samples");
+        let added = atomics.counted(&answer.unwrap_or_else(|why| panic!("{atomics}: {why}"))).expect("its samples");
         if atomics.memory == AtomicMemory::Global { added.total() } else { added.per_sm() }
     };
     atomics.iter().zip(answers).map(of).collect()

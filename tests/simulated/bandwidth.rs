@@ -6,7 +6,7 @@ use strata_model::attribute::{
     READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{
-    AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic,
+    AccessWidth, Content, Counted, Experiment, LoadPath, Persistent, Prepare, Region, Stream, Traffic,
 };
 use strata_model::topology::{
     BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, Element, ElementName, LATENCY_BY_READ_BANDWIDTH,
@@ -36,16 +36,16 @@ fn stream(path: LoadPath, region: Region, footprint: Bytes) -> Stream {
     }
 }
 
-fn measured(streams: &[Stream]) -> Vec<Result<Streamed, String>> {
+fn measured(streams: &[Stream]) -> Vec<Result<Counted, String>> {
     measured_on(MACHINE, streams)
 }
 
-fn measured_on(machine: &str, streams: &[Stream]) -> Vec<Result<Streamed, String>> {
+fn measured_on(machine: &str, streams: &[Stream]) -> Vec<Result<Counted, String>> {
     let mut device = Device::open(machine).expect("a simulated machine");
     let experiments: Vec<Experiment> = streams.iter().cloned().map(Experiment::from).collect();
     let answers = device.measure(&experiments, Options::default()).expect("a run");
     let of = |(stream, answer): (&Stream, Result<_, _>)| match answer {
-        Ok(samples) => Ok(Streamed::of(stream, &samples).expect("samples of a stream")),
+        Ok(samples) => Ok(stream.counted(&samples).expect("samples of a stream")),
         Err(failure) => Err(format!("{failure}")),
     };
     streams.iter().zip(answers).map(of).collect()
@@ -71,7 +71,7 @@ fn streams_reach_the_width_of_each_memory() {
     let copy = Stream { traffic: Traffic::Copy, ..dram.clone() };
     let triad = Stream { traffic: Traffic::Triad, unroll: 2, ..dram.clone() };
     let streams = [own(LoadPath::Shared), dram, copy, triad];
-    let rates: Vec<Streamed> = measured(&streams).into_iter().map(Result::unwrap).collect();
+    let rates: Vec<Counted> = measured(&streams).into_iter().map(Result::unwrap).collect();
     // Its L1 has no global loads.
     let l1 = measured_on("sim:k20c", &[own(LoadPath::GlobalCa)]).remove(0).unwrap();
     for (rate, limit) in [

@@ -3,9 +3,9 @@
 
 use crate::block_rules::is_parameter;
 use crate::opcodes::{Class, class};
-use crate::rules::{Rule, Violation};
+use crate::rules::Violation;
 use crate::sass::{Function, Instruction};
-use crate::stream_rules::{spills, timed_loops};
+use crate::stream_rules::timed_loop;
 
 /// Atomics and shuffles of one pass.
 #[derive(Clone, Copy, Debug)]
@@ -23,26 +23,13 @@ const SHUFFLE: &str = "SHFL.BFLY";
 
 /// Checks a function's machine code.
 pub fn violations(function: &Function, pass: Pass) -> Vec<Violation> {
-    let code = &function.instructions;
-    let mut found = spills(code);
-    let loops = timed_loops(code);
-    if loops.iter().any(|body| pass.is_all_of(body)) {
-        return found;
-    }
-    let seen: Vec<String> = loops.iter().map(|body| format!("{:?}", pass.counted(body))).collect();
-    found.push(Violation {
-        rule: Rule::LoadCount,
-        address: None,
-        what: format!(
-            "no loop that reads the clock has {} atomics by {} and {} shuffles, or a multiple of both, and nothing else: atomics, \
-             shuffles and others are {}",
-            pass.atomics,
-            pass.atomic.join(" or "),
-            pass.shuffles,
-            seen.join(", ")
-        ),
-    });
-    found
+    let wanted = format!(
+        "{} atomics by {} and {} shuffles, or a multiple of both, and nothing else: atomics, shuffles and others",
+        pass.atomics,
+        pass.atomic.join(" or "),
+        pass.shuffles
+    );
+    timed_loop(function, &wanted, [pass.atomics, pass.shuffles], |body| pass.counted(body))
 }
 
 impl Pass {
@@ -61,18 +48,12 @@ impl Pass {
         }
         [atomics, shuffles, others]
     }
-
-    fn is_all_of(&self, body: &[Instruction]) -> bool {
-        let [atomics, shuffles, others] = self.counted(body);
-        // The compiler may make one pass of several.
-        let times = atomics / self.atomics.max(1);
-        times > 0 && others == 0 && [atomics, shuffles] == [times * self.atomics, times * self.shuffles]
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Rule;
     use crate::sass;
 
     const TWO: Pass = Pass { atomic: &["REDG.E.ADD.STRONG.GPU"], atomics: 2, shuffles: 0 };

@@ -26,31 +26,46 @@ const SPILLS: [&str; 2] = ["LDL", "STL"];
 
 /// Checks a function's machine code.
 pub fn violations(function: &Function, pass: Pass) -> Vec<Violation> {
+    let wanted = format!(
+        "{} loads by {} and {} stores by {}, or a multiple of both, and nothing else: loads, stores and others",
+        pass.loads,
+        pass.load.join(" or "),
+        pass.stores,
+        pass.store.join(" or ")
+    );
+    timed_loop(function, &wanted, [pass.loads, pass.stores], |body| pass.counted(body))
+}
+
+/// That no register is spilled, and that a loop which reads the clock has `each` of two kinds of instructions, or a multiple of both, and
+/// no other access to memory. `counted` says how many of each there are, and of others.
+pub fn timed_loop(
+    function: &Function,
+    wanted: &str,
+    each: [usize; 2],
+    counted: impl Fn(&[Instruction]) -> [usize; 3],
+) -> Vec<Violation> {
     let code = &function.instructions;
     let mut found = spills(code);
-    let loops = timed_loops(code);
-    if loops.iter().any(|body| pass.is_all_of(body)) {
-        return found;
+    let seen: Vec<[usize; 3]> =
+        loops(code).map(|range| &code[range]).filter(|body| is_timed(body)).map(counted).collect();
+    // The compiler may make one pass of several.
+    let is_all_of = |&[first, second, others]: &[usize; 3]| {
+        let times = (first + second) / (each[0] + each[1]).max(1);
+        times > 0 && others == 0 && [first, second] == each.map(|of_a_pass| times * of_a_pass)
+    };
+    if !seen.iter().any(is_all_of) {
+        let seen: Vec<String> = seen.iter().map(|counts| format!("{counts:?}")).collect();
+        found.push(Violation {
+            rule: Rule::LoadCount,
+            address: None,
+            what: format!("no loop that reads the clock has {wanted} are {}", seen.join(", ")),
+        });
     }
-    let seen: Vec<String> = loops.iter().map(|body| format!("{:?}", pass.counted(body))).collect();
-    found.push(Violation {
-        rule: Rule::LoadCount,
-        address: None,
-        what: format!(
-            "no loop that reads the clock has {} loads by {} and {} stores by {}, or a multiple of both, and nothing else: loads, stores \
-             and others are {}",
-            pass.loads,
-            pass.load.join(" or "),
-            pass.stores,
-            pass.store.join(" or "),
-            seen.join(", ")
-        ),
-    });
     found
 }
 
 /// Registers that are spilled anywhere.
-pub fn spills(code: &[Instruction]) -> Vec<Violation> {
+fn spills(code: &[Instruction]) -> Vec<Violation> {
     code.iter()
         .filter(|instruction| SPILLS.contains(&instruction.base()))
         .map(|spill| Violation {
@@ -59,11 +74,6 @@ pub fn spills(code: &[Instruction]) -> Vec<Violation> {
             what: format!("{} spills registers beside what is timed", spill.opcode),
         })
         .collect()
-}
-
-/// The loops that read the clock.
-pub fn timed_loops(code: &[Instruction]) -> Vec<&[Instruction]> {
-    loops(code).map(|range| &code[range]).filter(|body| is_timed(body)).collect()
 }
 
 /// From where each branch leads back, to the branch.
@@ -94,13 +104,6 @@ impl Pass {
             }
         }
         [loads, stores, others]
-    }
-
-    fn is_all_of(&self, body: &[Instruction]) -> bool {
-        let [loads, stores, others] = self.counted(body);
-        // The compiler may make one pass of several.
-        let times = (loads + stores) / (self.loads + self.stores).max(1);
-        times > 0 && others == 0 && [loads, stores] == [times * self.loads, times * self.stores]
     }
 }
 

@@ -7,7 +7,9 @@
 
 use std::error::Error;
 
-use gpu_strata::experiment::{AccessWidth, Content, Experiment, LoadPath, Prepare, Region, Stream, Streamed, Traffic};
+use gpu_strata::experiment::{
+    AccessWidth, Content, Experiment, LoadPath, Persistent, Prepare, Region, Stream, Traffic,
+};
 use gpu_strata::units::Bytes;
 use gpu_strata::{Device, Options};
 
@@ -40,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let each: Vec<Stream> = [1, 2, 4, 8].into_iter().map(|unroll| Stream { unroll, ..stream.clone() }).collect();
         let experiments: Vec<Experiment> = each.iter().cloned().map(Experiment::from).collect();
         for (stream, answer) in each.iter().zip(device.measure(&experiments, Options::default())?) {
-            let seen = answer.map(|samples| Streamed::of(stream, &samples).map_or(0.0, |seen| seen.per_sm()));
+            let seen = answer.map(|samples| stream.counted(&samples).map_or(0.0, |seen| seen.per_sm()));
             match seen {
                 Ok(rate) => println!("{memory}: {} in flight of an SM: {rate:.1} B/clk", stream.in_flight()),
                 Err(failure) => println!("{memory}: {failure}"),

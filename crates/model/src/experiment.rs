@@ -20,6 +20,7 @@ mod load_path;
 mod loaded_chase;
 mod order;
 mod pattern_run;
+mod persistent;
 mod place;
 mod stream;
 mod transfer;
@@ -28,7 +29,7 @@ mod watch;
 
 use serde::{Deserialize, Serialize};
 
-pub use atomics::{ATOMIC_UNROLLS, Added, AtomicMemory, Atomics, COUNTER, Target};
+pub use atomics::{ATOMIC_UNROLLS, AtomicMemory, Atomics, COUNTER, Target};
 pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
 pub use disturb::{Disturb, Partner};
@@ -38,8 +39,9 @@ pub use load_path::LoadPath;
 pub use loaded_chase::LoadedChase;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use pattern_run::PatternRun;
+pub use persistent::{Counted, Persistent};
 pub use place::{Place, Prepare};
-pub use stream::{Content, Region, Stream, Streamed, Traffic, UNROLLS};
+pub use stream::{Content, Region, Stream, Traffic, UNROLLS};
 pub use transfer::{Direction, Transfer};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
 pub use watch::{Watch, Watched};

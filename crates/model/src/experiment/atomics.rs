@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::stream::{MOST_BLOCKS, MOST_CYCLES, MOST_THREADS, per_clock};
+use super::persistent::{Blocks, Counted, Persistent};
 use super::{LoadPath, WARP};
 use crate::samples::Samples;
 use crate::units::Bytes;
@@ -111,9 +111,19 @@ impl Atomics {
         COUNTER * self.counters(1)
     }
 
+    fn blocks(&self) -> Blocks<'_> {
+        Blocks {
+            threads: self.threads_per_block,
+            per_sm: self.blocks_per_sm,
+            sms: &self.sms,
+            warm: self.warm_cycles,
+            timed: self.timed_cycles,
+        }
+    }
+
     /// SMs that are at work, of so many.
     pub fn workers(&self, sms: usize) -> Vec<u32> {
-        if self.sms.is_empty() { (0..sms as u32).collect() } else { self.sms.clone() }
+        self.blocks().workers(sms)
     }
 
     /// What makes it impossible, if anything does.
@@ -121,69 +131,26 @@ impl Atomics {
         if !ATOMIC_UNROLLS.contains(&self.unroll) {
             return Some(format!("{} atomics in a pass: there are kernels for {ATOMIC_UNROLLS:?}", self.unroll));
         }
-        let threads = self.threads_per_block;
-        if !(1..=MOST_THREADS).contains(&threads) || !threads.is_multiple_of(WARP as u32) {
-            return Some(format!("{threads} threads: a block has whole warps and {MOST_THREADS} threads at most"));
-        }
-        if !(1..=MOST_BLOCKS).contains(&self.blocks_per_sm) {
-            return Some(format!("{} blocks: an SM holds 1 to {MOST_BLOCKS}", self.blocks_per_sm));
-        }
-        if self.timed_cycles == 0 || self.warm_cycles.saturating_add(self.timed_cycles) > MOST_CYCLES {
-            return Some(format!(
-                "{} cycles after {}: atomics take at least one and {MOST_CYCLES} at most",
-                self.timed_cycles, self.warm_cycles
-            ));
-        }
-        (!self.sms.is_sorted_by(|a, b| a < b)).then(|| "its SMs must be in ascending order, each once".to_owned())
+        self.blocks().defect("atomics take")
     }
 }
 
 impl fmt::Display for Atomics {
     /// `red.global.add to one word, 4 a pass, 2 blocks of 512 threads on all SMs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Atomics { unroll, blocks_per_sm, threads_per_block, .. } = self;
         let space = match self.memory {
             AtomicMemory::Global => "global",
             AtomicMemory::Shared => "shared",
         };
-        let sms = match self.sms.len() {
-            0 => "all SMs".to_owned(),
-            1 => "one SM".to_owned(),
-            some => format!("{some} SMs"),
-        };
-        write!(
-            f,
-            "red.{space}.add {}, {unroll} a pass, {blocks_per_sm} blocks of {threads_per_block} threads on {sms}",
-            self.target.name()
-        )
+        let (target, unroll, blocks) = (self.target.name(), self.unroll, self.blocks().in_words());
+        write!(f, "red.{space}.add {target}, {unroll} a pass, {blocks}")
     }
 }
 
-/// What the samples of [`Atomics`] say. They are those of a [`Stream`](super::Stream): for each block the passes of all its warps that
-/// count, the cycles for which they did, and the life of the block by both clocks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Added {
-    /// Additions a cycle of each SM at work, in their order.
-    pub per_clk: Vec<f64>,
-    /// The SM clock while it ran, in cycles a nanosecond, the mean over all blocks; none if the timer stood still.
-    pub clock_ghz: Option<f64>,
-}
-
-impl Added {
-    /// Of the samples of this experiment; nothing if they are not of it.
-    pub fn of(atomics: &Atomics, samples: &Samples) -> Option<Self> {
-        let (per_clk, clock_ghz) = per_clock(atomics.blocks_per_sm, f64::from(atomics.additions()), samples)?;
-        Some(Added { per_clk, clock_ghz })
-    }
-
-    /// Additions a cycle of all SMs at work together.
-    pub fn total(&self) -> f64 {
-        self.per_clk.iter().sum()
-    }
-
-    /// Additions a cycle of one SM, the mean of those at work.
-    pub fn per_sm(&self) -> f64 {
-        self.total() / self.per_clk.len() as f64
+impl Persistent for Atomics {
+    /// In additions.
+    fn counted(&self, samples: &Samples) -> Option<Counted> {
+        self.blocks().counted(f64::from(self.additions()), samples)
     }
 }
 
@@ -212,10 +179,10 @@ mod tests {
         let clocks = vec![ClockSpan { cycles: 3000, nanoseconds: 1500 }; 4];
         let samples = Samples { laps: vec![Lap { loads: 10, cycles: 1280 }; 4], clocks, ..Samples::default() };
         for target in Target::ALL {
-            let added = Added::of(&Atomics { target, ..atomics() }, &samples).unwrap();
+            let added = Atomics { target, ..atomics() }.counted(&samples).unwrap();
             assert_eq!((added.total(), added.per_sm(), added.clock_ghz), (4.0, 2.0, Some(2.0)));
         }
-        assert_eq!(Added::of(&atomics(), &Samples::default()), None);
+        assert_eq!(atomics().counted(&Samples::default()), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::stream::MOST_CYCLES;
+use super::persistent::MOST_CYCLES;
 use super::{Chain, LoadPath, Order, Stream, Traffic};
 use crate::units::Bytes;
 

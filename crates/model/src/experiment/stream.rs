@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::persistent::{Blocks, Counted, Persistent};
 use super::{AccessWidth, LoadPath, Prepare, WARP};
-use crate::samples::{Lap, Samples};
+use crate::samples::Samples;
 use crate::units::Bytes;
 
 /// What the threads do with memory.
@@ -70,13 +71,6 @@ pub enum Content {
 /// Independent accesses of a thread in one pass of the loop that there are kernels for.
 pub const UNROLLS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Longest time that a stream may take, in cycles: a few milliseconds, far below a display's watchdog.
-pub(super) const MOST_CYCLES: u32 = 1 << 24;
-/// Threads of a block that a launch can state.
-pub(super) const MOST_THREADS: u32 = 1024;
-/// Most blocks that an SM can hold.
-pub(super) const MOST_BLOCKS: u32 = 64;
-
 /// Blocks stay on their SMs and move memory until a time is over. All begin together. The passes of their loops count that end from
 /// `warm_cycles` to `timed_cycles` later, by the SM's clock, while all go on for a while: so neither the beginning nor the end of
 /// the launch is in the time.
@@ -125,9 +119,19 @@ impl Stream {
         self.pass() * warps * self.traffic.arrays().0.max(1)
     }
 
+    fn blocks(&self) -> Blocks<'_> {
+        Blocks {
+            threads: self.threads_per_block,
+            per_sm: self.blocks_per_sm,
+            sms: &self.sms,
+            warm: self.warm_cycles,
+            timed: self.timed_cycles,
+        }
+    }
+
     /// SMs that are at work, of so many.
     pub fn workers(&self, sms: usize) -> Vec<u32> {
-        if self.sms.is_empty() { (0..sms as u32).collect() } else { self.sms.clone() }
+        self.blocks().workers(sms)
     }
 
     /// What makes it impossible, if anything does.
@@ -142,27 +146,14 @@ impl Stream {
         if !UNROLLS.contains(&self.unroll) {
             return Some(format!("{} accesses in a pass: there are kernels for {UNROLLS:?}", self.unroll));
         }
-        let threads = self.threads_per_block;
-        if !(1..=MOST_THREADS).contains(&threads) || !threads.is_multiple_of(WARP as u32) {
-            return Some(format!("{threads} threads: a block has whole warps and {MOST_THREADS} threads at most"));
-        }
-        if !(1..=MOST_BLOCKS).contains(&self.blocks_per_sm) {
-            return Some(format!("{} blocks: an SM holds 1 to {MOST_BLOCKS}", self.blocks_per_sm));
+        if let Some(defect) = self.blocks().defect("a stream takes") {
+            return Some(defect);
         }
         if self.footprint.0 == 0 || !self.footprint.0.is_multiple_of(self.pass().0) {
             return Some(format!("a footprint of {} is no multiple of the {} of a pass", self.footprint, self.pass()));
         }
         if self.footprint / self.pass() > u64::from(u32::MAX) {
             return Some(format!("a footprint of {} has too many pieces of {}", self.footprint, self.pass()));
-        }
-        if self.timed_cycles == 0 || self.warm_cycles.saturating_add(self.timed_cycles) > MOST_CYCLES {
-            return Some(format!(
-                "{} cycles after {}: a stream takes at least one and {MOST_CYCLES} at most",
-                self.timed_cycles, self.warm_cycles
-            ));
-        }
-        if !self.sms.is_sorted_by(|a, b| a < b) {
-            return Some("its SMs must be in ascending order, each once".into());
         }
         matches!(self.prepare, Prepare::Fill { .. }).then(|| "a stream fills the caches itself".to_owned())
     }
@@ -171,73 +162,28 @@ impl Stream {
 impl fmt::Display for Stream {
     /// `read by ld.global.cg over 16 MiB together, 4 x 16 B, 2 blocks of 512 threads on all SMs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stream { traffic, path, footprint, unroll, blocks_per_sm, threads_per_block, .. } = self;
         let region = match self.region {
             Region::Own => "each",
             Region::Together => "together",
         };
-        let sms = match self.sms.len() {
-            0 => "all SMs".to_owned(),
-            1 => "one SM".to_owned(),
-            some => format!("{some} SMs"),
-        };
-        write!(
-            f,
-            "{} by {path} over {footprint} {region}, {unroll} x {}, {blocks_per_sm} blocks of {threads_per_block} threads on {sms}",
-            traffic.name(),
-            self.width.bytes()
-        )
+        let Stream { traffic, path, footprint, unroll, width, .. } = self;
+        let (traffic, bytes, blocks) = (traffic.name(), width.bytes(), self.blocks().in_words());
+        write!(f, "{traffic} by {path} over {footprint} {region}, {unroll} x {bytes}, {blocks}")
     }
 }
 
-/// What the samples of a [`Stream`] say. They hold, for each block, SM after SM, the passes of all its warps that count and the
-/// cycles for which they did (`laps`), and the life of the block by both clocks (`clocks`).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Streamed {
-    /// Bytes a cycle of each SM at work, in their order.
-    pub bytes_per_clk: Vec<f64>,
-    /// The SM clock while it ran, in cycles a nanosecond, the mean over all blocks; none if the timer stood still.
-    pub clock_ghz: Option<f64>,
-}
-
-impl Streamed {
-    /// Of the samples of this experiment; nothing if they are not of it.
-    pub fn of(stream: &Stream, samples: &Samples) -> Option<Self> {
-        let (loaded, stored) = stream.traffic.arrays();
-        let bytes = (stream.pass() * (loaded + stored)).0 as f64;
-        let (bytes_per_clk, clock_ghz) = per_clock(stream.blocks_per_sm, bytes, samples)?;
-        Some(Streamed { bytes_per_clk, clock_ghz })
+impl Persistent for Stream {
+    /// In bytes.
+    fn counted(&self, samples: &Samples) -> Option<Counted> {
+        let (loaded, stored) = self.traffic.arrays();
+        self.blocks().counted((self.pass() * (loaded + stored)).0 as f64, samples)
     }
-
-    /// Bytes a cycle of all SMs at work together.
-    pub fn total(&self) -> f64 {
-        self.bytes_per_clk.iter().sum()
-    }
-
-    /// Bytes a cycle of one SM, the mean of those at work.
-    pub fn per_sm(&self) -> f64 {
-        self.total() / self.bytes_per_clk.len() as f64
-    }
-}
-
-/// What each SM does in a cycle, and the clock in cycles a nanosecond, from what so many blocks of each SM say, whose passes are worth
-/// `each`; nothing if the samples are not of so many blocks.
-pub(super) fn per_clock(blocks_per_sm: u32, each: f64, samples: &Samples) -> Option<(Vec<f64>, Option<f64>)> {
-    let blocks = blocks_per_sm as usize;
-    if samples.laps.is_empty() || !samples.laps.len().is_multiple_of(blocks) {
-        return None;
-    }
-    let rate = |lap: &Lap| f64::from(lap.loads) * each / lap.cycles.max(1) as f64;
-    let rates = samples.laps.chunks(blocks).map(|own| own.iter().map(rate).sum()).collect();
-    let (cycles, nanoseconds) =
-        samples.clocks.iter().fold((0, 0), |(c, n), span| (c + span.cycles, n + span.nanoseconds));
-    Some((rates, (nanoseconds > 0).then(|| cycles as f64 / nanoseconds as f64)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::ClockSpan;
+    use crate::samples::{ClockSpan, Lap};
     use crate::units::KIB;
 
     fn stream() -> Stream {
@@ -265,9 +211,9 @@ mod tests {
         let lap = Lap { loads: 10, cycles: 1024 };
         let clocks = vec![ClockSpan { cycles: 3000, nanoseconds: 1500 }; 4];
         let samples = Samples { laps: vec![lap; 4], clocks, ..Samples::default() };
-        let streamed = Streamed::of(&stream(), &samples).unwrap();
-        assert_eq!((streamed.bytes_per_clk, streamed.clock_ghz), (vec![80.0, 80.0], Some(2.0)));
-        assert_eq!(Streamed::of(&stream(), &Samples::default()), None);
+        let streamed = stream().counted(&samples).unwrap();
+        assert_eq!((streamed.per_clk, streamed.clock_ghz), (vec![80.0, 80.0], Some(2.0)));
+        assert_eq!(stream().counted(&Samples::default()), None);
         assert_eq!(stream().in_flight(), Bytes::kib(8));
     }
 

@@ -77,20 +77,17 @@ fn glossary(topology: &Topology) -> Context {
     let occurs =
         |attribute: &Attribute| topology.elements.values().any(|element| element.finding(*attribute).is_some());
     let entry = |attribute: Attribute| {
-        context! { key => attribute.key(), parts => parts(attribute), title => attribute.title(), about => attribute.about(), unit => attribute.unit() }
+        context! { key => attribute.key(), parts => page::parts(attribute.key()), title => attribute.title(), about => attribute.about(), unit => attribute.unit() }
     };
     Attribute::in_report_order().into_iter().filter(occurs).map(entry).collect()
-}
-
-/// A key in the parts between which a line may end.
-fn parts(attribute: Attribute) -> Vec<&'static str> {
-    attribute.key().split_inclusive('_').collect()
 }
 
 /// What was asked for by name, unless a picture shows it.
 fn named(topology: &Topology) -> Context {
     let values = words::by_name(topology).into_iter().filter(|(_, attribute, _)| !attribute.is_pictured());
-    values.map(|(name, attribute, value)| context! { key => name.key(), parts => parts(attribute), value }).collect()
+    values
+        .map(|(name, attribute, value)| context! { key => name.key(), parts => page::parts(attribute.key()), value })
+        .collect()
 }
 
 /// A row of the summary: cells with what they are sorted by, and intervals.

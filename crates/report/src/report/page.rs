@@ -166,11 +166,16 @@ impl<'a> From<&'a str> for Named<'a> {
     }
 }
 
+/// A key in the parts between which a line may end.
+pub(super) fn parts(key: &str) -> Vec<String> {
+    key.split_inclusive('_').map(str::to_owned).collect()
+}
+
 impl Named<'_> {
     /// For its template: the key in parts, between which a line may end. `within` names the section.
     fn value(&self, within: &str) -> Value {
         let name = printable(self.name);
-        let parts: Vec<String> = name.split_inclusive('_').map(str::to_owned).collect();
+        let parts = parts(&name);
         let id = format!("{within}.{name}");
         context! { key => name, parts, title => self.title, about => self.about, id }
     }

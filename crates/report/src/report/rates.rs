@@ -94,6 +94,12 @@ mod tests {
     use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, OperationsPerClock, OperationsPerSecond};
 
     #[test]
+    fn atomics_are_said_without_bandwidth() {
+        let atomics = Finding::measured(OperationsPerSecond(2.2e12), "x");
+        assert_eq!(line(&Element::default().with(ATOMIC_THROUGHPUT, atomics)).unwrap(), "atomics 2.200 Top/s");
+    }
+
+    #[test]
     fn a_memory_is_a_line_and_one_without_rates_is_none() {
         let element = Element::default()
             .with(READ_BANDWIDTH, Finding::measured(BytesPerSecond(4.642e12), "x"))

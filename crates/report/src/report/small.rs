@@ -8,7 +8,7 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Added, Experiment, Launched, LoadPath, Streamed, Transfer, Watched};
+use strata_model::experiment::{Experiment, Launched, LoadPath, Persistent, Transfer, Watched};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
@@ -73,11 +73,11 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Ok(samples) if let Some(seen) = Watched::of(samples) => {
             format!("{:.1} MHz, at most {:.1} us between two reads", seen.clock_mhz, seen.longest_us)
         }
-        Ok(samples) if let Experiment::Stream(stream) = experiment => match Streamed::of(stream, samples) {
+        Ok(samples) if let Experiment::Stream(stream) = experiment => match stream.counted(samples) {
             Some(seen) => format!("{:.1} B/clk of an SM", seen.per_sm()),
             None => "no times".to_owned(),
         },
-        Ok(samples) if let Experiment::LoadedChase(chase) = experiment => match Streamed::of(&chase.stream, samples) {
+        Ok(samples) if let Experiment::LoadedChase(chase) = experiment => match chase.stream.counted(samples) {
             Some(seen) => {
                 let cycles = samples.latencies.iter().map(|&cycles| f64::from(cycles)).sum::<f64>();
                 let loads = samples.latencies.len();
@@ -92,7 +92,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             }
             None => "no time".to_owned(),
         },
-        Ok(samples) if let Experiment::Atomics(atomics) = experiment => match Added::of(atomics, samples) {
+        Ok(samples) if let Experiment::Atomics(atomics) = experiment => match atomics.counted(samples) {
             Some(seen) => format!("{} together", OperationsPerClock(seen.total())),
             None => "no times".to_owned(),
         },

@@ -3,7 +3,7 @@
 //! Nobody waits for the old value (`red`), as in a histogram. The launch is searched for as that of a bandwidth is.
 
 use super::OUT_OF_STEP;
-use super::halving::{Found, Rates, Round, STEADY, search};
+use super::halving::{Found, Round, method, search};
 use super::interval::{digits, per_second, promised, thousandths};
 use crate::probe::{Gap, Notebook, Unknown};
 use strata_model::attribute::{
@@ -31,8 +31,6 @@ const AT_ONE_LINE: [(u32, u32); 2] = [(20_000, 40_000), (40_000, 200_000)];
 /// As [`APART`], where the warps of an SM may wait in turn: all of them end a pass at about the same time, and it must be short beside
 /// the time that counts.
 const IN_TURN: [(u32, u32); 2] = [(8_000, 40_000), (20_000, 160_000)];
-/// Part of the time of what is stated for which the best of the search are measured again.
-const AGAIN_SHORTER: u32 = 4;
 /// Part of the L2 that the counters take up at most: they must stay in it.
 const OF_L2: u64 = 2;
 /// Thousandths by which the rate of the L2 may differ in another run, because the counters lie elsewhere then: as that of writes.
@@ -45,7 +43,7 @@ pub fn of_l2(notebook: &Notebook) -> [Option<Entry>; 4] {
             let (found, best) = found(notebook, AtomicMemory::Global, target)?;
             let (value, low, high) = per_second(&found.best, thousandths(OTHER_PLACE)).map_err(Unknown::because)?;
             let cycle = digits(found.best.median() * found.best.sms() as f64);
-            Ok(Finding::measured(OperationsPerSecond(digits(value)), method(&best, &found.best))
+            Ok(Finding::measured(OperationsPerSecond(digits(value)), method(&best, found.best.sms()))
                 .range(digits(low), digits(high))
                 .note(format!("{cycle} a cycle of the SM clock")))
         })
@@ -64,7 +62,7 @@ pub fn of_shared(notebook: &Notebook) -> [Option<Entry>; 4] {
         notebook.attribute(key, || {
             let (found, best) = found(notebook, AtomicMemory::Shared, target)?;
             let (value, low, high) = promised(&found.best.per_sm(), 0.0);
-            Ok(Finding::measured(OperationsPerClock(digits(value)), method(&best, &found.best))
+            Ok(Finding::measured(OperationsPerClock(digits(value)), method(&best, found.best.sms()))
                 .range(digits(low), digits(high)))
         })
     };
@@ -108,12 +106,7 @@ fn launch(
     round: Round,
     repeat: u32,
 ) -> Atomics {
-    let (warm, timed_cycles) = match round {
-        Round::Search => search,
-        Round::Again => (stated.0, stated.1 / AGAIN_SHORTER),
-        Round::Stated => stated,
-        Round::Longer => (stated.0, stated.1 * STEADY.1),
-    };
+    let (warm, timed_cycles) = round.cycles(search, stated);
     let sms = match (round, memory) {
         // An SM's own memory is the same on all.
         (Round::Search, AtomicMemory::Shared) => vec![0],
@@ -122,9 +115,4 @@ fn launch(
     // Passes that go in step would end just before or just behind the ends each time.
     let warm_cycles = warm + repeat * OUT_OF_STEP;
     Atomics { memory, target, unroll, threads_per_block, blocks_per_sm, sms, warm_cycles, timed_cycles, repeat }
-}
-
-/// How it was found.
-fn method(best: &Atomics, rates: &Rates<Shape>) -> String {
-    format!("best launch of a search: {best}; {} SMs, counted in the middle of the launch", rates.sms())
 }

@@ -5,7 +5,7 @@ use super::interval::{digits, range};
 use super::search::{Shape, peak, shapes};
 use super::{Level, NEARLY, UNSURE, lap};
 use crate::probe::{Gap, Measurement, Notebook, Settle, partitions};
-use strata_model::experiment::{Prepare, Stream, Streamed};
+use strata_model::experiment::{Persistent, Prepare, Stream};
 use strata_model::topology::{
     BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, Finding, SeriesPoint,
 };
@@ -60,7 +60,7 @@ fn points(notebook: &Notebook, streams: &[(u64, Stream)]) -> Result<Vec<Point>, 
     for ((x, _), measured) in streams.iter().zip(measured.chunks(REPEATS as usize)) {
         let rates: Vec<f64> = measured
             .iter()
-            .filter_map(|m| Streamed::of(&m.experiment, m.samples()))
+            .filter_map(|m| m.experiment.counted(m.samples()))
             .map(|streamed| streamed.total())
             .collect();
         let (middle, low, high) = range(&rates);
@@ -122,7 +122,7 @@ fn by_some(notebook: &Notebook, level: &Level, shape: Shape, order: &[u32], coun
 fn best_of_few(notebook: &Notebook, level: &Level, order: &[u32], count: u64) -> Result<Shape, Gap> {
     let all = shapes(notebook, level);
     let streams: Vec<Stream> = all.iter().map(|&shape| by_some(notebook, level, shape, order, count)).collect();
-    let rate = |measured: &Measurement<Stream>| Streamed::of(&measured.experiment, measured.samples());
+    let rate = |measured: &Measurement<Stream>| measured.experiment.counted(measured.samples());
     let answers = notebook.read_each(&streams)?;
     let rates = answers.iter().map(|answer| answer.as_ref().ok().and_then(rate).map_or(0.0, |rate| rate.total()));
     let best = all.into_iter().zip(rates).max_by(|a, b| a.1.total_cmp(&b.1));

@@ -1,18 +1,21 @@
 //! The search for the launch that gets the most (successive halving): each shape of a launch is measured once, the best of them again,
 //! and the best of those several times more and longer.
 
+use std::fmt::Display;
+
 use super::interval::range;
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook};
-use strata_model::experiment::{Added, Atomics, Experiment, Stream, Streamed};
-use strata_model::samples::Samples;
+use strata_model::experiment::{Counted, Experiment, Persistent};
 
 /// Of the shapes one in so many is measured again, and how often.
 const AGAIN: (usize, u32) = (3, 2);
 /// Of the shapes so many are measured to the end, and how often each.
 const LAST: (usize, u32) = (2, 7);
 /// The last measurements may differ by this share; else there are as many again, each so many times as long.
-pub(super) const STEADY: (f64, u32) = (0.004, 6);
+const STEADY: (f64, u32) = (0.004, 6);
+/// Part of the time of what is stated for which the best of the search are measured again.
+const AGAIN_SHORTER: u32 = 4;
 
 /// How a launch is measured.
 #[derive(Clone, Copy)]
@@ -27,54 +30,37 @@ pub(super) enum Round {
     Longer,
 }
 
+impl Round {
+    /// Cycles before a launch counts and for which it does, by those of the search and of what is stated.
+    pub fn cycles(self, search: (u32, u32), (warm, timed): (u32, u32)) -> (u32, u32) {
+        match self {
+            Round::Search => search,
+            Round::Again => (warm, timed / AGAIN_SHORTER),
+            Round::Stated => (warm, timed),
+            Round::Longer => (warm, timed * STEADY.1),
+        }
+    }
+}
+
+/// How the best launch was found, that on so many SMs.
+pub(super) fn method(best: &impl Display, sms: usize) -> String {
+    format!("best launch of a search: {best}; {sms} SMs, counted in the middle of the launch")
+}
+
 /// Numbers of repetitions that neither the search nor what it states has.
 pub(super) fn further_repeats() -> std::ops::Range<u32> {
     LAST.1 + AGAIN.1..LAST.1 + 2 * AGAIN.1
 }
 
-/// A launch of blocks that stay on their SMs, whose passes count for a set time.
-pub(super) trait Counted: Clone + Into<Experiment> {
-    /// What its samples say; nothing if they are not of it.
-    fn seen(&self, samples: &Samples) -> Option<Seen>;
-}
+/// A launch that can be searched for.
+pub(super) trait Launch: Persistent + Clone + Into<Experiment> {}
 
-/// What a launch did: bytes that it moved, or additions that it made.
-pub(super) struct Seen {
-    /// In a cycle, by SM.
-    pub per_clk: Vec<f64>,
-    /// The SM clock in cycles a nanosecond; none if the timer stood still.
-    pub clock_ghz: Option<f64>,
-}
-
-impl Seen {
-    /// In a cycle, by all SMs together.
-    pub fn total(&self) -> f64 {
-        self.per_clk.iter().sum()
-    }
-
-    /// In a cycle, by one SM, the mean.
-    fn per_sm(&self) -> f64 {
-        self.total() / self.per_clk.len() as f64
-    }
-}
-
-impl Counted for Stream {
-    fn seen(&self, samples: &Samples) -> Option<Seen> {
-        Streamed::of(self, samples)
-            .map(|Streamed { bytes_per_clk, clock_ghz }| Seen { per_clk: bytes_per_clk, clock_ghz })
-    }
-}
-
-impl Counted for Atomics {
-    fn seen(&self, samples: &Samples) -> Option<Seen> {
-        Added::of(self, samples).map(|Added { per_clk, clock_ghz }| Seen { per_clk, clock_ghz })
-    }
-}
+impl<E: Persistent + Clone + Into<Experiment>> Launch for E {}
 
 /// What one shape of launch gave.
 pub(super) struct Rates<S> {
     pub shape: S,
-    pub each: Vec<Seen>,
+    pub each: Vec<Counted>,
     /// Numbers of its launches.
     pub experiments: Vec<u32>,
     /// Shortest life of a block, in nanoseconds.
@@ -86,7 +72,7 @@ pub(super) struct Rates<S> {
 impl<S> Rates<S> {
     /// In a cycle of an SM, launch by launch.
     pub fn per_sm(&self) -> Vec<f64> {
-        self.each.iter().map(Seen::per_sm).collect()
+        self.each.iter().map(Counted::per_sm).collect()
     }
 
     /// The median of that.
@@ -115,7 +101,7 @@ pub(super) struct Found<S> {
 }
 
 /// Searches these shapes; `launch` makes one of them for a round and a number of a repetition.
-pub(super) fn search<S: Copy, E: Counted>(
+pub(super) fn search<S: Copy, E: Launch>(
     notebook: &Notebook,
     shapes: &[S],
     launch: impl Fn(S, Round, u32) -> E,
@@ -136,7 +122,7 @@ pub(super) fn search<S: Copy, E: Counted>(
 }
 
 /// What these shapes give, those left out that the device cannot hold.
-pub(super) fn rates<S: Copy, E: Counted>(
+pub(super) fn rates<S: Copy, E: Launch>(
     notebook: &Notebook,
     shapes: &[S],
     launch: impl Fn(S, Round, u32) -> E,
@@ -159,7 +145,7 @@ pub(super) fn rates<S: Copy, E: Counted>(
                 continue;
             }
         };
-        let each = measured.iter().filter_map(|m| m.experiment.seen(m.samples())).collect();
+        let each = measured.iter().filter_map(|m| m.experiment.counted(m.samples())).collect();
         let lives = || measured.iter().flat_map(|m| m.samples().clocks.iter().map(|clock| clock.nanoseconds));
         let experiments = measured.iter().filter_map(|m| notebook.number_of(m.experiment.clone())).collect();
         found.push(Rates {

@@ -6,7 +6,7 @@ use super::interval::{OTHER_CLOCK, digits, promised, range};
 use super::search::{Shape, peak};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook, Unknown};
-use strata_model::experiment::{LoadedChase, Prepare, Stream, Streamed, Traffic};
+use strata_model::experiment::{LoadedChase, Persistent, Prepare, Stream, Traffic};
 use strata_model::topology::{
     Finding, LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint,
 };
@@ -56,7 +56,7 @@ pub struct Loaded(Vec<Point>);
 impl Point {
     fn of(measured: &[&Measurement<LoadedChase>]) -> Option<Self> {
         let of = |m: &&Measurement<LoadedChase>| {
-            let streamed = Streamed::of(&m.experiment.stream, m.samples())?;
+            let streamed = m.experiment.stream.counted(m.samples())?;
             let loads: Vec<f64> = m.latencies().iter().map(|&cycles| f64::from(cycles)).collect();
             Some((streamed.total(), streamed.clock_ghz, robust::mean(&loads))).filter(|_| !loads.is_empty())
         };

@@ -16,7 +16,7 @@ pub mod transfer;
 
 use super::{Gap, Notebook, Unknown};
 use curves::{effective_size, saturating_sms};
-use halving::{Round, STEADY};
+use halving::Round;
 use interval::{OTHER_PAGES, digits};
 pub use search::{Peak, peak};
 use search::{Shape, tried};
@@ -31,8 +31,6 @@ use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
 
 /// Cycles by which the beginning of what counts differs from one repetition to the next.
 const OUT_OF_STEP: u32 = 137;
-/// Part of the time of what is stated for which the best of the search are measured again.
-const AGAIN_SHORTER: u32 = 4;
 /// Share of the peak that [`BYTES_IN_FLIGHT`] is for.
 const NEARLY: f64 = 0.9;
 /// Share of the peak by which a launch of the first round may be off.
@@ -104,12 +102,7 @@ impl Level {
     }
 
     fn stream(&self, multiprocessors: u32, shape: Shape, round: Round, repeat: u32) -> Stream {
-        let (warm, timed) = match round {
-            Round::Search => self.search,
-            Round::Again => (self.warm, self.timed / AGAIN_SHORTER),
-            Round::Stated => (self.warm, self.timed),
-            Round::Longer => (self.warm, self.timed * STEADY.1),
-        };
+        let (warm, timed) = round.cycles(self.search, (self.warm, self.timed));
         let sms = match (round, self.region) {
             // An SM's own memory is the same on all.
             (Round::Search, Region::Own) => vec![0],

@@ -1,6 +1,6 @@
 //! The launch that moves the most: the shapes that are tried, and what is stated of the best.
 
-use super::halving::{Rates, Round, further_repeats, rates, search};
+use super::halving::{Rates, Round, further_repeats, method, rates, search};
 use super::interval::{OTHER_CLOCK, per_second, promised, thousandths};
 use super::{Level, NEARLY, lap};
 use crate::probe::{Gap, Notebook};
@@ -77,7 +77,7 @@ impl Peak {
 
     /// How it was found.
     pub fn method(&self) -> String {
-        format!("best launch of a search: {}; {} SMs, counted in the middle of the launch", self.best, self.sms)
+        method(&self.best, self.sms)
     }
 
     /// Numbers of the launches that gave it.
