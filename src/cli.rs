@@ -203,9 +203,8 @@ pub struct Discover {
     )]
     pub only: Vec<Wanted>,
     /// Measure bandwidth, too (L1, read-only cache, shared memory, L2, DRAM, pinned host memory), atomics a second and latency
-    /// under load. `auto` does
-    /// so on a GPU unless the effort is quick: it takes about a second there, and minutes in a simulation. What --only names, such as
-    /// l1.read_bandwidth, is measured anyway
+    /// under load. `auto` does so on a GPU unless the effort is quick: it takes about a second there, and minutes in a simulation.
+    /// What --only names, such as l1.read_bandwidth, is measured anyway
     #[arg(
         long,
         value_name = "WHEN",

@@ -322,7 +322,8 @@ impl Attribute {
             ),
             Attribute::AtomicThroughput => (
                 "Blocks stay on all SMs and add by `red` for a set time; each thread has words of its own, and those of a warp lie \
-                 side by side in one line. Atomics in a pass, threads and blocks are searched for. Afterwards all counters together hold what the blocks say they added.",
+                 side by side in one line. Atomics in a pass, threads and blocks are searched for. Afterwards all counters \
+                 together hold what the blocks say they added.",
                 "Nobody waits for the old value: an atomic that returns it (`atom`) may be slower. So may a warp whose lanes add to \
                  different lines.",
                 "The most that a histogram or a scatter of many bins can get, where neighbours add to neighbours.",
