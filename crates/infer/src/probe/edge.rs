@@ -11,6 +11,7 @@ use super::capacity::{Rough, SECTIONS, Search};
 use super::repeated::{counts, repetitions, sometimes_flat, surely_flat, varies};
 use super::spikes::{self, Count, Knee};
 use super::{Gap, Measurement, Notebook};
+use crate::analysis::growth::HANDFUL;
 use crate::analysis::search::{self, Bracket};
 use strata_model::experiment::Chase;
 use strata_model::units::Bytes;
@@ -26,6 +27,8 @@ const REPEATS: u32 = 2;
 const SHORT: u64 = 128;
 /// Times that such a lap is measured again, if it shows few misses.
 const OFTEN: u32 = 8;
+/// Part of the smallest footprint by which the search goes further down, if too many of its loads miss already.
+const DOWN: u64 = 4;
 /// Times that the search starts anew because the allocation has moved.
 const MOST_MOVES: u32 = 2;
 /// Added to the number of the repetition for each move, so that the experiments are others.
@@ -115,7 +118,8 @@ pub(super) fn edge(
         low: rough.low.0.saturating_sub(margin).max(search.start.0 / 2).max(step.0),
         high: (rough.high.0 + margin).min(limit),
     };
-    let from = ends(wide)[0];
+    let smallest = (search.start.0 / 2).max(step.0);
+    let mut from = ends(wide)[0];
     let (mut bracket, mut moves) = (wide, 0);
     let mut sweep: Vec<Chase> = Vec::new();
     let mut places = Vec::new();
@@ -134,7 +138,7 @@ pub(super) fn edge(
             if moves == MOST_MOVES {
                 break;
             }
-            (bracket, moves) = (wide, moves + 1);
+            (bracket, moves) = (Bracket { low: from, ..wide }, moves + 1);
             continue;
         }
         let counts = counts(here, &rough.levels);
@@ -146,6 +150,13 @@ pub(super) fn edge(
             bracket = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 4).min(limit) };
             continue;
         };
+        // This allocation holds less than the first one did: where more than a handful of a lap misses, misses have begun to grow.
+        let least = counts[0];
+        if !rough.any_slow && least.slow > HANDFUL * least.loads as f64 && from > smallest {
+            let down = Bracket { low: (from - from / DOWN).max(smallest), high: from };
+            (bracket, from) = (down, ends(down)[0]);
+            continue;
+        }
         let growth = knee.growth;
         if growth.first_grown - growth.last_flat > step.0 {
             bracket = Bracket { low: growth.last_flat, high: growth.first_grown };
@@ -316,6 +327,19 @@ mod tests {
         let once = found(|round| u64::from(round > 0), |base, e| 4 * beyond(capacity(base), e.footprint)).unwrap();
         assert_eq!(once.usable.0, 64 * KIB);
         assert!(once.lowest.0 <= 58 * KIB && once.highest.0 == 64 * KIB, "{once:?}");
+    }
+
+    #[test]
+    fn an_allocation_that_holds_less_than_where_its_search_begins_is_searched_further_down() {
+        // The first allocation holds about 60 KiB. This one overflows at 40, stays so for a while, and grows again.
+        let misses =
+            |footprint: Bytes| 4 * beyond(40 * KIB, footprint.min(Bytes::kib(48))) + 4 * beyond(60 * KIB, footprint);
+        let edge = found(|_| 0, |_, e| misses(e.footprint)).unwrap();
+        assert_eq!(range(&edge), (40 * KIB, 40 * KIB, 40 * KIB));
+        // A handful of misses that stays the same is a conflict.
+        let conflict = |footprint: Bytes| 4 + 4 * beyond(63 * KIB, footprint) + 96 * beyond(66 * KIB, footprint);
+        let edge = found(|_| 0, |_, e| conflict(e.footprint)).unwrap();
+        assert_eq!((edge.usable, edge.base), (Bytes::kib(63), 4.0));
     }
 
     #[test]

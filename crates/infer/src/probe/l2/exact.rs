@@ -23,10 +23,12 @@ use strata_model::units::Bytes;
 
 /// Footprints up to this are walked line by line.
 pub const LARGEST: Bytes = Bytes::mib(8);
-/// Footprints between the ends of a bracket.
+/// Footprints between the ends of a bracket: a round of several costs little more than one while walks are short.
 const SECTIONS: usize = 3;
-/// Rounds: each leaves a quarter of the bracket, so 12 narrow 2^24 lines to one.
-const MAX_ROUNDS: usize = 12;
+/// As [`SECTIONS`], with many laps: each walk takes a tenth of a second, so that as few as possible are best.
+const SECTIONS_OF_MANY: usize = 1;
+/// Rounds at most: the slower way leaves half of the bracket each time, so that 24 narrow 2^24 lines to one.
+const MAX_ROUNDS: usize = 24;
 /// Whole laps before the first timed load, in the first search.
 const WARM_LAPS: u32 = 2;
 /// Whole laps before the first timed load and between the windows that settle FIFO sets, at least and at most. A set of `n` lines
@@ -88,7 +90,8 @@ impl Walks<'_> {
         let mut bracket = first;
         let mut sizes: BTreeSet<u64> = BTreeSet::new();
         for _ in 0..MAX_ROUNDS {
-            let sections = search::sections(bracket, self.step.0, SECTIONS).into_iter();
+            let between = if walk == Walk::Resident { SECTIONS } else { SECTIONS_OF_MANY };
+            let sections = search::sections(bracket, self.step.0, between).into_iter();
             sizes.extend(sections.chain([bracket.low, bracket.high]).map(|size| Bytes(size).round_down(self.step).0));
             let counts = self.counts(&sizes, walk)?;
             let Some(knee) = spikes::knee(&counts, self.spikes) else {
