@@ -32,8 +32,9 @@ impl State {
     }
 
     /// Whether `bytes` at an address lie in one allocation and are aligned.
-    fn check(&mut self, grid: &Grid, inst: &Inst, address: u64, bytes: u64) -> Result<(), Fault> {
-        if !address.is_multiple_of(bytes) {
+    pub(super) fn check(&mut self, grid: &Grid, inst: &Inst, address: u64, bytes: u64) -> Result<(), Fault> {
+        // A power of two.
+        if address & (bytes - 1) != 0 {
             return Err(illegal(grid, inst, format!("{bytes}-byte access to {address:#x}, which is not aligned")));
         }
         let inside = |&(start, size): &(u64, u64)| {
@@ -73,7 +74,7 @@ fn row(warp: &mut Warp, inst: &Inst, address: u64, state: &mut State) -> bool {
 }
 
 /// The way of an access to memory behind caches.
-fn way_of(op: Op) -> Way {
+pub(super) fn way_of(op: Op) -> Way {
     match op {
         Op::Texture(_) | Op::Sample => Way::Texture,
         Op::Load(Space::GlobalNc) => Way::GlobalNc,
@@ -208,7 +209,7 @@ fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State
     }
 }
 
-fn is_on_host(address: u64, grid: &Grid) -> bool {
+pub(super) fn is_on_host(address: u64, grid: &Grid) -> bool {
     (grid.host.1..LOCAL_BASE).contains(&address)
 }
 
@@ -218,7 +219,7 @@ fn is_sent(inst: &Inst, address: u64, grid: &Grid) -> bool {
 }
 
 /// Cycles of a request that crosses the bus to the host. A store is done once the bus has taken it.
-fn on_host(inst: &Inst, state: &mut State, grid: &Grid, now: u64) -> u64 {
+pub(super) fn on_host(inst: &Inst, state: &mut State, grid: &Grid, now: u64) -> u64 {
     match inst.op {
         Op::Store(_) => 1 + state.bus[1].wait(now, COALESCED),
         _ => grid.host.0 + state.bus[0].wait(now, COALESCED),
@@ -283,7 +284,7 @@ fn filtering(warp: &Warp, inst: &Inst, lane: u32, state: &State, grid: &Grid) ->
 
 /// Cycles for which the last request of an SM waits until there is room for it, and the warp with it.
 #[inline]
-fn blocked(by: Requester, state: &State, grid: &Grid, now: u64) -> u64 {
+pub(super) fn blocked(by: Requester, state: &State, grid: &Grid, now: u64) -> u64 {
     if !grid.queued {
         return 0;
     }

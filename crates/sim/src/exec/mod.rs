@@ -8,6 +8,7 @@ mod alu;
 mod issue;
 mod launch;
 mod passes;
+mod plain;
 mod requests;
 mod shared;
 mod turns;

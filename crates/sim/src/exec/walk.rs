@@ -9,6 +9,7 @@ use super::access::{self, Cost, Owner, When};
 use super::alu;
 use super::issue::{Step, TIMER_CYCLES, parameter, value_of};
 use super::launch::{Block, Fault, Grid, State};
+use super::plain::Plain;
 use super::shared;
 use super::warp::Warp;
 use crate::model::hierarchy::Requester;
@@ -217,6 +218,8 @@ impl Lane<'_> {
         // The handle of a texture may still be under way; whatever else a load needs is the place.
         let others = load.from.into_iter().filter(|slot| *slot != walk.place);
         time = others.fold(time, |time, slot| time.max(self.warp.ready(slot)));
+        let plain = Plain::of(load, state);
+        let mut place = self.warp.get(walk.place, self.lane);
         let mut placed = self.warp.ready(walk.place);
         let mut counted = self.warp.ready(walk.count);
         let mut compared = self.warp.ready(walk.more);
@@ -237,7 +240,15 @@ impl Lane<'_> {
                     break;
                 }
                 let now = time.max(placed);
-                match self.access(load, state, grid, When { now, horizon })? {
+                let when = When { now, horizon };
+                let cost = match &plain {
+                    Some(plain) => plain.load(place, self.owner.by, state, grid, when)?.map(|(next, cost)| {
+                        place = next;
+                        cost
+                    }),
+                    None => self.access(load, state, grid, when)?,
+                };
+                match cost {
                     Some(cost) => (placed, time) = (now + cost.cycles, now + issue + cost.held),
                     None => {
                         *left -= u64::from(walk.before(number));
@@ -251,6 +262,9 @@ impl Lane<'_> {
         }
         let warp = &mut *self.warp;
         warp.time = time;
+        if plain.is_some() {
+            warp.set(walk.place, self.lane, place);
+        }
         warp.set(walk.count, self.lane, count);
         warp.set(walk.more, self.lane, u64::from(more));
         warp.set_ready(walk.place, placed);
