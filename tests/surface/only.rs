@@ -100,6 +100,8 @@ fn a_name_that_does_not_exist_is_refused_with_what_does() {
         refused(&["discover", "--device", "sim:k20c", "--only", &format!("l2,{name}")], &[words]);
         refused(&["replay", replayed.to_str().unwrap(), "--only", name], &[words]);
     }
+    // Imported timings have elements that no recording of a GPU has.
+    refused(&["replay", replayed.to_str().unwrap(), "--only", "scalar_l1.size"], &["no element `scalar_l1`"]);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use strata_infer::probe::Effort;
 use strata_infer::{characterize, discover};
@@ -12,7 +11,7 @@ use strata_model::experiment::Experiment;
 use strata_model::facts::DeviceFacts;
 use strata_model::names::advice;
 use strata_model::samples::{Failure, Samples};
-use strata_model::topology::{RunInfo, Selection};
+use strata_model::topology::{RunInfo, Selection, Wanted};
 use strata_recording::{Cut, Entry, Header, Writer};
 use strata_report::{export, import};
 
@@ -129,7 +128,9 @@ impl Recording {
 
     fn topology<S: AsRef<str>>(self, only: &[S]) -> Result<Answer> {
         let Recording { content: mut recording, name } = self;
-        let only = named(only, &name, "a discovery")?;
+        let is_imported = recording.is_imported();
+        let wanted = |text: &str| if is_imported { text.parse() } else { Wanted::of_a_gpu(text) };
+        let only = named(only, &name, "a discovery", wanted)?;
         let asked = recording.selection();
         let selection = if only.is_empty() { asked } else { Selection { only: Selection::of(only).only, ..asked } };
         let run = RunInfo { only: selection.only.clone(), ..recording.run_info() };
@@ -151,7 +152,7 @@ impl Recording {
         if let Some(defect) = suite.defect() {
             return Err(Error::Input(format!("`{name}` asks for what cannot be measured ({defect}); record again")));
         }
-        let only = named(only, &name, "a characterization")?;
+        let only = named(only, &name, "a characterization", str::parse)?;
         if !only.is_empty() {
             suite.parts = only;
             suite = suite.sorted();
@@ -187,10 +188,14 @@ fn effort(run: &RunInfo) -> Effort {
 }
 
 /// What `only` names; what there is to name depends on what the recording is of.
-fn named<T: FromStr<Err: Display>>(only: &[impl AsRef<str>], file: &str, kind: &str) -> Result<Vec<T>> {
-    let parse =
-        |text: &str| text.parse().map_err(|unknown| Error::Input(format!("`{file}` is {kind} and has {unknown}")));
-    only.iter().map(|text| parse(text.as_ref())).collect()
+fn named<T, E: Display>(
+    only: &[impl AsRef<str>],
+    file: &str,
+    kind: &str,
+    parse: impl Fn(&str) -> std::result::Result<T, E>,
+) -> Result<Vec<T>> {
+    let refused = |unknown| Error::Input(format!("`{file}` is {kind} and has {unknown}"));
+    only.iter().map(|text| parse(text.as_ref()).map_err(refused)).collect()
 }
 
 /// Timings of another tool, read from its files.

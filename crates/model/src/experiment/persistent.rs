@@ -55,7 +55,13 @@ impl Blocks<'_> {
             1 => "one SM".to_owned(),
             some => format!("{some} SMs"),
         };
-        format!("{} blocks of {} threads on {sms}", self.per_sm, self.threads)
+        format!("{} on {sms}", self.on_each())
+    }
+
+    /// Those of an SM: `2 blocks of 512 threads`.
+    pub fn on_each(&self) -> String {
+        let blocks = if self.per_sm == 1 { "block" } else { "blocks" };
+        format!("{} {blocks} of {} threads", self.per_sm, self.threads)
     }
 
     /// What their samples say, if a pass of a warp is worth `each`.

@@ -134,6 +134,11 @@ impl Stream {
         self.blocks().workers(sms)
     }
 
+    /// Its shape in words, wherever it reads: `4 x 16 B, 2 blocks of 512 threads`.
+    pub fn shape(&self) -> String {
+        format!("{} x {}, {}", self.unroll, self.width.bytes(), self.blocks().on_each())
+    }
+
     /// What makes it impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
         use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Host, Shared};

@@ -3,7 +3,7 @@
 //! Nobody waits for the old value (`red`), as in a histogram. The launch is searched for as that of a bandwidth is.
 
 use super::OUT_OF_STEP;
-use super::halving::{Found, Round, method, search};
+use super::halving::{Found, Round, has_room, method, search};
 use super::interval::{digits, per_second, promised, thousandths};
 use crate::probe::{Gap, Notebook, Unknown};
 use strata_model::attribute::{
@@ -15,14 +15,36 @@ use strata_model::experiment::{AtomicMemory, Atomics, COUNTER, Target};
 use strata_model::topology::{Entry, Finding};
 use strata_model::units::{OperationsPerClock, OperationsPerSecond};
 
-/// A shape of a launch: atomics of a thread in a pass, threads of a block, blocks of an SM.
-type Shape = (u32, u32, u32);
+/// A shape of a launch.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Atomics of a thread in a pass.
+    unroll: u32,
+    /// Threads of a block.
+    threads: u32,
+    /// Blocks of an SM.
+    blocks: u32,
+}
+
+impl Shape {
+    const fn new(unroll: u32, threads: u32, blocks: u32) -> Self {
+        Shape { unroll, threads, blocks }
+    }
+}
 
 /// Shapes where warps do not wait for each other, or only for those of their SM: up to all threads that an SM holds.
-const MANY: [Shape; 8] =
-    [(1, 256, 1), (1, 1024, 1), (1, 1024, 2), (4, 128, 1), (4, 512, 1), (4, 1024, 1), (4, 512, 3), (4, 1024, 2)];
+const MANY: [Shape; 8] = [
+    Shape::new(1, 256, 1),
+    Shape::new(1, 1024, 1),
+    Shape::new(1, 1024, 2),
+    Shape::new(4, 128, 1),
+    Shape::new(4, 512, 1),
+    Shape::new(4, 1024, 1),
+    Shape::new(4, 512, 3),
+    Shape::new(4, 1024, 2),
+];
 /// Shapes where all SMs wait for one line: a few requests of each SM fill its queue, and more of them only make the launch longer.
-const FEW: [Shape; 4] = [(1, 32, 1), (1, 128, 1), (1, 256, 1), (1, 512, 1)];
+const FEW: [Shape; 4] = [Shape::new(1, 32, 1), Shape::new(1, 128, 1), Shape::new(1, 256, 1), Shape::new(1, 512, 1)];
 /// Cycles before a launch counts and for which it does, in the search and at its end: until queues to the L2 are full, and so long that
 /// thousands of requests are served.
 const APART: [(u32, u32); 2] = [(8_000, 8_000), (20_000, 40_000)];
@@ -83,13 +105,12 @@ fn found(notebook: &Notebook, memory: AtomicMemory, target: Target) -> Result<(F
     };
     let launch = |shape, round, repeat| launch(memory, target, times, shape, round, repeat);
     let facts = notebook.facts();
-    let fits = |&&(unroll, threads, blocks): &&Shape| {
-        let atomics = launch((unroll, threads, blocks), Round::Search, 0);
-        let counters = COUNTER * atomics.counters(u64::from(facts.multiprocessors * blocks));
+    let fits = |&&shape: &&Shape| {
+        let atomics = launch(shape, Round::Search, 0);
+        let counters = COUNTER * atomics.counters(u64::from(facts.multiprocessors * shape.blocks));
         // All lanes on one word take so long that a pass of several atomics of all warps would be a large part of the time.
-        (unroll == 1 || target != Target::OneAddress)
-            && threads <= facts.max_threads_per_block
-            && threads * blocks <= facts.max_threads_per_multiprocessor.max(threads)
+        (shape.unroll == 1 || target != Target::OneAddress)
+            && has_room(facts, shape.threads, shape.blocks)
             && (memory == AtomicMemory::Shared || counters.0 <= facts.l2_size / OF_L2)
     };
     let shapes: Vec<Shape> = shapes.iter().filter(fits).copied().collect();
@@ -102,7 +123,7 @@ fn launch(
     memory: AtomicMemory,
     target: Target,
     [search, stated]: [(u32, u32); 2],
-    (unroll, threads_per_block, blocks_per_sm): Shape,
+    Shape { unroll, threads: threads_per_block, blocks: blocks_per_sm }: Shape,
     round: Round,
     repeat: u32,
 ) -> Atomics {

@@ -228,10 +228,10 @@ pub fn effective_size(notebook: &Notebook, level: &Level) -> Result<Finding<Byte
     let value = points[first.saturating_sub(1)].x;
     let finding = Finding::measured(
         Bytes(value),
-        format!("reads of all SMs over growing footprints, {}; the largest with nine tenths of the highest rate", {
-            let Stream { unroll, width, blocks_per_sm, threads_per_block, .. } = &shape;
-            format!("{unroll} x {}, {blocks_per_sm} blocks of {threads_per_block} threads", width.bytes())
-        }),
+        format!(
+            "reads of all SMs over growing footprints, {}; the largest with nine tenths of the highest rate",
+            shape.shape()
+        ),
     )
     .series(BANDWIDTH_BY_FOOTPRINT, series);
     Ok(match high {

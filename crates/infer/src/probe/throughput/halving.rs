@@ -7,6 +7,7 @@ use super::interval::range;
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook};
 use strata_model::experiment::{Counted, Experiment, Persistent};
+use strata_model::facts::DeviceFacts;
 
 /// Of the shapes one in so many is measured again, and how often.
 const AGAIN: (usize, u32) = (3, 2);
@@ -56,6 +57,11 @@ pub(super) fn further_repeats() -> std::ops::Range<u32> {
 pub(super) trait Launch: Persistent + Clone + Into<Experiment> {}
 
 impl<E: Persistent + Clone + Into<Experiment>> Launch for E {}
+
+/// Whether an SM can hold so many blocks of so many threads.
+pub(super) fn has_room(facts: &DeviceFacts, threads: u32, blocks: u32) -> bool {
+    threads <= facts.max_threads_per_block && threads * blocks <= facts.max_threads_per_multiprocessor.max(threads)
+}
 
 /// What one shape of launch gave.
 pub(super) struct Rates<S> {

@@ -1,6 +1,6 @@
 //! The launch that moves the most: the shapes that are tried, and what is stated of the best.
 
-use super::halving::{Rates, Round, further_repeats, method, rates, search};
+use super::halving::{Rates, Round, further_repeats, has_room, method, rates, search};
 use super::interval::{OTHER_CLOCK, per_second, promised, thousandths};
 use super::{Level, NEARLY, lap};
 use crate::probe::{Gap, Notebook};
@@ -36,6 +36,7 @@ const SHAPES: [(AccessWidth, u32, u32, u32); 20] = {
 };
 /// Most bytes that an SM has in flight across the bus to the host. More only wait longer: an H200 reads as much with 1 KiB.
 const MOST_TO_HOST: Bytes = Bytes::kib(8);
+
 /// One shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -136,8 +137,7 @@ pub(super) fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
     let facts = notebook.facts();
     let sms = facts.multiprocessors;
     let fits = |shape: &Shape| {
-        shape.threads <= facts.max_threads_per_block
-            && shape.threads * shape.blocks <= facts.max_threads_per_multiprocessor.max(shape.threads)
+        has_room(facts, shape.threads, shape.blocks)
             && level.stream(sms, *shape, Round::Search, 0).footprint.0 > 0
             && (level.path != LoadPath::Host || level.stream(sms, *shape, Round::Search, 0).in_flight() <= MOST_TO_HOST)
     };
