@@ -120,7 +120,7 @@ fn every_experiment_and_every_sample_has_a_row() {
         "4,per_load,1,ca,256,32,random,,,,,,,,1,8,,resident,nothing,,false,,0,0,,,,,,9,0,0.5,measured,,7,0x7f123400,,,1",
         "5,disturb,1,ca,256,32,paged,,128,2,,,,,1,8,,,fill,2,false,3,0,0,tex,64,4,32,64,9,0,1,failed,\
          \"illegal, \"\"address\"\"\nat line 2\",,,,,",
-        "6,clock,1,,,,,,,,,,,,,10,,,,,true,0,,,,,,,,,0,1.5,measured,,0,,,,",
+        "6,clock,1,,,,,,,,,,,\"{\"\"span_us\"\":10,\"\"sm\"\":0,\"\"repeat\"\":0}\",,,,,,,true,0,,,,,,,,,0,1.5,measured,,0,,,,",
         "7,warp,1,shared,64,8,lanes,,,,,LANES,8,,1,8,1,,,,false,,,,,,,,,,0,2,failed,\
          interrupted before it was measured,,,,,",
         "8,pattern,1,ca,320,,pattern,,,,,,,\"{\"\"sums\"\":{\"\"threads\"\":32,\"\"variables\"\":40,\"\"statements\"\":512,\

@@ -57,6 +57,9 @@ fn a_text_has_what_is_named_and_no_room_for_the_rest() {
     assert!(table.contains("Size") && table.contains("Latency") && !table.contains("Line"), "{table}");
     // Not asked for is not the same as "does not apply".
     assert!(!table.contains("does not apply"), "{table}");
+    // An element of which nothing has a column has no row either.
+    let mixed = text("l1.size,shared.banks");
+    assert!(mixed.contains("\nL1 data ") && !mixed.contains("\nShared"), "{mixed}");
     let no_column = text("shared.banks,shared.bank_curve");
     assert!(no_column.contains("\n  shared banks: 32\n") && !no_column.contains("Size"), "{no_column}");
     assert!(no_column.contains("\n  shared bank_curve: a picture in the formats html and markdown"), "{no_column}");
@@ -78,12 +81,19 @@ fn pages_have_what_is_named() {
 }
 
 #[test]
-fn other_formats_bear_what_is_not_there() {
+fn other_formats_have_what_is_named_and_nothing_in_place_of_the_rest() {
     let replayed = recording();
-    for format in ["mt4g", "hwloc", "machine"] {
+    let found = json_of(&["replay", replayed.to_str().unwrap(), "--only", "l1.line_size"]);
+    let line = &found["elements"]["l1"]["line_size"]["value"];
+    for (format, there, absent) in [
+        ("mt4g", format!("\"method\": \"p-chase\",\n        \"size\": {line},"), "\"fetchGranularity\": {"),
+        ("hwloc", format!("name=\"l1.line_size\" value=\"{line} B"), "fetch_granularity"),
+        ("machine", "source = \"measured: l1.line_size".to_owned(), "fetch_granularity"),
+    ] {
         let run =
             strata(&["replay", replayed.to_str().unwrap(), "--only", "l1.line_size,l2.sm_map", "--format", format]);
         assert_eq!(run.status, Some(0), "{format}: {}", run.stderr);
+        assert!(run.stdout.contains(&there) && !run.stdout.contains(absent), "{format}: {}", run.stdout);
     }
 }
 

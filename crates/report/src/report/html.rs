@@ -50,12 +50,7 @@ pub fn html(topology: &Topology, evidence: &Evidence) -> Result<String, minijinj
     let places = general.into_iter().chain(topology.elements.keys().map(|name| (name.title(), name.key())));
     let places = places.map(|(name, key)| page::place(name, key));
     let drawing = diagram::picture(topology);
-    let rows: Context = topology
-        .elements
-        .iter()
-        .zip(words::rows(topology))
-        .map(|((name, element), cells)| row(*name, element, &cells))
-        .collect();
+    let rows: Context = words::rows(topology).map(|(name, element, cells)| row(name, element, &cells)).collect();
     let content = context! {
         places => places.collect::<Vec<Context>>(),
         overview => overview,

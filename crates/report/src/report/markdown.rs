@@ -66,13 +66,13 @@ fn summary(out: &mut String, topology: &Topology) {
     let headings =
         COLUMNS.iter().map(|c| if c.unit.is_empty() { c.title.into() } else { format!("{}<br>{}", c.title, c.unit) });
     let rules = COLUMNS.iter().map(|c| if c.numeric { "---:" } else { "---" }.to_owned());
-    let rows = words::rows(topology);
-    if rows.is_empty() {
+    let mut rows = words::rows(topology).peekable();
+    if rows.peek().is_none() {
         return;
     }
     cells(out, headings);
     cells(out, rules);
-    for row in rows {
+    for (.., row) in rows {
         cells(out, row.iter().map(|cell| plain(cell)));
     }
     let _ = writeln!(out, "\n{}\n", plain(&words::legend(topology)));

@@ -57,7 +57,7 @@ pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String 
 
 /// What the signs mean that stand in these columns of the table.
 fn legend(topology: &Topology, columns: &[usize]) -> String {
-    let rows = words::rows(topology);
+    let rows: Vec<[String; 8]> = words::rows(topology).map(|(.., cells)| cells).collect();
     let cells = || rows.iter().flat_map(|row| columns.iter().filter(|column| **column > 0).map(|column| &row[*column]));
     let stands = |sign: &str| cells().any(|cell| cell == sign || cell.starts_with(sign) || cell.ends_with(sign));
     let signs = SIGNS.iter().filter(|(sign, _)| stands(sign));
@@ -76,7 +76,7 @@ pub(super) fn beginning(head: &[String], terminal: &Terminal) -> String {
 /// The table with as many columns as fit, and which those are. A column of which nothing was asked for is left out, and so is a table
 /// of nothing but names.
 fn table(topology: &Topology, width: usize) -> (String, Vec<usize>) {
-    let rows = words::rows(topology);
+    let rows: Vec<[String; 8]> = words::rows(topology).map(|(.., cells)| cells).collect();
     let is_asked_for = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
     let mut columns: Vec<usize> = (0..COLUMNS.len()).filter(is_asked_for).collect();
     if columns.len() < 2 {

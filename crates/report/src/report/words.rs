@@ -204,11 +204,10 @@ pub(super) fn cell(finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Stri
     }
 }
 
-/// The cells of all elements, by [`COLUMNS`]; none, where nothing was asked for that has a column.
-pub(super) fn rows(topology: &Topology) -> Vec<[String; 8]> {
-    let cells = |(name, element): (&ElementName, &Element)| row(&topology.run, *name, element);
-    let all: Vec<[String; 8]> = topology.elements.iter().map(cells).collect();
-    if all.iter().flat_map(|cells| &cells[1..]).all(String::is_empty) { Vec::new() } else { all }
+/// The cells of the elements, by [`COLUMNS`], without those of which nothing was asked for that has a column.
+pub(super) fn rows(topology: &Topology) -> impl Iterator<Item = (ElementName, &Element, [String; 8])> {
+    let cells = |(name, element): (&ElementName, _)| (*name, element, row(&topology.run, *name, element));
+    topology.elements.iter().map(cells).filter(|(.., cells)| !cells[1..].iter().all(String::is_empty))
 }
 
 /// The cells of an element in a result of this run, by [`COLUMNS`].
