@@ -59,6 +59,8 @@ pub struct Peak {
     pub(super) shape: Shape,
     /// Of the shapes that are nearly as good, the one of which all warps together touch the fewest bytes at once.
     pub(super) fine: Shape,
+    /// Of the shapes that are nearly as good, the one with the most bytes in flight: it fills the queues.
+    pub(super) deep: Shape,
     /// SMs at work.
     pub(super) sms: usize,
     /// Numbers of the launches that gave it.
@@ -102,12 +104,10 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
         let other_place = thousandths(level.other_place);
         let most = found.first.iter().map(Rates::median).fold(0.0, f64::max);
-        let fine = found
-            .first
-            .iter()
-            .filter(|of| of.median() >= NEARLY * most)
-            .min_by_key(|of| lap(&level.stream(sms, of.shape, Round::Search, 0), sms))
-            .map_or(of.shape, |of| of.shape);
+        let nearly = || found.first.iter().filter(|of| of.median() >= NEARLY * most).map(|of| of.shape);
+        let stream = |shape: &Shape| level.stream(sms, *shape, Round::Search, 0);
+        let fine = nearly().min_by_key(|shape| lap(&stream(shape), sms)).unwrap_or(of.shape);
+        let deep = nearly().max_by_key(|shape| stream(shape).in_flight()).unwrap_or(of.shape);
         Ok(Peak {
             per_sm: promised(&of.per_sm(), other_clock(Region::Together) + other_place),
             per_second: per_second(of, other_clock(Region::Own) + other_place),
@@ -115,6 +115,7 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
             sms: of.sms(),
             shape: of.shape,
             fine,
+            deep,
             experiments: of.experiments.clone(),
         })
     })
