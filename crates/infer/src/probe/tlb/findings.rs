@@ -13,6 +13,8 @@ const FEWEST_WAYS: usize = 8;
 /// Where one page too many makes only some pages miss, so many of the pages that seem to fit do: the first misses are few, and may
 /// come by chance only.
 const UNNOTICED: f64 = 0.95;
+/// Two places of which one holds so many times the pages of the other do not differ by their page tables alone.
+const APART: u64 = 2;
 /// Pages too many whose misses may come by chance only, however few pages fit.
 const RARELY: u64 = 2;
 
@@ -20,11 +22,24 @@ const RARELY: u64 = 2;
 pub(super) const METHOD: &str = "visits to one line per page by ld.global.cg: first load of the line minus the second";
 
 impl Level {
-    pub(super) fn reach(&self) -> Finding<Bytes> {
+    /// The reach.
+    ///
+    /// # Errors
+    ///
+    /// An unknown, if at some place less than half of it fits: what a walk over one place leaves behind then keeps out what the next
+    /// one visits, as where entries that were hit are not replaced.
+    pub(super) fn reach(&self) -> Result<Finding<Bytes>, Unknown> {
         let reach = self.distance * self.entries;
         // Where single misses can be told, those that go unseen are within what other page tables change.
         let unseen = if self.rise.classes.is_some() { 0 } else { self.entries - self.surely(self.entries) };
         let fewest = self.counts().fold(self.entries, u64::min);
+        if fewest * APART < self.entries {
+            return Err(Unknown::because(format!(
+                "{} pages fit at one place in the memory and {fewest} at another: entries that were hit may stay, so that it depends on \
+                 what was visited before",
+                self.entries
+            )));
+        }
         let low = (self.distance * fewest).0 as f64 * (1.0 - self.early()) - (self.distance * unseen).0 as f64;
         // Among loads that are slow at random one may have passed for the first miss; here visits take longer in the mean.
         let grown = if self.rise.strays > 0.0 { self.rise.grown } else { 0 };
@@ -40,10 +55,10 @@ impl Level {
             true => "; one place in the memory".to_owned(),
             false => format!("; at other places in the memory {}", counts.join(", ")),
         };
-        Finding::measured(reach, METHOD).range(low, high).note(format!(
+        Ok(Finding::measured(reach, METHOD).range(low, high).note(format!(
             "{} pages at a distance of {} fit, and one more does not{at_others}{early}",
             self.entries, self.distance
-        ))
+        )))
     }
 
     /// Whether one page too many makes nearly all miss.

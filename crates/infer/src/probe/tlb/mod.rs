@@ -215,7 +215,7 @@ pub fn element(notebook: &Notebook, number: usize) -> Element {
         Ok(level.sets?)
     };
     Element::from([
-        notebook.attribute(REACH, || Ok(level()?.reach())),
+        notebook.attribute(REACH, || Ok(level()?.reach()?)),
         notebook.attribute(ENTRIES, || Ok(level()?.entries()?)),
         notebook.attribute(PAGE_SIZE, || Ok(level()?.page()?)),
         notebook.attribute(MISS_PENALTY, || Ok(level()?.penalty())),
