@@ -114,16 +114,14 @@ pub(super) fn edge(
     let limit = search.limit.0;
     let ends =
         |bracket: Bracket| [Bytes(bracket.low).round_down(step).0, Bytes(bracket.high).round_up(step).0.min(limit)];
-    let wide = Bracket {
-        low: rough.low.0.saturating_sub(margin).max(search.start.0 / 2).max(step.0),
-        high: (rough.high.0 + margin).min(limit),
-    };
     let smallest = (search.start.0 / 2).max(step.0);
-    let mut from = ends(wide)[0];
+    let mut wide =
+        Bracket { low: rough.low.0.saturating_sub(margin).max(smallest), high: (rough.high.0 + margin).min(limit) };
     let (mut bracket, mut moves) = (wide, 0);
     let mut sweep: Vec<Chase> = Vec::new();
     let mut places = Vec::new();
     for _ in 0..MAX_ROUNDS {
+        let from = ends(wide)[0];
         let inner = search::sections(bracket, step.0, SECTIONS);
         for size in inner.into_iter().chain(ends(bracket)) {
             let chase = Chase { repeat: moves * MOVED, ..search.chase(Bytes(size), step, allocation) };
@@ -138,7 +136,7 @@ pub(super) fn edge(
             if moves == MOST_MOVES {
                 break;
             }
-            (bracket, moves) = (Bracket { low: from, ..wide }, moves + 1);
+            (bracket, moves) = (wide, moves + 1);
             continue;
         }
         let counts = counts(here, &rough.levels);
@@ -153,8 +151,8 @@ pub(super) fn edge(
         // This allocation holds less than the first one did: where more than a handful of a lap misses, misses have begun to grow.
         let least = counts[0];
         if !rough.any_slow && least.slow > HANDFUL * least.loads as f64 && from > smallest {
-            let down = Bracket { low: (from - from / DOWN).max(smallest), high: from };
-            (bracket, from) = (down, ends(down)[0]);
+            wide.low = (from - from / DOWN).max(smallest);
+            bracket = Bracket { low: wide.low, high: from };
             continue;
         }
         let growth = knee.growth;
@@ -200,7 +198,7 @@ pub(super) fn edge(
             ..found
         });
     }
-    match covering(places.iter().filter_map(|place| interval(place, rough, from))) {
+    match covering(places.iter().filter_map(|place| interval(place, rough, ends(wide)[0]))) {
         Some(edge) => Ok(edge),
         None => {
             Gap::unknown("the search did not converge: the number of misses rises and falls while the footprint grows")

@@ -22,7 +22,8 @@ pub(super) const MORE: &str = "`--details` says more, and so does a file (`--out
 pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String {
     let head = words::head(&topology.device, &topology.run, topology.replayed_from.as_deref());
     let mut out = beginning(&head, terminal);
-    let (table, columns) = table(topology, terminal.width());
+    let rows: Vec<[String; 8]> = words::rows(topology).map(|(.., cells)| cells).collect();
+    let (table, columns) = table(&rows, terminal.width());
     for (i, line) in table.lines().enumerate() {
         if i == 0 {
             out.push('\n');
@@ -31,7 +32,7 @@ pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String 
         out.push_str(&if i < 2 { terminal.heading(line) } else { line.to_owned() });
         out.push('\n');
     }
-    let legend = legend(topology, &columns);
+    let legend = legend(&rows, &columns);
     if !legend.is_empty() {
         out.push_str(&terminal.wrapped(&legend, "", ""));
     }
@@ -56,8 +57,7 @@ pub fn text(topology: &Topology, terminal: &Terminal, extent: Extent) -> String 
 }
 
 /// What the signs mean that stand in these columns of the table.
-fn legend(topology: &Topology, columns: &[usize]) -> String {
-    let rows: Vec<[String; 8]> = words::rows(topology).map(|(.., cells)| cells).collect();
+fn legend(rows: &[[String; 8]], columns: &[usize]) -> String {
     let cells = || rows.iter().flat_map(|row| columns.iter().filter(|column| **column > 0).map(|column| &row[*column]));
     let stands = |sign: &str| cells().any(|cell| cell == sign || cell.starts_with(sign) || cell.ends_with(sign));
     let signs = SIGNS.iter().filter(|(sign, _)| stands(sign));
@@ -75,20 +75,19 @@ pub(super) fn beginning(head: &[String], terminal: &Terminal) -> String {
 
 /// The table with as many columns as fit, and which those are. A column of which nothing was asked for is left out, and so is a table
 /// of nothing but names.
-fn table(topology: &Topology, width: usize) -> (String, Vec<usize>) {
-    let rows: Vec<[String; 8]> = words::rows(topology).map(|(.., cells)| cells).collect();
+fn table(rows: &[[String; 8]], width: usize) -> (String, Vec<usize>) {
     let is_asked_for = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
     let mut columns: Vec<usize> = (0..COLUMNS.len()).filter(is_asked_for).collect();
     if columns.len() < 2 {
         return (String::new(), columns);
     }
-    let mut text = table_of(&rows, &columns);
+    let mut text = table_of(rows, &columns);
     for put_away in PUT_AWAY {
         if text.lines().all(|line| line.chars().count() <= width) {
             break;
         }
         columns.retain(|column| *column != put_away);
-        text = table_of(&rows, &columns);
+        text = table_of(rows, &columns);
     }
     (text, columns)
 }

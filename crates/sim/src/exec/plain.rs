@@ -2,6 +2,7 @@
 
 use super::access::{Cost, When, blocked, is_on_host, on_host, way_of};
 use super::launch::{Fault, Grid, State};
+use super::warp::Warp;
 use crate::model::hierarchy::{Requester, Way};
 use crate::ptx::{Inst, Op, Space};
 
@@ -23,28 +24,30 @@ impl<'a> Plain<'a> {
         (is_global && is_word && state.hierarchy.has(way)).then_some(Plain { inst, way, bytes: inst.kind.bytes })
     }
 
-    /// Loads from what a register holds: the value, and what it costs; `None` if it must wait for its turn.
+    /// The access; `None` if it must wait for its turn.
     #[inline]
     pub fn load(
         &self,
-        register: u64,
+        warp: &mut Warp,
+        lane: u32,
         by: Requester,
         state: &mut State,
         grid: &Grid,
         When { now, horizon }: When,
-    ) -> Result<Option<(u64, Cost)>, Fault> {
-        let address = register.wrapping_add(self.inst.offset as u64);
+    ) -> Result<Option<Cost>, Fault> {
+        let address = warp.get(self.inst.from[0], lane).wrapping_add(self.inst.offset as u64);
         state.check(grid, self.inst, address, u64::from(self.bytes))?;
-        if now > horizon {
-            let cycles = state.hierarchy.load_private(self.way, by, address, now);
-            let value = |state: &mut State| state.memory.load(address, self.bytes);
-            return Ok(cycles.map(|cycles| (value(state), Cost { cycles, held: 0 })));
-        }
-        let value = state.memory.load(address, self.bytes);
-        let cycles = match is_on_host(address, grid) {
-            true => on_host(self.inst, state, grid, now),
-            false => state.hierarchy.load(self.way, by, address, now),
+        let (cycles, held) = if now > horizon {
+            let Some(cycles) = state.hierarchy.load_private(self.way, by, address, now) else { return Ok(None) };
+            (cycles, 0)
+        } else {
+            let cycles = match is_on_host(address, grid) {
+                true => on_host(self.inst, state, grid, now),
+                false => state.hierarchy.load(self.way, by, address, now),
+            };
+            (cycles, blocked(by, state, grid, now))
         };
-        Ok(Some((value, Cost { cycles, held: blocked(by, state, grid, now) })))
+        warp.set(self.inst.to, lane, state.memory.load(address, self.bytes));
+        Ok(Some(Cost { cycles, held }))
     }
 }

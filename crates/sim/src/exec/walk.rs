@@ -219,7 +219,6 @@ impl Lane<'_> {
         let others = load.from.into_iter().filter(|slot| *slot != walk.place);
         time = others.fold(time, |time, slot| time.max(self.warp.ready(slot)));
         let plain = Plain::of(load, state);
-        let mut place = self.warp.get(walk.place, self.lane);
         let mut placed = self.warp.ready(walk.place);
         let mut counted = self.warp.ready(walk.count);
         let mut compared = self.warp.ready(walk.more);
@@ -242,10 +241,7 @@ impl Lane<'_> {
                 let now = time.max(placed);
                 let when = When { now, horizon };
                 let cost = match &plain {
-                    Some(plain) => plain.load(place, self.owner.by, state, grid, when)?.map(|(next, cost)| {
-                        place = next;
-                        cost
-                    }),
+                    Some(plain) => plain.load(self.warp, self.lane, self.owner.by, state, grid, when)?,
                     None => self.access(load, state, grid, when)?,
                 };
                 match cost {
@@ -262,9 +258,6 @@ impl Lane<'_> {
         }
         let warp = &mut *self.warp;
         warp.time = time;
-        if plain.is_some() {
-            warp.set(walk.place, self.lane, place);
-        }
         warp.set(walk.count, self.lane, count);
         warp.set(walk.more, self.lane, u64::from(more));
         warp.set_ready(walk.place, placed);

@@ -117,16 +117,13 @@ fn loaded(notebook: &Notebook, level: &Level, is_cache: bool) -> Result<Loaded, 
     // With few bytes in flight the queues never fill: on one H100 a load then took 1,190 cycles at most, and 4,000 with many. The
     // kernel with pauses takes more registers, so that fewer of its blocks may fit on an SM than of the search's. Older recordings
     // have the best launch.
-    let mut shapes = vec![peak.deep, peak.shape, peak.fine];
-    shapes.dedup();
-    let last = shapes.pop().unwrap_or(peak.shape);
-    for shape in shapes {
-        match by_shape(notebook, level, shape, is_cache) {
-            Err(Gap::Unknown(_)) => {}
-            found => return found,
+    let mut found = by_shape(notebook, level, peak.deep, is_cache);
+    for shape in [peak.shape, peak.fine] {
+        if let Err(Gap::Unknown(_)) = found {
+            found = by_shape(notebook, level, shape, is_cache);
         }
     }
-    by_shape(notebook, level, last, is_cache)
+    found
 }
 
 /// As [`loaded`], by launches of this shape.
@@ -240,7 +237,59 @@ pub fn doubles_at(notebook: &Notebook, is_cache: bool, level: &Level) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use strata_model::effort::Effort;
+    use strata_model::experiment::Experiment;
+    use strata_model::facts::DeviceFacts;
+    use strata_model::samples::{Lap, Samples};
+
     use super::*;
+
+    /// Launches with fewer bytes in flight reach half of the rate. Of the others those with fewer are a little better.
+    #[test]
+    fn the_launch_with_the_most_bytes_in_flight_loads_the_memory() {
+        const LEAST: Bytes = Bytes::kib(32);
+        const CYCLES: u64 = 1 << 20;
+        let rate = |stream: &Stream| match stream.in_flight() {
+            few if few < LEAST => 50.0,
+            enough => 100.0 - enough.0 as f64 / Bytes::mib(1).0 as f64,
+        };
+        let samples = |stream: &Stream, sms: u32| {
+            let blocks = stream.blocks_per_sm as usize;
+            let loads = rate(stream) * CYCLES as f64 / (stream.pass().0 as f64 * blocks as f64);
+            let lap = Lap { loads: loads as u32, cycles: CYCLES };
+            Samples { laps: vec![lap; stream.workers(sms as usize).len() * blocks], ..Samples::default() }
+        };
+        let facts = DeviceFacts {
+            multiprocessors: 4,
+            max_threads_per_block: 1024,
+            max_threads_per_multiprocessor: 2048,
+            ..DeviceFacts::default()
+        };
+        let sms = facts.multiprocessors;
+        let level = Level::shared(Traffic::Read, Bytes::mib(8));
+        let mut notebook = Notebook::new(facts, Effort::Quick, 0);
+        let (mut searched, mut loading) = (Vec::new(), Vec::new());
+        while loaded(&notebook, &level, true).is_err() {
+            let missing = notebook.take_missing();
+            assert!(!missing.is_empty());
+            for experiment in missing {
+                let answer = match &experiment {
+                    Experiment::Stream(stream) => {
+                        searched.push(stream.in_flight());
+                        samples(stream, sms)
+                    }
+                    Experiment::LoadedChase(chase) => {
+                        loading.push(chase.stream.in_flight());
+                        Samples { latencies: vec![300], ..samples(&chase.stream, sms - 1) }
+                    }
+                    other => unreachable!("{other:?}"),
+                };
+                notebook.add(0, experiment, Ok(answer));
+            }
+        }
+        let most = searched.into_iter().max().unwrap();
+        assert!(most > LEAST && loading.iter().all(|in_flight| *in_flight == most), "{most}: {loading:?}");
+    }
 
     /// Points of a queue: bytes a cycle, and cycles.
     fn queue(points: &[(f64, f64)]) -> Loaded {

@@ -35,8 +35,8 @@ impl Level {
         let fewest = self.counts().fold(self.entries, u64::min);
         if fewest * APART < self.entries {
             return Err(Unknown::because(format!(
-                "{} pages fit at one place in the memory and {fewest} at another: entries that were hit may stay, so that it depends on \
-                 what was visited before",
+                "{} pages fit at one place in the memory and {fewest} at another: entries that were hit may stay, so that the reach \
+                 depends on what was visited before",
                 self.entries
             )));
         }
