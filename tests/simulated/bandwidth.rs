@@ -112,7 +112,7 @@ fn a_discovery_states_bandwidth_where_it_is_asked_for_and_a_recording_says_the_s
     let folder = tempfile::tempdir().unwrap();
     let limit = stated("shared");
     // One that is named is asked for without a further word.
-    for (seed, only, bandwidth) in [(1, "shared", true), (2, "shared.read_bandwidth", false)] {
+    for (seed, only, bandwidth) in [(1, "shared", true), (2, "shared", true), (3, "shared.read_bandwidth", false)] {
         let path = folder.path().join(format!("{seed}.strata"));
         let options = Options::effort(Effort::Quick).seed(seed).bandwidth(bandwidth).record(&path);
         let only: [Wanted; 1] = [only.parse().unwrap()];
@@ -160,11 +160,12 @@ fn a_machine_without_a_bus_has_no_copies_and_says_why() {
     std::fs::write(file.path(), without.join("\n")).unwrap();
     let device = format!("sim:{}", file.path().display());
     let options = Options::effort(Effort::Quick);
-    let only: [Wanted; 1] = ["host.host_to_device_bandwidth".parse().unwrap()];
+    let only: [Wanted; 2] = ["host.host_to_device_bandwidth", "host.read_bandwidth"].map(|name| name.parse().unwrap());
     let found = Device::open(&device).unwrap().discover_only(&only, options).unwrap();
     let element = &found.topology.elements[&ElementName::Host];
     let reason = element.finding(HOST_TO_DEVICE_BANDWIDTH).unwrap().reason.as_deref().unwrap();
     assert!(reason.contains("does not state its `host_bandwidth`"), "{reason}");
+    assert!(element.known(READ_BANDWIDTH).is_some());
 }
 
 /// Under next to no load a chase takes what the machine's file says, under half of the load a little more, and the most at the peak.

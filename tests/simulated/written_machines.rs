@@ -42,7 +42,7 @@ fn l1_of(spec: &Spec) -> (u64, u64) {
 
 #[test]
 fn a_hashed_l1_keeps_its_sets_and_ways() {
-    // Four sets of 16 ways, of which 55 lines can be used before one overflows, and 57 in another allocation.
+    // Four sets of 16 ways, of which six allocations can use 41 to 61 lines: 55 in the middle.
     let (first, machine) = written(&strata_drawn::second(98).machine, &[L1]);
     assert_eq!(l1_of(&machine.spec), (4, 16));
     assert!(matches!(machine.spec.cache["l1"].index, Index::Hash(_)));
