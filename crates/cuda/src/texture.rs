@@ -77,18 +77,18 @@ const ADDRESS_CLAMP: u32 = 1;
 pub(super) struct Textures(HashMap<u64, Option<ArrayHandle>>);
 
 impl Textures {
-    /// A linear texture of unsigned texels of 1 or 4 bytes, read as such. A context must be current.
+    /// A linear texture of texels of one unsigned byte, or of one, two or four unsigned words, read as such. A context must be current.
     pub fn create(&mut self, calls: &Calls, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
-        let format = match texel.0 {
-            1 => FORMAT_U8,
-            4 => FORMAT_U32,
+        let (format, channels) = match texel.0 {
+            1 => (FORMAT_U8, 1),
+            4 | 8 | 16 => (FORMAT_U32, texel.0 as u32 / 4),
             _ => {
-                let reason = format!("textures are made of texels of 1 or 4 B, not of {texel}");
+                let reason = format!("textures are made of texels of 1, 4, 8 or 16 B, not of {texel}");
                 return Err(Error::Unsupported { reason });
             }
         };
         let mut resource = Resource { reserved: [0; 16] };
-        resource.linear = LinearResource { address: memory.0, format, channels: 1, bytes: bytes.0 as usize };
+        resource.linear = LinearResource { address: memory.0, format, channels, bytes: bytes.0 as usize };
         let description = TextureDescription { flags: TEXTURE_READ_AS_INTEGER, ..TextureDescription::default() };
         self.object(calls, ResourceDescription { kind: RESOURCE_LINEAR, resource, flags: 0 }, &description, None)
     }

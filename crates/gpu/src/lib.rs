@@ -253,7 +253,7 @@ pub trait Gpu {
     /// Finds a module variable: its address and size.
     fn symbol(&mut self, module: Module, name: &str) -> Result<(DevicePtr, Bytes)>;
 
-    /// Makes a linear texture of unsigned texels of 1 or 4 bytes over device memory.
+    /// Makes a linear texture over device memory, of texels of one unsigned byte, or of one, two or four unsigned words.
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture>;
 
     /// Makes a CUDA array and a texture over it, which owns it. What it gives for coordinates beyond its edges is not the same

@@ -325,10 +325,9 @@ impl Gpu for Sim {
     fn texture(&mut self, memory: DevicePtr, bytes: Bytes, texel: Bytes) -> Result<Texture> {
         self.usable()?;
         let texel = match texel.0 {
-            1 => 1,
-            4 => 4,
+            1 | 4 | 8 | 16 => texel.0 as u8,
             _ => {
-                let reason = format!("textures are made of texels of 1 or 4 B, not of {texel}");
+                let reason = format!("textures are made of texels of 1, 4, 8 or 16 B, not of {texel}");
                 return Err(Error::Unsupported { reason });
             }
         };

@@ -254,7 +254,7 @@ mod tests {
                         hierarchy.begin(if i == 0 { 0 } else { machine.spec.shared.per_multiprocessor.0 });
                     }
                     let by = Requester { sm: (i % sms) as u32, warp: (i % 4) as u32, warps: 4 };
-                    assert!(hierarchy.load(way, by, i * STRIDE, i * 1000) > 0, "seed {seed}, {way:?}");
+                    assert!(hierarchy.load(way, by, i * STRIDE, 4, i * 1000) > 0, "seed {seed}, {way:?}");
                     hierarchy.store(way, by, i * STRIDE, i * 1000);
                 }
             }

@@ -42,6 +42,17 @@ struct Linear {
     bytes: usize,
 }
 
+impl Linear {
+    /// Bytes of a texel: one unsigned byte, or one, two or four unsigned words.
+    fn texel(&self) -> Option<u64> {
+        match (self.format, self.channels) {
+            (1, 1) => Some(1),
+            (3, 1 | 2 | 4) => Some(4 * u64::from(self.channels)),
+            _ => None,
+        }
+    }
+}
+
 /// `CUDA_TEXTURE_DESC`, in words: three address modes, filter mode, flags, anisotropy, four of mipmaps, four of the border's
 /// colour, twelve reserved.
 pub type TextureDescription = [u32; 26];
@@ -84,13 +95,8 @@ pub unsafe extern "C" fn cuTexObjectCreate(
                 (Some(array), size_of::<*mut c_void>(), known.is_some())
             }
             2 => {
-                let texel = match linear.format {
-                    1 => 1,
-                    3 => 4,
-                    _ => return Err(INVALID_VALUE),
-                };
-                let sound = linear.channels == 1
-                    && linear.address.is_multiple_of(512)
+                let texel = linear.texel().ok_or(INVALID_VALUE)?;
+                let sound = linear.address.is_multiple_of(512)
                     && linear.bytes as u64 / texel <= MAX_TEXELS
                     && model.holds(linear.address, linear.bytes as u64);
                 (None, size_of::<Linear>(), sound)
@@ -109,7 +115,7 @@ pub unsafe extern "C" fn cuTexObjectCreate(
             return Err(OUT_OF_MEMORY);
         }
         let executed = match array {
-            None => model.machine.texture(linear.address, linear.bytes as u64, if linear.format == 1 { 1 } else { 4 }),
+            None => linear.texel().and_then(|texel| model.machine.texture(linear.address, linear.bytes as u64, texel)),
             // What executes kernels here has no arrays.
             Some(_) => None,
         };

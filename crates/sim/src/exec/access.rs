@@ -126,10 +126,9 @@ fn on_device(
                     illegal(grid, inst, format!("the simulator filters at the centres of texels only, not at {x}, {y}"))
                 })?,
             };
-            match texel {
-                Some(texel) => texel,
-                None => return Ok((0, bytes)),
-            }
+            let Some((address, bytes)) = texel else { return Ok((0, bytes)) };
+            state.check(grid, inst, address, u64::from(bytes))?;
+            return Ok((address, bytes));
         }
         _ => (address, bytes),
     };
@@ -180,15 +179,20 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
             state.memory.store(address, bytes, new).map_err(|_| Fault::Memory)?;
             warp.set(inst.to, lane, old);
         }
-        _ if inst.further == 0 => {
-            let value = if address == 0 { 0 } else { state.memory.load(address, bytes) };
-            warp.set(inst.to, lane, extended(kind, value));
+        Op::Texture(_) | Op::Sample => {
+            // The channels that a texel has, and zeros.
+            let channel = bytes.min(kind.bytes);
+            for (slot, number) in inst.results().zip(0..) {
+                let at = number * u64::from(channel);
+                let has = address != 0 && at < u64::from(bytes);
+                warp.set(slot, lane, if has { state.memory.load(address + at, channel) } else { 0 });
+            }
         }
+        _ if inst.further == 0 => warp.set(inst.to, lane, extended(kind, state.memory.load(address, bytes))),
         _ => {
             for (number, slot) in inst.results().enumerate() {
                 let at = address + number as u64 * u64::from(bytes);
-                let value = if address == 0 { 0 } else { state.memory.load(at, bytes) };
-                warp.set(slot, lane, extended(kind, value));
+                warp.set(slot, lane, extended(kind, state.memory.load(at, bytes)));
             }
         }
     }
@@ -205,7 +209,15 @@ fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State
             1
         }
         Op::Atomic(..) => state.hierarchy.atomic(by, address, now),
-        _ => state.hierarchy.load(way, by, address, now),
+        _ => state.hierarchy.load(way, by, address, handed(inst, way), now),
+    }
+}
+
+/// Bytes of one of the requests of a load, as far as an SM hands out so many a cycle.
+fn handed(inst: &Inst, way: Way) -> u64 {
+    match way {
+        Way::Constant | Way::ConstantUniform => u64::from(inst.kind.bytes) * inst.elements() as u64,
+        _ => COALESCED,
     }
 }
 
@@ -261,7 +273,8 @@ pub(super) fn memory_of_one(
     let at = on_device(warp, inst, lane, address, thread, state, grid)?;
     let filtered = filtering(warp, inst, lane, state, grid);
     if when.now > when.horizon {
-        let private = |state: &mut State| state.hierarchy.load_private(way, owner.by, at.0, when.now);
+        let private =
+            |state: &mut State| state.hierarchy.load_private(way, owner.by, at.0, handed(inst, way), when.now);
         let cycles = if is_load(inst) { private(state).map(|cycles| filtered + cycles) } else { None };
         if cycles.is_some() {
             memory_lane(warp, inst, lane, at, state)?;
@@ -329,7 +342,9 @@ pub(super) fn memory(
     let in_turn = when.now <= when.horizon;
     // What the SM's own cache has it answers at once, whoever's turn it is.
     let hits = |state: &mut State| match requests.all() {
-        [_, _, ..] if is_load(inst) => state.hierarchy.load_row(way, owner.by, requests.all(), when.now),
+        [_, _, ..] if is_load(inst) => {
+            state.hierarchy.load_row(way, owner.by, requests.all(), handed(inst, way), when.now)
+        }
         _ => None,
     };
     let hits = hits(state);

@@ -38,12 +38,14 @@ impl<'a> Plain<'a> {
         let address = warp.get(self.inst.from[0], lane).wrapping_add(self.inst.offset as u64);
         state.check(grid, self.inst, address, u64::from(self.bytes))?;
         let (cycles, held) = if now > horizon {
-            let Some(cycles) = state.hierarchy.load_private(self.way, by, address, now) else { return Ok(None) };
+            let Some(cycles) = state.hierarchy.load_private(self.way, by, address, self.bytes.into(), now) else {
+                return Ok(None);
+            };
             (cycles, 0)
         } else {
             let cycles = match is_on_host(address, grid) {
                 true => on_host(self.inst, state, grid, now),
-                false => state.hierarchy.load(self.way, by, address, now),
+                false => state.hierarchy.load(self.way, by, address, self.bytes.into(), now),
             };
             (cycles, blocked(by, state, grid, now))
         };

@@ -274,6 +274,9 @@ pub struct Path {
     pub cycles: Vec<Delay>,
     /// Latency if all miss.
     pub memory: Delay,
+    /// Bytes a cycle that an SM hands to its warps on this way, wherever they come from; of constants each word once, whatever number
+    /// of lanes wants it. As many as the caches give if absent.
+    pub bandwidth: Option<Rate>,
     /// The first cache that is asked by physical address, so that the address must have been translated; the first of all
     /// if absent.
     pub translated: Option<String>,
@@ -327,6 +330,7 @@ impl Spec {
             || self.shared.bandwidth.is_some()
             || self.memory.bandwidth.is_some()
             || self.memory.host_bandwidth.is_some()
+            || self.path.all().any(|(_, path)| path.bandwidth.is_some())
             || caches()
     }
 }

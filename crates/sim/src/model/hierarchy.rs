@@ -136,12 +136,15 @@ impl Hierarchy {
         }
     }
 
-    /// A load of one sector at `now`: cycles until its value can be used.
+    /// A load of so many bytes of one sector at `now`: cycles until its value can be used.
     #[inline]
-    pub fn load(&mut self, way: Way, by: Requester, address: u64, now: u64) -> u64 {
+    pub fn load(&mut self, way: Way, by: Requester, address: u64, bytes: u64, now: u64) -> u64 {
         let Some(route) = &self.plan.routes[way as usize] else { return 1 };
-        let cycles =
-            self.content.answer(&self.plan, route, Access { by, address, now, at_home: false, kind: Kind::Load });
+        let access = Access { by, address, now, at_home: false, kind: Kind::Load };
+        let mut cycles = self.content.answer(&self.plan, route, access);
+        if route.handed.is_some() {
+            cycles += self.content.private(&self.plan, by.sm).hand_out(route, now, bytes);
+        }
         cycles + self.noise.draw()
     }
 

@@ -10,6 +10,8 @@ use crate::machine::Machine;
 use crate::machine::spec::{self, Scope, Spec, Threads};
 use crate::machine::value::Rate;
 
+/// Ways that loads may go.
+const WAYS: usize = 7;
 /// Bytes that a request straight to the caches of the device is answered with: the smallest sector of any GPU.
 const SECTOR: u64 = 32;
 
@@ -36,6 +38,10 @@ pub(super) struct Route {
     pub translated: usize,
     /// Bytes that the caches of the device deliver at a time: what a miss of the SM's last cache on this way fetches.
     pub delivered: u64,
+    /// Number of the way.
+    way: usize,
+    /// Bytes a cycle that an SM hands out on it.
+    pub handed: Option<Rate>,
 }
 
 /// What is known of a cache besides its content.
@@ -82,6 +88,16 @@ pub(super) struct Private {
     pub delivery: Width,
     /// What the SM has asked them for.
     pub outstanding: Outstanding,
+    /// What the SM hands to its warps, by way.
+    handed: [Width; WAYS],
+}
+
+impl Private {
+    /// Cycles that a load of so many bytes by a route waits for what the SM hands out on it.
+    #[inline]
+    pub fn hand_out(&mut self, route: &Route, now: u64, bytes: u64) -> u64 {
+        if route.handed.is_none() { 0 } else { self.handed[route.way].wait(now, bytes) }
+    }
 }
 
 /// Cycles that translating an address adds.
@@ -96,7 +112,7 @@ pub(super) struct Translation {
 /// What of a machine's caches never changes.
 pub(super) struct Blueprint {
     pub kinds: Vec<Kind>,
-    pub routes: [Option<Route>; 7],
+    pub routes: [Option<Route>; WAYS],
     pub tlbs: Vec<spec::Tlb>,
     /// Partitions of the device's cache, if it has any.
     pub partitions: Option<spec::Partitions>,
@@ -136,7 +152,9 @@ impl Blueprint {
         let own = |path: &spec::Path| {
             path.levels.iter().rev().find(|name| spec.cache[name.as_str()].scope == Scope::Sm).cloned()
         };
-        let route = |path: &spec::Path| Route {
+        let route = |(way, path): (usize, &spec::Path)| Route {
+            way,
+            handed: path.bandwidth,
             levels: (0..)
                 .zip(path.levels.iter().zip(&path.cycles))
                 .map(|(number, (name, cycles))| Level {
@@ -150,7 +168,8 @@ impl Blueprint {
             delivered: own(path).map_or(SECTOR, |last| spec.cache[&last].sector_bytes()),
             translated: path.translated.as_ref().map_or(0, |t| path.levels.iter().position(|l| l == t).unwrap_or(0)),
         };
-        let routes = routes(spec).map(|path| path.map(route));
+        let mut routes = routes(spec).into_iter().enumerate().map(|(way, path)| Some(route((way, path?))));
+        let routes = std::array::from_fn(|_| routes.next().flatten());
         let partitions = kinds.iter().find_map(|k| k.spec.partitions.clone());
         let digits: Vec<u32> =
             partitions.as_ref().map_or(vec![0], |p| p.sms.chars().filter_map(|c| c.to_digit(10)).collect());
@@ -209,11 +228,12 @@ impl Blueprint {
             tlbs: self.translations(Scope::Sm, seed, 93),
             delivery: Width::new(self.delivery),
             outstanding: Outstanding::new(self.outstanding),
+            handed: self.routes.each_ref().map(|route| Width::new(route.as_ref().and_then(|route| route.handed))),
         }
     }
 }
 
-fn routes(spec: &Spec) -> [Option<&spec::Path>; 7] {
+fn routes(spec: &Spec) -> [Option<&spec::Path>; WAYS] {
     let path = &spec.path;
     [
         Some(&path.global_ca),

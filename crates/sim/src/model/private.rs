@@ -16,7 +16,7 @@ impl Hierarchy {
     }
 
     /// [`Hierarchy::load`] if [`Hierarchy::is_private`]; otherwise nothing is changed.
-    pub fn load_private(&mut self, way: Way, by: Requester, address: u64, now: u64) -> Option<u64> {
+    pub fn load_private(&mut self, way: Way, by: Requester, address: u64, bytes: u64, now: u64) -> Option<u64> {
         let plan = &self.plan;
         let (route, level, kind) = plan.first_in_sm(way)?;
         let private = self.content.private(plan, by.sm);
@@ -30,28 +30,30 @@ impl Hierarchy {
         } else if !own.cache.load_held(address) {
             return None;
         }
-        let waited = own.ports.wait(now, address) + own.read(now, level.bytes);
+        let waited = own.ports.wait(now, address) + own.read(now, level.bytes) + private.hand_out(route, now, bytes);
         Some(level.cycles + waited + self.noise.draw())
     }
 
-    /// Loads of all these sectors, each so many cycles after `now`, as [`Hierarchy::load`] does it for one after the other: cycles
-    /// until the last value can be used. Only if the SM's first cache has all of them and needs no translation; otherwise nothing
-    /// is changed. Sectors of a line are neighbours.
-    pub fn load_row(&mut self, way: Way, by: Requester, sectors: &[(u64, u64)], now: u64) -> Option<u64> {
+    /// Loads of so many bytes of each of these sectors, each so many cycles after `now`, as [`Hierarchy::load`] does it for one after
+    /// the other: cycles until the last value can be used. Only if the SM's first cache has all of them and needs no translation;
+    /// otherwise nothing is changed. Sectors of a line are neighbours.
+    pub fn load_row(&mut self, way: Way, by: Requester, sectors: &[(u64, u64)], bytes: u64, now: u64) -> Option<u64> {
         let plan = &self.plan;
         let (route, level, kind) = plan.first_in_sm(way)?;
         if route.translated == 0 && !plan.tlbs.is_empty() {
             return None;
         }
         let private = self.content.private(plan, by.sm);
-        let own = &mut private.caches[kind.place(by)];
-        if !own.cache.load_all_held(sectors) {
+        let place = kind.place(by);
+        if !private.caches[place].cache.load_all_held(sectors) {
             return None;
         }
         let mut longest = 0;
         for &(address, after) in sectors {
             let asked = now + after;
+            let own = &mut private.caches[place];
             let waited = own.ports.wait(asked, address) + own.read(asked, level.bytes);
+            let waited = waited + private.hand_out(route, asked, bytes);
             longest = longest.max(after + waited + self.noise.draw());
         }
         Some(level.cycles + longest)

@@ -238,9 +238,9 @@ pub struct Inst {
     pub negated: bool,
     /// Slot of the result, or [`NONE`].
     pub to: u16,
-    /// Slots of the further elements that a vector load brings or a vector store takes, or [`NONE`].
+    /// Slots of the further elements that a vector or texture load brings or a vector store takes, or [`NONE`].
     pub more: [u16; 3],
-    /// How many there are: 0, 1 or 3.
+    /// How many there are.
     pub further: u8,
     /// Slots of the sources, or [`NONE`].
     pub from: [u16; 4],

@@ -175,6 +175,7 @@ impl Lowering {
             offset: 0,
             line,
         });
+        leave_unread_out(&mut code, self.slots);
         uniform::mark(&mut code, self.slots);
         let mut entry = Entry {
             name: text.name.clone(),
@@ -301,9 +302,9 @@ impl Lowering {
                 let [first, others @ ..] = results.as_slice() else {
                     return Err(Fault::at(line, "a texture load has four results"));
                 };
-                // Texels of one channel: the other results are not used by any kernel, and are left alone.
-                for other in others {
-                    self.register(other, line)?;
+                for (slot, other) in inst.more.iter_mut().zip(others) {
+                    *slot = self.register(other, line)?;
+                    inst.further += 1;
                 }
                 inst.to = self.register(first, line)?;
                 inst.from[0] = self.register(&Operand::Name(texture.clone()), line)?;
@@ -322,6 +323,19 @@ impl Lowering {
             Form::Bare => {}
         }
         Ok(inst)
+    }
+}
+
+/// A texture load must name four results, whatever its texels have: the last of them that nothing reads are left out.
+fn leave_unread_out(code: &mut [Inst], slots: usize) {
+    let mut read = vec![false; slots];
+    for inst in code.iter() {
+        inst.from.into_iter().chain(inst.stored()).chain([inst.guard]).for_each(|slot| read[usize::from(slot)] = true);
+    }
+    read[usize::from(NONE)] = false;
+    for inst in code.iter_mut().filter(|inst| matches!(inst.op, Op::Texture(_) | Op::Sample)) {
+        let last = inst.more.iter().rposition(|slot| read[usize::from(*slot)]);
+        inst.further = last.map_or(0, |last| last as u8 + 1);
     }
 }
 
