@@ -7,7 +7,7 @@ use strata_kernels::cubin;
 use strata_model::characterization::Characterization;
 use strata_model::evidence::Evidence;
 use strata_model::experiment::Experiment;
-use strata_model::topology::{Selection, Topology};
+use strata_model::topology::{STEPS, Selection, Topology};
 use strata_recording::{Header, Recording, Writer};
 use strata_report::compare;
 use strata_report::import;
@@ -104,7 +104,7 @@ fn replay(mut recording: Recording) {
         }
         return;
     }
-    let selection = Selection { bandwidth: true, atomics: true, ..recording.selection() };
+    let selection = Selection { bandwidth: true, atomics: true, step: STEPS, ..recording.selection() };
     let question = discover::Request { selection, effort: Effort::Quick, seed: run.seed };
     let mut found = if recording.is_imported() {
         let entries = recording.entries.iter();

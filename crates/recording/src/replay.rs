@@ -91,10 +91,10 @@ impl Recording {
     }
 
     /// What a discovery was asked for. Older recordings do not say whether that was bandwidth, too, which they have or have not;
-    /// atomics a second were not measured yet.
+    /// what came later was not measured yet.
     pub fn selection(&self) -> Selection {
         let has_streams = || self.entries.iter().any(|entry| matches!(entry.experiment, Experiment::Stream(_)));
-        let of_older = || Selection { only: self.run_info().only, bandwidth: has_streams(), atomics: false };
+        let of_older = || Selection { only: self.run_info().only, bandwidth: has_streams(), ..Selection::default() };
         self.selection.clone().unwrap_or_else(of_older)
     }
 

@@ -45,8 +45,7 @@ pub fn refusing(
     let facts = gpu.facts().clone();
     let bench = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source: bench, refuse, seen: Vec::new() };
-    let selection =
-        Selection { only: only.iter().map(|name| (*name).into()).collect(), bandwidth: false, atomics: false };
+    let selection = Selection::of(only.iter().map(|name| (*name).into()));
     let question = Request { selection, effort: Effort::Quick, seed: 1 };
     let found = discover(&mut watched, &facts, &question, &mut |_| {});
     let run = RunInfo { simulated: true, ..RunInfo::default() };

@@ -21,8 +21,12 @@ fn what_is_written_is_read() {
 /// of its elements, with bandwidth if it has streams.
 #[test]
 fn what_a_discovery_was_asked_for_is_read() {
-    let asked =
-        Selection { only: vec!["l1.size".parse().unwrap(), ElementName::Dram.into()], bandwidth: true, atomics: true };
+    let asked = Selection {
+        only: vec!["l1.size".parse().unwrap(), ElementName::Dram.into()],
+        bandwidth: true,
+        atomics: true,
+        step: strata_model::topology::STEPS,
+    };
     let run = RunInfo { only: asked.only.clone(), ..run_at_end() };
     let written = |selection: Option<&Selection>| {
         let mut writer = Writer::new(Vec::new()).unwrap();
@@ -35,7 +39,7 @@ fn what_a_discovery_was_asked_for_is_read() {
     assert_eq!((recording.selection(), recording.run_info().only), (asked.clone(), asked.only.clone()));
     let elements = vec![Wanted::from(ElementName::L1), ElementName::Dram.into()];
     assert_eq!(recording.header.run.only, elements);
-    assert_eq!(written(None).selection(), Selection { only: elements, bandwidth: false, atomics: false });
+    assert_eq!(written(None).selection(), Selection { only: elements, ..Selection::default() });
     let names = |only: &[ElementName]| postcard::to_stdvec(only).unwrap();
     assert_eq!(postcard::to_stdvec(&asked.only).unwrap(), names(&[ElementName::L1, ElementName::Dram]));
 }

@@ -22,7 +22,7 @@ pub(crate) use finding::by_name;
 pub use finding::{Finding, Interval, Provenance, Quantity};
 pub use name::ElementName;
 pub use run::RunInfo;
-pub use selection::{Selection, Wanted};
+pub use selection::{STEPS, Selection, Wanted};
 pub use series::{
     AVERAGE_LOAD, AllSeries, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
     BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, LATENCY_BY_COPY_BANDWIDTH,

@@ -153,6 +153,15 @@ impl JsonSchema for Wanted {
     }
 }
 
+/// Steps by which more came to be measured along with bandwidth. The first: textures and constants.
+pub const STEPS: u8 = 1;
+
+/// The step that brought an attribute of an element; 0 for what was there before.
+fn step_of(element: ElementName, attribute: Attribute) -> u8 {
+    let is_of_first = matches!(element, ElementName::Texture | ElementName::ConstantL1 | ElementName::ConstantL15);
+    u8::from(attribute.topic() == Topic::Bandwidth && is_of_first)
+}
+
 /// What a discovery is asked for, besides how much it measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
@@ -163,6 +172,9 @@ pub struct Selection {
     /// Whether atomics a second are, too: where bandwidth is, but in a recording that was made before they were measured.
     #[serde(default)]
     pub atomics: bool,
+    /// How many of the [`STEPS`] there were when it was written down: a replay does not ask for what came later.
+    #[serde(default)]
+    pub step: u8,
 }
 
 impl Selection {
@@ -186,7 +198,7 @@ impl Selection {
     pub fn asks(&self, element: ElementName, attribute: Attribute) -> bool {
         let is_whole = self.only.is_empty() || self.only.contains(&element.into());
         let is_asked = match attribute.topic() {
-            Topic::Bandwidth => self.bandwidth,
+            Topic::Bandwidth => self.bandwidth && step_of(element, attribute) <= self.step,
             Topic::Atomics => self.atomics,
             _ => true,
         };
@@ -205,7 +217,7 @@ mod tests {
     /// What is asked for, of two elements.
     fn asked(only: &[&str], bandwidth: bool) -> String {
         let twice = only.iter().chain(only).copied().map(wanted);
-        let selection = Selection { bandwidth, atomics: bandwidth, ..Selection::of(twice) };
+        let selection = Selection { bandwidth, atomics: bandwidth, step: STEPS, ..Selection::of(twice) };
         assert_eq!(selection.only.len(), only.len());
         let mut asked = Vec::new();
         for element in [ElementName::Local, ElementName::Host] {
@@ -229,6 +241,15 @@ mod tests {
         );
         assert_eq!(asked(&["local.cached", "local"], false), local);
         assert_eq!(asked(&["l1"], true), "");
+    }
+
+    #[test]
+    fn what_came_later_is_asked_for_by_name_only() {
+        let older = |only: &[&str]| Selection { bandwidth: true, ..Selection::of(only.iter().copied().map(wanted)) };
+        let asks = |selection: &Selection, element| selection.asks(element, Attribute::ReadBandwidth);
+        assert!(asks(&older(&[]), ElementName::L1) && !asks(&older(&[]), ElementName::Texture));
+        assert!(asks(&older(&["texture.read_bandwidth"]), ElementName::Texture));
+        assert!(asks(&Selection { step: STEPS, ..older(&[]) }, ElementName::ConstantL15));
     }
 
     #[test]
