@@ -76,10 +76,10 @@ struct Examination<'a> {
 pub fn apply(target: u32, check: Check) -> bool {
     match check {
         Check::None => false,
-        Check::Stream { .. } | Check::Atomics { .. } => true,
-        Check::PerLoad { path, .. } | Check::Lap { path } => !is_emulated(target, path),
-        Check::Warp { .. } => true,
-        Check::Block { path, .. } => !is_emulated(target, path),
+        Check::Warp { .. } | Check::Atomics { .. } => true,
+        Check::PerLoad { path, .. } | Check::Lap { path } | Check::Block { path, .. } | Check::Stream { path, .. } => {
+            !is_emulated(target, path)
+        }
     }
 }
 
@@ -91,7 +91,7 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
         Check::Lap { path } => (path, None, None),
         Check::Warp { bytes } => (LoadPath::Shared, None, Some(bytes)),
         Check::Block { accesses, .. } => return block_rules::violations(function, accesses),
-        Check::Stream { load, loads, store, stores } => {
+        Check::Stream { load, loads, store, stores, .. } => {
             let pass = Pass { load, loads: loads as usize, store, stores: stores as usize };
             return stream_rules::violations(function, pass);
         }

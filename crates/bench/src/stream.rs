@@ -6,8 +6,9 @@ use super::Bench;
 use super::chain::PlannedChain;
 use super::persistent::{RECORD, Times, samples, word};
 use super::prepared::Outcome;
-use strata_gpu::{DevicePtr, Launch, Result};
-use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, content, stored, stream_sum};
+use super::programs::Loaded;
+use strata_gpu::{DevicePtr, Function, Launch, Result, Texture};
+use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, constants, content, stored, stream_sum};
 use strata_model::experiment::{Content, LoadPath, LoadedChase, Prepare, Region, Stream, Traffic, WARP};
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::{Bytes, MIB};
@@ -43,6 +44,18 @@ impl Side {
     }
 }
 
+/// What a stream goes over, and by which kernel.
+struct Arrays {
+    function: Function,
+    /// The first array that is read, and the one that is written; the next that is read is behind the first.
+    from: DevicePtr,
+    to: DevicePtr,
+    /// Bytes of each.
+    array: Bytes,
+    /// What the kernel reads `from` by, if it does not by addresses.
+    texture: Option<Texture>,
+}
+
 /// The chain that one SM follows while the others stream.
 struct Followed {
     base: DevicePtr,
@@ -69,7 +82,7 @@ impl Bench<'_> {
         let workers = chase.map_or_else(|| stream.workers(sms), |chase| chase.workers(sms));
         let is_shared = stream.path == LoadPath::Shared;
         let program = Program::Stream(chase.map_or_else(|| StreamProgram::of(stream), StreamProgram::of_chase));
-        let function = self.programs.get(self.gpu, program)?.function;
+        let Loaded { function, constants: bank, .. } = self.programs.get(self.gpu, program)?;
         let (loads, stores) = stream.traffic.arrays();
         let span = match stream.region {
             Region::Own => stream.footprint * workers.len() as u64,
@@ -77,16 +90,42 @@ impl Bench<'_> {
         };
         let array = span.round_up(ARRAY);
         let on_host = stream.path == LoadPath::Host;
-        let (from, to) = match is_shared {
-            true => (DevicePtr(0), DevicePtr(0)),
-            false => {
+        let (from, to) = match bank {
+            _ if is_shared => (DevicePtr(0), DevicePtr(0)),
+            Some(bank) => {
+                self.write_constant_stream(bank, stream)?;
+                (bank, DevicePtr(0))
+            }
+            None => {
                 let from =
                     if loads > 0 { self.filled_source(on_host, array * loads, stream.content)? } else { DevicePtr(0) };
                 let to = if stores > 0 { self.target(on_host, array)? } else { DevicePtr(0) };
                 (from, to)
             }
         };
-        let other = if loads > 1 { from.offset(array.0) } else { from };
+        let texture = match stream.path {
+            LoadPath::Texture => Some(self.gpu.texture(from, array, stream.width.bytes())?),
+            _ => None,
+        };
+        let result = self.stream_over(stream, chase, Arrays { function, from, to, array, texture });
+        if let Some(texture) = texture {
+            // A texture that cannot be destroyed is a lost context, which the result says.
+            let _ = self.gpu.destroy_texture(texture);
+        }
+        result
+    }
+
+    /// Runs a stream over memory that is ready.
+    fn stream_over(&mut self, stream: &Stream, chase: Option<&LoadedChase>, arrays: Arrays) -> Result<Outcome> {
+        let Arrays { function, from, to, array, texture } = arrays;
+        let (loads, stores) = stream.traffic.arrays();
+        let workers = chase.map_or_else(|| stream.workers(self.sms.len()), |chase| chase.workers(self.sms.len()));
+        let is_shared = stream.path == LoadPath::Shared;
+        // Where a texture is read, places are counted from its beginning.
+        let (first, other) = match texture {
+            Some(texture) => (0, texture.0),
+            None => (from.0, if loads > 1 { from.0 + array.0 } else { from.0 }),
+        };
 
         let followed = chase.map(|chase| self.followed(chase)).transpose()?;
         let control = self.places(&workers, stream.blocks_per_sm, chase.map(|chase| chase.sm))?;
@@ -112,8 +151,8 @@ impl Bench<'_> {
         let mut parameters = control.parameters().to_vec();
         parameters.extend([
             to.0,
-            from.0,
-            other.0,
+            first,
+            other,
             stream.footprint / stream.pass(),
             u64::from(stream.region == Region::Own),
             u64::from(stream.blocks_per_sm),
@@ -145,6 +184,16 @@ impl Bench<'_> {
             check_stored(stream, seed, second, &stored)?;
             Ok(Samples { base: from.0, ..samples })
         }))
+    }
+
+    /// Writes what a stream of constants reads.
+    fn write_constant_stream(&mut self, bank: DevicePtr, stream: &Stream) -> Result<()> {
+        let transfer = Instant::now();
+        let words = constants(stream.pass().0 as usize / 4).take(stream.footprint.0 as usize / 4);
+        let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        self.gpu.write(bank, &bytes)?;
+        self.timings.transfer += transfer.elapsed();
+        Ok(())
     }
 
     /// Lays the chain out that one SM follows.

@@ -43,6 +43,8 @@ pub enum Check {
     },
     /// A loop that reads the clock in each pass, with these accesses to memory and no other.
     Stream {
+        /// The path of its loads, which a target may lack.
+        path: LoadPath,
         /// Opcodes of its loads, whole.
         load: &'static [&'static str],
         /// How many there are in a pass.

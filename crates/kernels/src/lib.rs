@@ -22,7 +22,7 @@ use strata_model::experiment::{AccessWidth, Experiment, Launched, LoadPath, Timi
 pub use atomics::AtomicProgram;
 pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
 pub use patterns::PatternProgram;
-pub use streams::{CHASES, COMPLEMENT, SCALE, StreamProgram, content, stored, stream_sum};
+pub use streams::{CHASES, COMPLEMENT, SCALE, StreamProgram, constants, content, stored, stream_sum};
 pub use sums::{FACTOR, TERM, expected_sum};
 
 /// A kernel of the bench's own, or of an experiment.

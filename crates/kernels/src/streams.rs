@@ -19,8 +19,6 @@ pub struct StreamProgram {
 
 /// What a word of the second half of a line and its partner in the first half sum up to.
 pub const COMPLEMENT: u32 = 0x9e37_79b1;
-/// Bytes with one and the same sum.
-const LINE: u32 = 128;
 /// By what a triad multiplies.
 pub const SCALE: u32 = 3;
 /// Factor of the hash behind the content, and of what is stored.
@@ -31,6 +29,8 @@ pub(crate) const MASKS: [u32; 3] = [0xd168_aaad, 0x27d4_eb2f, 0xb55a_4f09];
 pub const CHASES: u32 = u32::MAX - 1;
 /// Cycles after which a block begins without the others: half a millisecond.
 pub(crate) const PATIENCE: u32 = 1_000_000;
+/// Cycles from the beginning to the first load of constants: a few times what blocks of an SM begin apart, which is a load from the L2.
+pub(crate) const SETTLING: u32 = 4_000;
 
 impl StreamProgram {
     /// The text for a stream.
@@ -46,10 +46,9 @@ impl StreamProgram {
 
     /// Every one that an experiment may need.
     pub fn all() -> Vec<Self> {
-        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Host, Shared};
         let mut all = Vec::new();
         for traffic in Traffic::ALL {
-            for path in [GlobalCa, GlobalCg, GlobalNc, Host, Shared] {
+            for path in Stream::PATHS.into_iter().filter(|&path| Stream::is_possible(traffic, path)) {
                 for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
                     for chased in [false, true] {
                         all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll, chased }));
@@ -57,25 +56,28 @@ impl StreamProgram {
                 }
             }
         }
-        // Shared memory is only read.
-        all.retain(|one| one.path != Shared || one.traffic == Traffic::Read);
-        all.retain(|one| !one.chased || one.path == GlobalCg && one.traffic != Traffic::Triad);
+        all.retain(|one| !one.chased || one.path == LoadPath::GlobalCg && one.traffic != Traffic::Triad);
+        all.retain(|one| one.path != LoadPath::Constant || one.width == 4 && one.unroll > 1);
         all
     }
 
     /// Some of each kind that there is a text for: the shortest, the widest and the longest.
     pub fn samples() -> Vec<Self> {
-        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Host, Shared};
         let mut all = Vec::new();
-        for path in [GlobalCa, GlobalCg, GlobalNc, Host, Shared] {
+        let longest = UNROLLS[UNROLLS.len() - 1];
+        for path in Stream::PATHS {
             let read = |(width, unroll)| StreamProgram { traffic: Traffic::Read, path, width, unroll, chased: false };
-            all.extend([(4, UNROLLS[0]), (8, 4), (16, UNROLLS[UNROLLS.len() - 1])].map(read));
+            all.extend(match path {
+                LoadPath::Constant => vec![read((4, UNROLLS[1])), read((4, longest))],
+                _ => [(4, UNROLLS[0]), (8, 4), (16, longest)].map(read).to_vec(),
+            });
         }
+        let path = LoadPath::GlobalCg;
         for traffic in [Traffic::Write, Traffic::Copy, Traffic::Triad] {
-            let of = |(width, unroll)| StreamProgram { traffic, path: GlobalCg, width, unroll, chased: false };
+            let of = |(width, unroll)| StreamProgram { traffic, path, width, unroll, chased: false };
             all.extend([(4, 1), (16, 4)].map(of));
         }
-        let chased = |traffic| StreamProgram { traffic, path: GlobalCg, width: 16, unroll: 4, chased: true };
+        let chased = |traffic| StreamProgram { traffic, path, width: 16, unroll: 4, chased: true };
         all.extend([Traffic::Read, Traffic::Write, Traffic::Copy].map(chased));
         all
     }
@@ -88,18 +90,33 @@ impl StreamProgram {
 
     /// Bytes of each array that a warp touches in one pass.
     pub(crate) fn piece(self) -> u32 {
-        self.width * self.unroll * WARP as u32
+        self.width * self.unroll * if self.path == LoadPath::Constant { 1 } else { WARP as u32 }
     }
 }
 
-/// Sum of the words that so many passes over such memory load, modulo 2^32.
+/// Sum of the words that all lanes load in so many passes of a warp over such memory, modulo 2^32. In what a warp or a lane loads in a
+/// pass each word has a partner.
 pub fn stream_sum(stream: &Stream, passes: u32) -> u32 {
-    let lines = stream.pass().0 as u32 / LINE * stream.traffic.arrays().0 as u32;
-    let line = match stream.content {
+    let words = stream.width.bytes().0 as u32 / 4 * stream.unroll * WARP as u32 * stream.traffic.arrays().0 as u32;
+    let pair = match stream.content {
         Content::Zeros => 0,
-        Content::Random => COMPLEMENT.wrapping_mul(LINE / 8),
+        Content::Random => COMPLEMENT,
     };
-    lines.wrapping_mul(line).wrapping_mul(passes)
+    (words / 2).wrapping_mul(pair).wrapping_mul(passes)
+}
+
+/// Words of constants for streams whose lanes load `words` of them in a pass, a power of two: other words in each such piece, and all
+/// pieces with the same sum.
+pub fn constants(words: usize) -> impl Iterator<Item = u32> {
+    let hashed = |number: u32| {
+        let key = number.wrapping_mul(HASH_FACTOR);
+        (key ^ key >> 15).wrapping_mul(HASH_FACTOR)
+    };
+    let half = words / 2;
+    (0..).map(move |number: u32| match number as usize % words < half {
+        true => hashed(number),
+        false => COMPLEMENT.wrapping_sub(hashed(number - half as u32)),
+    })
 }
 
 /// The four words of a number of four, as the kernels make them.
@@ -127,5 +144,17 @@ mod tests {
             assert_eq!(sum(&line(number)), COMPLEMENT.wrapping_mul(16));
         }
         assert_ne!(line(0), line(1));
+    }
+
+    #[test]
+    fn every_piece_of_constants_has_the_same_sum_and_other_words() {
+        for words in [2, 4, 64] {
+            let all: Vec<u32> = constants(words).take(4 * words).collect();
+            for piece in all.chunks(words) {
+                let sum = piece.iter().copied().fold(0, u32::wrapping_add);
+                assert_eq!(sum, COMPLEMENT.wrapping_mul(words as u32 / 2));
+            }
+            assert_ne!(all[..words], all[words..2 * words]);
+        }
     }
 }

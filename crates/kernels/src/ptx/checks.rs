@@ -13,6 +13,8 @@ pub(super) fn stream(program: StreamProgram) -> Check {
         (LoadPath::Shared, 4) => &["LDS", "LDS.U"],
         (LoadPath::Shared, 8) => &["LDS.64", "LDS.U.64"],
         (LoadPath::Shared, _) => &["LDS.128", "LDS.U.128"],
+        (LoadPath::Texture, _) => &["TLD.LZ", "TLD.LZ.P", "TLD.SCR.LZ", "TLD.SCR.LZ.NODEP"],
+        (LoadPath::Constant, _) => &["LDC"],
         (LoadPath::GlobalNc, 4) => &["LDG.E.CONSTANT", "LDG.E.CONSTANT.SYS"],
         (LoadPath::GlobalNc, 8) => &["LDG.E.64.CONSTANT", "LDG.E.64.CONSTANT.SYS"],
         (LoadPath::GlobalNc, _) => &["LDG.E.128.CONSTANT", "LDG.E.128.CONSTANT.SYS"],
@@ -27,7 +29,7 @@ pub(super) fn stream(program: StreamProgram) -> Check {
         _ => &["STG.E.128", "STG.E.128.SYS"],
     };
     let (loads, stores) = traffic.arrays();
-    Check::Stream { load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll }
+    Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll }
 }
 
 /// What a pass of atomics must be made of: the atomics, and one of a warp's lanes makes them where the warp sums up first.

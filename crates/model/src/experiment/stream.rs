@@ -79,7 +79,8 @@ pub const UNROLLS: [u32; 5] = [1, 2, 4, 8, 16];
 pub struct Stream {
     /// What the threads do.
     pub traffic: Traffic,
-    /// By which instruction they load; stores go by the usual one. [`LoadPath::Host`] is pinned host memory for both.
+    /// By which instruction they load, one of [`Stream::PATHS`]; stores go by the usual one. [`LoadPath::Host`] is pinned host memory for
+    /// both. A load of constants brings the same bytes to all lanes of a warp.
     pub path: LoadPath,
     /// Bytes of one access of a thread.
     pub width: AccessWidth,
@@ -108,9 +109,22 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// The paths that there are kernels for.
+    pub const PATHS: [LoadPath; 7] = {
+        use LoadPath::{Constant, GlobalCa, GlobalCg, GlobalNc, Host, Shared, Texture};
+        [GlobalCa, GlobalCg, GlobalNc, Host, Shared, Texture, Constant]
+    };
+
+    /// Whether there are kernels for this kind of traffic by this path: what only an SM has is only read.
+    pub fn is_possible(traffic: Traffic, path: LoadPath) -> bool {
+        use LoadPath::{Constant, Shared, Texture};
+        Self::PATHS.contains(&path) && (traffic == Traffic::Read || !matches!(path, Shared | Texture | Constant))
+    }
+
     /// Bytes of each array that a warp touches in one pass of its loop.
     pub fn pass(&self) -> Bytes {
-        self.width.bytes() * u64::from(self.unroll) * WARP as u64
+        let lanes = if self.path == LoadPath::Constant { 1 } else { WARP as u64 };
+        self.width.bytes() * u64::from(self.unroll) * lanes
     }
 
     /// Bytes that the loads of one SM have in flight at most.
@@ -141,12 +155,18 @@ impl Stream {
 
     /// What makes it impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
-        use LoadPath::{GlobalCa, GlobalCg, GlobalNc, Host, Shared};
-        if !matches!(self.path, GlobalCa | GlobalCg | GlobalNc | Host | Shared) {
-            return Some(format!("there is no stream by {}", self.path));
+        let Stream { traffic, path, .. } = *self;
+        if !Stream::is_possible(traffic, path) {
+            return Some(format!("there is no stream that does {} by {path}", traffic.name()));
         }
-        if self.path == Shared && (self.traffic != Traffic::Read || self.region == Region::Together) {
-            return Some("shared memory is read, by each SM its own".into());
+        let is_each_sms = matches!(path, LoadPath::Shared | LoadPath::Constant);
+        if is_each_sms && self.region == Region::Together {
+            return Some(format!("by {path} each SM reads its own"));
+        }
+        // Compilers make loads of single words of any others, and the sum of two words is known.
+        let are_words = self.width == AccessWidth::B4 && self.unroll > 1 && self.content == Content::Random;
+        if path == LoadPath::Constant && !are_words {
+            return Some("constants are read by words of 4 B, at least two in a pass, and are random".into());
         }
         if !UNROLLS.contains(&self.unroll) {
             return Some(format!("{} accesses in a pass: there are kernels for {UNROLLS:?}", self.unroll));
@@ -220,6 +240,8 @@ mod tests {
         assert_eq!((streamed.per_clk, streamed.clock_ghz), (vec![80.0, 80.0], Some(2.0)));
         assert_eq!(stream().counted(&Samples::default()), None);
         assert_eq!(stream().in_flight(), Bytes::kib(8));
+        // All lanes have the same constants.
+        assert_eq!(Stream { path: LoadPath::Constant, ..stream() }.pass(), Bytes(64));
     }
 
     #[test]
@@ -228,8 +250,13 @@ mod tests {
         for (wrong, words) in [
             (Stream { unroll: 3, ..stream() }, "3 accesses"),
             (Stream { threads_per_block: 48, ..stream() }, "whole warps"),
-            (Stream { path: LoadPath::Texture, ..stream() }, "no stream by tex"),
-            (Stream { path: LoadPath::Shared, ..stream() }, "shared memory is read"),
+            (Stream { path: LoadPath::Local, ..stream() }, "no stream that does copy by ld.local"),
+            (Stream { path: LoadPath::Texture, ..stream() }, "no stream that does copy by tex"),
+            (Stream { traffic: Traffic::Read, path: LoadPath::Shared, ..stream() }, "each SM reads its own"),
+            (
+                Stream { traffic: Traffic::Read, path: LoadPath::Constant, region: Region::Own, ..stream() },
+                "words of 4 B",
+            ),
             (Stream { footprint: Bytes(100), ..stream() }, "no multiple"),
             (Stream { timed_cycles: 0, ..stream() }, "at least one"),
             (Stream { sms: vec![3, 1], ..stream() }, "ascending"),

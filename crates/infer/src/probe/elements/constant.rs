@@ -3,14 +3,15 @@
 use super::super::capacity::{self, Capacity, Search};
 use super::super::latency::{self, Setting};
 use super::super::levels::HitMiss;
+use super::super::throughput::{self, Level};
 use super::super::{Gap, Notebook, Settle, Unknown, fetch, stairs};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, nearest_level, shared_with};
 use crate::analysis::robust;
 use strata_model::attribute::{
     CONFLICTS, FETCH_GRANULARITY, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE, THRASH_SIZE,
 };
-use strata_model::experiment::{Chase, LoadPath};
-use strata_model::topology::Element;
+use strata_model::experiment::{Chase, LoadPath, Traffic};
+use strata_model::topology::{Element, Entry};
 use strata_model::units::Bytes;
 
 /// Constants that a module may declare.
@@ -78,6 +79,17 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         instances(notebook, LoadPath::Constant),
     ])
     .and(inside(notebook, &|| Ok((l1_search(notebook)?, capacity()?))))
+    .and(bandwidth(notebook, || Ok(capacity()?.lowest / 2)))
+}
+
+/// How fast an SM reads so much of its constants.
+fn bandwidth(notebook: &Notebook, footprint: impl Fn() -> Result<Bytes, Gap>) -> Vec<Entry> {
+    let level = |_| Ok(Level::constants(footprint()?));
+    let once = "a load brings the same bytes to all lanes of a warp, and they count once";
+    throughput::entries(notebook, &[Traffic::Read], None, level)
+        .into_iter()
+        .map(|entry| entry.noted(Some(once)))
+        .collect()
 }
 
 /// A chain of so much that stays where it is, in steps of what the first cache fetches, so that every load misses there.
@@ -148,9 +160,9 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         Err(Unknown::Beyond { .. }) => Gap::unknown("the capacity is larger than a module can declare"),
         capacity => Ok(capacity?),
     };
-    let latency = || {
+    // Well beyond the first constant cache, well inside the second.
+    let footprint = || {
         let first = l1_capacity(notebook)?;
-        // Well beyond the first constant cache, well inside the second.
         let wanted = l15_start(notebook)? * 2;
         let footprint = match capacity().settled()? {
             Err(Unknown::Beyond { .. }) => wanted,
@@ -162,6 +174,10 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
                 "the constant L1 may hold part of every chain that fits this cache: up to {least}"
             ));
         }
+        Ok(footprint)
+    };
+    let latency = || {
+        let footprint = footprint()?;
         let setting = Setting {
             path: LoadPath::Constant,
             footprint,
@@ -183,6 +199,7 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
         "whole-lap chase by ld.const over several times the size of the constant L1, one SM at a time",
     )])
     .and([notebook.attribute(MISS_PENALTY, || Ok(miss_penalty(&known()?)))])
+    .and(bandwidth(notebook, footprint))
 }
 
 pub(super) fn uniform(notebook: &Notebook) -> Element {

@@ -188,10 +188,6 @@ fn data_cache(notebook: &Notebook, path: LoadPath) -> Element {
 
 /// How fast the SM reads its own cache: over half of what it holds.
 fn own_bandwidth(notebook: &Notebook, path: LoadPath) -> Vec<Entry> {
-    // No kernel streams by textures.
-    if path == LoadPath::Texture {
-        return Vec::new();
-    }
     throughput::entries(notebook, &[Traffic::Read], None, |_| own(notebook, path))
 }
 

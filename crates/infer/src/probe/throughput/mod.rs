@@ -64,6 +64,11 @@ impl Level {
         Level { traffic, path, footprint, region, search, warm: 4_000, timed: 24_000, other_place: 0 }
     }
 
+    /// Reads of constants, which begin some thousand cycles after all else.
+    pub const fn constants(footprint: Bytes) -> Self {
+        Level { search: (8_000, 12_000), warm: 12_000, timed: 48_000, ..Level::own(LoadPath::Constant, footprint) }
+    }
+
     /// Of a cache that all SMs share, whose content is there after some passes. Five runs of an H200 wrote to the L2 at rates up to
     /// 1.3 % apart, each of them steadily; reads differed by 0.2 %.
     pub const fn shared(traffic: Traffic, footprint: Bytes) -> Self {

@@ -141,11 +141,12 @@ fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     if let Some(configurations) = configurations {
         table.put("configuration", configurations);
     }
-    // What an SM reads, its instances of the cache read together.
+    // What an SM reads, its instances of the cache read together. What limits textures and constants is not the cache.
     let instances = found.number(element, Attribute::InstancesPerSm).filter(|count| *count >= 1.0).unwrap_or(1.0);
     let each =
         |(element, _): &(ElementName, &str)| found.rate(*element, Attribute::ReadBandwidthPerSm, 1.0 / instances);
-    if let Some(bandwidth) = group.iter().find_map(each) {
+    let loaded = |(element, _): &&(ElementName, &str)| matches!(element, L1 | ReadOnly);
+    if let Some(bandwidth) = group.iter().filter(loaded).find_map(each) {
         table.put("bandwidth", bandwidth);
     }
     table

@@ -30,14 +30,27 @@ pub(super) fn render(found: &Found, caches: &Caches) -> String {
         let first = caches.name(element).map(|cache| level(found, element, cache));
         // A path of which nothing is known is not there; these two are on every GPU.
         if first.is_some() || [L1, Local].contains(&element) {
-            text.push_str(&one(found, name, first.into_iter().collect(), element, &beyond).render());
+            let mut path = one(found, name, first.into_iter().collect(), element, &beyond);
+            if element == Texture {
+                put_rate(found, &mut path, element);
+            }
+            text.push_str(&path.render());
         }
     }
     text.push_str(&one(found, "global_cg", Vec::new(), L2, &beyond).render());
     let constant: Vec<Level> =
         [ConstantL1, ConstantL15].into_iter().filter_map(|e| Some(level(found, e, caches.name(e)?))).collect();
     let last = if caches.name(ConstantL15).is_some() { ConstantL15 } else { ConstantL1 };
-    text + &one(found, "constant", constant, last, &beyond).render()
+    let mut path = one(found, "constant", constant, last, &beyond);
+    put_rate(found, &mut path, ConstantL1);
+    text + &path.render()
+}
+
+/// What an SM hands out on a path on which it is not the cache that limits, as far as one can see.
+fn put_rate(found: &Found, path: &mut Table, element: ElementName) {
+    if let Some(rate) = found.rate(element, Attribute::ReadBandwidthPerSm, 1.0) {
+        path.put("bandwidth", rate);
+    }
 }
 
 /// What is behind the caches of an SM.
