@@ -3,13 +3,13 @@
 use gpu_strata::{Device, Effort, Options, Recording};
 use strata_model::attribute::{
     BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, HOST_TO_DEVICE_BANDWIDTH, LOADED_LATENCY,
-    READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
+    OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{
     AccessWidth, Content, Counted, Experiment, LoadPath, Persistent, Prepare, Region, Stream, Traffic,
 };
 use strata_model::topology::{
-    BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, Element, ElementName, LATENCY_BY_READ_BANDWIDTH,
+    BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, Element, ElementName, Finding, LATENCY_BY_READ_BANDWIDTH,
     LATENCY_BY_WRITE_BANDWIDTH, Wanted,
 };
 use strata_model::units::Bytes;
@@ -229,5 +229,46 @@ fn all_sms_together_keep_the_l2_and_few_of_them_fill_its_width() {
         let footprints = &element.finding(EFFECTIVE_SIZE).unwrap().series[BANDWIDTH_BY_FOOTPRINT];
         assert!(footprints.last().unwrap().x > 3.0 * size, "{footprints:?}");
         check_loaded(element, 173.0, width, seed);
+    }
+}
+
+/// A machine file like that of [`MACHINE`], with a bus of so many bytes a cycle and so many outstanding requests.
+fn with_outstanding(bus: f64, outstanding: u32) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let text = include_str!("../../machines/840m.toml");
+    let line = |line: &str| match line.split_once(" = ") {
+        Some(("host_bandwidth", _)) => format!("host_bandwidth = {bus}"),
+        Some(("outstanding", _)) => format!("outstanding = {outstanding}"),
+        _ => line.to_owned(),
+    };
+    std::fs::write(file.path(), text.lines().map(line).collect::<Vec<_>>().join("\n")).unwrap();
+    file
+}
+
+/// What is said of the outstanding loads of a device.
+fn outstanding(device: &str, seed: u64) -> Finding {
+    let only: [Wanted; 1] = ["l1.outstanding_loads".parse().unwrap()];
+    let options = Options::effort(Effort::Quick).seed(seed);
+    let found = Device::open(device).unwrap().discover_only(&only, options).unwrap();
+    found.topology.elements[&ElementName::L1].finding(OUTSTANDING_LOADS).unwrap().clone()
+}
+
+/// The bus of the machine as it is takes twelve cycles for a load: 512 of them take three latencies. So it does not show the limit, and
+/// nothing wrong is said. With a bus as fast as an H100's the limit is that of the file.
+#[test]
+fn an_sm_has_as_many_loads_outstanding_as_the_file_says() {
+    for (bus, room) in [(32.0, 512), (26.0, 508), (16.0, 200)] {
+        let file = with_outstanding(bus, room);
+        for seed in 1..=3 {
+            let finding = outstanding(&format!("sim:{}", file.path().display()), seed);
+            let (Some(low), Some(high)) = (finding.low, finding.high) else { panic!("seed {seed}: {finding:?}") };
+            let is = f64::from(room);
+            assert!(low <= is && is <= high && high - low <= 8.0, "seed {seed}: {finding:?} for {room}");
+        }
+    }
+    for seed in 1..=3 {
+        let finding = outstanding(MACHINE, seed);
+        let reason = finding.reason.as_deref().unwrap();
+        assert!(finding.value.is_none() && reason.contains("a limit does not show"), "seed {seed}: {finding:?}");
     }
 }

@@ -11,6 +11,7 @@ mod block_rules;
 mod browser;
 mod browser_layout;
 mod browser_test;
+mod burst_rules;
 mod check;
 mod circular;
 mod coverage;

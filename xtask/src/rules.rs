@@ -9,6 +9,7 @@ use strata_model::experiment::LoadPath;
 
 use crate::atomic_rules;
 use crate::block_rules;
+use crate::burst_rules::{self, Burst};
 use crate::flow::in_flight_at;
 use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, loads, warp_loads};
 use crate::sass::{Function, Instruction, Register};
@@ -32,6 +33,8 @@ pub enum Rule {
     UnguardedLoad,
     /// Each load's address is what the load before it returned.
     Chain,
+    /// No load's result is used before the last load is issued.
+    UsedLate,
     /// The last load's result is used before the second read, which so waits for it.
     Consumer,
     /// What the first load needs is there before the first read, which otherwise times an earlier load too.
@@ -76,7 +79,7 @@ struct Examination<'a> {
 pub fn apply(target: u32, check: Check) -> bool {
     match check {
         Check::None => false,
-        Check::Warp { .. } | Check::Atomics { .. } => true,
+        Check::Warp { .. } | Check::Burst { .. } | Check::Atomics { .. } => true,
         Check::PerLoad { path, .. } | Check::Lap { path } | Check::Block { path, .. } | Check::Stream { path, .. } => {
             !is_emulated(target, path)
         }
@@ -91,6 +94,10 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
         Check::Lap { path } => (path, None, None),
         Check::Warp { bytes } => (LoadPath::Shared, None, Some(bytes)),
         Check::Block { accesses, .. } => return block_rules::violations(function, accesses),
+        Check::Burst { load, loads, optional } => {
+            let burst = Burst { load, loads: loads as usize, optional: optional as usize };
+            return burst_rules::violations(function, burst);
+        }
         Check::Stream { load, loads, store, stores, .. } => {
             let pass = Pass { load, loads: loads as usize, store, stores: stores as usize };
             return stream_rules::violations(function, pass);

@@ -65,7 +65,7 @@ pub fn timed_loop(
 }
 
 /// Registers that are spilled anywhere.
-fn spills(code: &[Instruction]) -> Vec<Violation> {
+pub fn spills(code: &[Instruction]) -> Vec<Violation> {
     code.iter()
         .filter(|instruction| SPILLS.contains(&instruction.base()))
         .map(|spill| Violation {

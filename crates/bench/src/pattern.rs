@@ -3,6 +3,7 @@
 //! All kernels of patterns have the same parameters and the same output (`ptx/idiom/pattern.ptx` of the kernels), so what differs
 //! is what lies in memory before the launch, three parameters, and what the host knows must come out.
 
+mod burst;
 mod grid;
 mod plan;
 
@@ -73,6 +74,7 @@ impl Bench<'_> {
                 let over = Over::Array { depth: None, sampling: Some(sampling), naming: Naming::Float };
                 self.chase(run, pattern, loaded.function, over, &grid)
             }
+            (Pattern::Burst { .. }, _) => self.burst(run, loaded.function),
             _ => self.plain(run, pattern, loaded.function),
         };
         outcome.map(|outcome| outcome.map(|samples| Samples { program: facts, ..samples }))
@@ -239,9 +241,12 @@ impl Bench<'_> {
         function: Function,
         plan: &LaunchPlan,
     ) -> Result<Outcome> {
-        let pairs = matches!(pattern, Pattern::Pairs { .. });
         let blocks = plan.launch.blocks as usize;
-        let times = if pairs { 4 * pattern.operations() as usize } else { 8 * blocks * run.rounds as usize };
+        let times = match pattern {
+            Pattern::Pairs { .. } => 4 * pattern.operations() as usize,
+            Pattern::Burst { warps, .. } => burst::times(warps, run.rounds),
+            _ => 8 * blocks * run.rounds as usize,
+        };
         let bytes = times + 16 * blocks;
         let out = self.outputs.at_least(self.gpu, Bytes(bytes as u64))?;
         // A program whose share of shared memory matters is always launched with a request for one, which is renewed.

@@ -41,6 +41,15 @@ pub enum Check {
         /// The path of its loads, which a target may lack.
         path: LoadPath,
     },
+    /// Three reads: between the first two nothing but loads, of which none is used before the second. The third waits for the last.
+    Burst {
+        /// Opcodes of its loads, whole.
+        load: &'static [&'static str],
+        /// How many there are.
+        loads: u32,
+        /// How many of them a warp may leave out.
+        optional: u32,
+    },
     /// A loop that reads the clock in each pass, with these accesses to memory and no other.
     Stream {
         /// The path of its loads, which a target may lack.

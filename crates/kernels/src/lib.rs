@@ -183,7 +183,7 @@ mod tests {
     fn a_generated_kernel_is_found_by_its_name() {
         for program in PatternProgram::samples() {
             let name = program.name();
-            let is = name.starts_with("sums") || name.starts_with("intensity");
+            let is = ["sums", "intensity", "burst"].iter().any(|stem| name.starts_with(stem));
             assert_eq!(PatternProgram::generated(&name), is.then_some(program), "{name}");
         }
         assert_eq!(PatternProgram::generated("sums_1"), None);

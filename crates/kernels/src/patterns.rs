@@ -42,6 +42,8 @@ pub enum PatternProgram {
     Cube,
     /// Arithmetic with operands from there.
     Sourced(OperandsIn),
+    /// So many loads of each warp at most, of which none is used before the last is issued.
+    Burst(u32),
 }
 
 impl PatternProgram {
@@ -66,6 +68,7 @@ impl PatternProgram {
             // In linear memory an element has one coordinate, whatever it is part of.
             Pattern::Cube { layout: Layout::Linear, .. } => PatternProgram::Square(Layout::Linear),
             Pattern::Sourced { operands, .. } => PatternProgram::Sourced(operands),
+            Pattern::Burst { each, .. } => PatternProgram::Burst(each),
         }
     }
 
@@ -92,6 +95,7 @@ impl PatternProgram {
         }
         all.extend([PatternProgram::Writes, PatternProgram::Sampled, PatternProgram::Cube]);
         all.extend([OperandsIn::Registers, OperandsIn::Shared, OperandsIn::L1].map(PatternProgram::Sourced));
+        all.extend([8, 20, 40].map(PatternProgram::Burst));
         all
     }
 
@@ -102,6 +106,7 @@ impl PatternProgram {
         let program = match (stem, numbers.as_slice()) {
             ("sums_", &[variables, padding, bound]) => PatternProgram::Sums { variables, padding, bound },
             ("intensity_shared_", &[operations]) => PatternProgram::Intensity(LoadedFrom::Shared, operations),
+            ("burst_", &[each]) => PatternProgram::Burst(each),
             ("intensity_global_", &[operations]) => PatternProgram::Intensity(LoadedFrom::Global, operations),
             _ => return None,
         };
@@ -133,6 +138,7 @@ impl PatternProgram {
             PatternProgram::Sourced(OperandsIn::Registers) => "sourced_registers".into(),
             PatternProgram::Sourced(OperandsIn::Shared) => "sourced_shared".into(),
             PatternProgram::Sourced(OperandsIn::L1) => "sourced_l1".into(),
+            PatternProgram::Burst(each) => format!("burst_{each}"),
         }
     }
 
@@ -142,6 +148,7 @@ impl PatternProgram {
             PatternProgram::Pairs(path) | PatternProgram::Reads(path, _) => path,
             PatternProgram::Square(_) | PatternProgram::Sampled | PatternProgram::Cube => LoadPath::Texture,
             PatternProgram::Constants(_) => LoadPath::Constant,
+            PatternProgram::Burst(_) => LoadPath::Host,
             _ => LoadPath::GlobalCa,
         }
     }

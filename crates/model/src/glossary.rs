@@ -56,6 +56,7 @@ pub const GLOSSARY: &[Term] = &[
         "near and far partition",
         "The part of the L2 that an SM reaches directly, and the part that it reaches over a link.",
     ),
+    term("outstanding load", "A load that has left the SM and is not answered. An SM has room for a number of them."),
     term("overhead", "The cycles that reading the clock and waiting for the value add to a timed load."),
     term("pointer chase", "A chain of dependent loads: the value of a load is the address of the next one."),
     term("reach", "The memory that a TLB translates before its first entry is evicted."),

@@ -7,7 +7,7 @@ mod kinds;
 mod limits;
 
 pub use kinds::{Counters, Layout, LoadedFrom, Operand, OperandsIn, Sampling, Scope, TILE, TILE_3D, Walk2d, Walk3d};
-pub use limits::MOST_VARIABLES;
+pub use limits::{MOST_BURST, MOST_VARIABLES};
 
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +170,16 @@ pub enum Pattern {
         /// Threads of the block.
         threads: u32,
     },
+    /// The warps of a block load words of host memory, each word from a line of its own and for all lanes at once, and use none
+    /// before the last load is issued. The time is that from the first issue to the last answer.
+    Burst {
+        /// Loads of all warps together.
+        loads: u32,
+        /// Most loads of a warp: as many are in the text. A warp leaves out up to [`BURST_OPTIONAL`] of them.
+        each: u32,
+        /// Warps of the block.
+        warps: u32,
+    },
 }
 
 /// Most threads of a block on any GPU.
@@ -188,6 +198,22 @@ pub const WRITES_A_PASS: u32 = 8;
 /// Operands of each lane in [`Pattern::Sourced`], each used once in a pass of the loop: they fit in registers, in shared memory and in
 /// any L1.
 pub const OPERANDS: u32 = 16;
+/// Loads of [`Pattern::Burst`] that a warp may leave out, so that their number needs not be a multiple of that of the warps: a
+/// predicate each, of which a thread has seven.
+pub const BURST_OPTIONAL: u32 = 4;
+/// Most rounds of [`Pattern::Burst`] in a launch: each has lines of its own.
+pub const BURST_ROUNDS: u32 = 16;
+/// From one line of [`Pattern::Burst`] to the next: the largest line known.
+pub const BURST_LINE: Bytes = Bytes(128);
+/// Lines of one load of [`Pattern::Burst`]: of all warps that a block may have, and of all rounds.
+pub const BURST_LINES: u32 = MOST_WARPS * BURST_ROUNDS;
+/// By this many of these lines the warps lie apart, round after round, and begin again where they end: an odd number, so that no line
+/// comes twice.
+pub const BURST_STEP: u32 = BURST_LINES - 29;
+/// Lines by which those of one load may begin later than without.
+const BURST_SHIFTS: u32 = 128;
+/// Most warps of a block on any GPU.
+pub const MOST_WARPS: u32 = MOST_THREADS / WARP as u32;
 /// Loads in the body of a loop of constant loads.
 pub const CONSTANTS_A_PASS: u32 = 8;
 /// Block sizes for which [`Pattern::Sums`] is compiled: 65536 registers are 255 (the most that a thread may have), 128 or 64 for
@@ -231,6 +257,7 @@ impl Pattern {
             | Pattern::Sums { threads, .. }
             | Pattern::Histogram { threads, .. }
             | Pattern::Intensity { threads, .. } => threads,
+            Pattern::Burst { warps, .. } => warps.saturating_mul(WARP as u32),
         }
     }
 
@@ -244,7 +271,8 @@ impl Pattern {
         }
     }
 
-    /// What each thread does so many times between the clock reads: loads, writes, statements, operations or bytes.
+    /// What each thread does so many times between the clock reads: loads, writes, statements, operations or bytes. Of a burst, the
+    /// loads of all warps.
     pub const fn operations(self) -> u32 {
         match self {
             Pattern::Pairs { pairs, .. } => pairs.saturating_mul(2),
@@ -255,7 +283,8 @@ impl Pattern {
             | Pattern::Square { loads, .. }
             | Pattern::Sampled { loads, .. }
             | Pattern::Cube { loads, .. }
-            | Pattern::Intensity { loads, .. } => loads,
+            | Pattern::Intensity { loads, .. }
+            | Pattern::Burst { loads, .. } => loads,
             Pattern::Operands { operations, .. } | Pattern::Sourced { operations, .. } => operations,
             Pattern::Histogram { bytes, threads, .. } => bytes / if threads == 0 { 1 } else { threads },
         }
@@ -289,11 +318,30 @@ impl Pattern {
             Pattern::Sourced { .. } => ELEMENT * u64::from(OPERANDS) * WARP as u64,
             Pattern::Histogram { bytes, blocks, .. } => Bytes(u64::from(bytes) * u64::from(blocks)),
             Pattern::Intensity { from: LoadedFrom::Shared, .. } => Bytes(0),
+            Pattern::Burst { each, .. } => BURST_LINE * (u64::from(each) * u64::from(BURST_LINES + BURST_SHIFTS)),
             Pattern::Intensity { loads, threads, blocks, .. } => {
                 Bytes((ELEMENT.0 * u64::from(loads)).saturating_mul(u64::from(threads) * u64::from(blocks)))
             }
         }
     }
+}
+
+/// Of the loads of a burst that a warp may leave out: how many each warp makes, and how many warps make one more.
+pub const fn burst_optional(loads: u32, each: u32, warps: u32) -> (u32, u32) {
+    let left = loads.saturating_sub(each.saturating_sub(BURST_OPTIONAL).saturating_mul(warps));
+    if warps == 0 { (0, 0) } else { (left / warps, left % warps) }
+}
+
+/// Where the lines of one load of a burst begin: no regular distance apart, so that they are spread over what the host has.
+pub const fn burst_begin(load: u32) -> Bytes {
+    let shift = load.wrapping_mul(0x9e37_79b9) >> 25;
+    Bytes(BURST_LINE.0 * (load as u64 * (BURST_LINES + BURST_SHIFTS) as u64 + shift as u64))
+}
+
+/// Where the word is that a warp loads in a round of a burst.
+pub const fn burst_at(load: u32, warp: u32, round: u32) -> Bytes {
+    let line = (round * MOST_WARPS + warp).wrapping_mul(BURST_STEP) % BURST_LINES;
+    Bytes(burst_begin(load).0 + BURST_LINE.0 * line as u64)
 }
 
 #[cfg(test)]
@@ -308,5 +356,26 @@ mod tests {
         assert_eq!(READS.footprint(), Bytes(2 * 64 + 4 * 8 + 4));
         let writes = Pattern::Barriers { threads: 7, blocks: 1, writes: 16, between: 4, scope: Scope::Warp };
         assert_eq!(writes.footprint(), Bytes(64));
+    }
+
+    #[test]
+    fn no_two_loads_of_a_burst_share_a_line() {
+        let all = Pattern::Burst { loads: 1280, each: 40, warps: 32 };
+        let mut seen = std::collections::HashSet::new();
+        for (load, warp, round) in
+            (0..40).flat_map(|l| (0..32).flat_map(move |w| (0..BURST_ROUNDS).map(move |r| (l, w, r))))
+        {
+            let at = burst_at(load, warp, round);
+            assert!(at + BURST_LINE <= all.footprint() && seen.insert(at.0 / BURST_LINE.0), "{load} {warp} {round}");
+        }
+    }
+
+    #[test]
+    fn the_loads_of_a_burst_are_shared_out() {
+        for (loads, each, warps) in [(508, 40, 13), (508, 20, 26), (64, 20, 4), (512, 16, 32), (36, 16, 3)] {
+            let (all, further) = burst_optional(loads, each, warps);
+            assert!(all + u32::from(further > 0) <= BURST_OPTIONAL, "{loads} of {warps} warps");
+            assert_eq!(warps * (each - BURST_OPTIONAL + all) + further, loads);
+        }
     }
 }

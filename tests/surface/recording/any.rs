@@ -33,6 +33,7 @@ fn patterns() -> impl Strategy<Value = Pattern> {
             operations,
             threads
         }),
+        any::<(u32, u32, u32)>().prop_map(|(loads, each, warps)| Pattern::Burst { loads, each, warps }),
         (any::<u32>(), bytes(), bytes()).prop_map(|(pairs, small, large)| Pattern::Pairs { pairs, small, large }),
         (numbers(), scopes).prop_map(|((threads, blocks, writes, between, _), scope)| Pattern::Barriers {
             threads,

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::INPUT_AT;
+use super::{INPUT_AT, burst};
 use crate::prepared::Outcome;
 use strata_gpu::{DevicePtr, Launch, Texture};
 use strata_model::pattern::{LoadedFrom, Pattern, STATEMENTS_A_PASS, Scope};
@@ -72,7 +72,9 @@ pub(super) fn plan(pattern: Pattern, ring: Option<Bytes>, base: DevicePtr, textu
         }
         // Each operation adds 1.
         Pattern::Sourced { operations, .. } => ([0, 0, 0], Some(each * u64::from(operations))),
-        Pattern::Intensity { from: LoadedFrom::Shared, .. }
+        // Bursts have a plan of their own.
+        Pattern::Burst { .. }
+        | Pattern::Intensity { from: LoadedFrom::Shared, .. }
         | Pattern::Square { .. }
         | Pattern::Sampled { .. }
         | Pattern::Cube { .. } => ([0, 0, 0], Some(0)),
@@ -129,6 +131,10 @@ pub(super) fn samples(pattern: Pattern, plan: &LaunchPlan, times: &[u8], behind:
     if let Pattern::Pairs { .. } = pattern {
         samples.latencies =
             times.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four bytes"))).collect();
+        return Ok(samples);
+    }
+    if let Pattern::Burst { loads, warps, .. } = pattern {
+        samples.laps = burst::laps(loads, warps, times)?;
         return Ok(samples);
     }
     let times: Vec<u64> = times.chunks_exact(8).map(word).collect();

@@ -1,7 +1,7 @@
 //! What may touch memory in the machine code of a pattern, a stream or atomics.
 
 use strata_model::experiment::LoadPath;
-use strata_model::pattern::{Counters, Layout, LoadedFrom, OperandsIn, Scope};
+use strata_model::pattern::{BURST_OPTIONAL, Counters, Layout, LoadedFrom, OperandsIn, Scope};
 
 use crate::{AtomicProgram, Check, PatternProgram, StreamProgram};
 
@@ -30,6 +30,11 @@ pub(super) fn stream(program: StreamProgram) -> Check {
     };
     let (loads, stores) = traffic.arrays();
     Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll }
+}
+
+/// What a burst must be made of.
+pub(super) fn burst(each: u32) -> Check {
+    Check::Burst { load: &["LDG.E.STRONG.SYS"], loads: each, optional: BURST_OPTIONAL }
 }
 
 /// What a pass of atomics must be made of: the atomics, and one of a warp's lanes makes them where the warp sums up first.
@@ -82,7 +87,8 @@ pub(super) fn accesses(program: PatternProgram) -> &'static [&'static str] {
         PatternProgram::Reads(..) => &["LDG.E.128.CONSTANT"],
         PatternProgram::Sums { .. } => &["LDL", "STL"],
         PatternProgram::Constants(_) => &["LDC", "ULDC", "LDCU"],
-        PatternProgram::Operands(_) => &[],
+        // A burst has rules of its own.
+        PatternProgram::Operands(_) | PatternProgram::Burst(_) => &[],
         PatternProgram::Square(Layout::Array) | PatternProgram::Cube => &["TLD."],
         PatternProgram::Sampled => &["TEX"],
         PatternProgram::Sourced(OperandsIn::Registers) => &[],

@@ -69,6 +69,7 @@ fn template(program: Program) -> Template {
             PatternProgram::Sampled => template!("sampled", FERMI),
             PatternProgram::Cube => template!("cube", FERMI),
             PatternProgram::Sourced(_) => template!("sourced", FERMI),
+            PatternProgram::Burst(_) => template!("burst", FERMI),
         },
     }
 }
@@ -190,6 +191,7 @@ impl Dialect for Ptx {
             Program::PerLoad(path, loads) => Check::PerLoad { path, loads },
             Program::Disturb(path, _) => Check::PerLoad { path, loads: 1 },
             Program::Warp(bytes) => Check::Warp { bytes },
+            Program::Pattern(PatternProgram::Burst(each)) => checks::burst(each),
             Program::Pattern(pattern) => Check::Block { accesses: checks::accesses(pattern), path: pattern.path() },
             Program::Link | Program::Fill | Program::Census | Program::Clock | Program::Watch | Program::Content => {
                 Check::None
@@ -236,6 +238,28 @@ mod tests {
         assert!(lines[first + 1].starts_with("ld.global.ca.u64"));
         assert!(lines[first + 2].starts_with("setp.ne.u64"));
         assert!(lines[first + 3].starts_with("@%q mov.u64") && lines[first + 3].contains("%clock64"));
+    }
+
+    /// A compiler keeps the order of volatile loads and clock reads, and whoever uses a loaded value needs the second read.
+    #[test]
+    fn no_load_of_a_burst_is_used_before_the_last_is_issued() {
+        for capability in CLOCKS {
+            let text = PTX.text(Program::Pattern(PatternProgram::Burst(20)), capability).code;
+            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let clocks: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].contains("%clock")).collect();
+            let &[first, second, third] = clocks.as_slice() else { panic!("{text}") };
+            assert_eq!(lines[first - 1], "bar.sync \t0;");
+            assert_eq!(second - first, 21);
+            for (number, load) in lines[first + 1..second].iter().enumerate() {
+                let guard = if number < 4 { format!("@%makes{number} ") } else { String::new() };
+                let offset = strata_model::pattern::burst_begin(number as u32).0;
+                assert_eq!(*load, format!("{guard}ld.volatile.global.u32 \t%v{number}, [%a+{offset}];"), "{text}");
+            }
+            assert!(lines[second + 2].starts_with("and.b32 \t%i, %issued, %zero"));
+            let uses =
+                |lines: &[&str]| lines.iter().filter(|line| line.contains(", %v") && !line.contains("%value")).count();
+            assert_eq!((uses(&lines[second..third]), uses(&lines[third..])), (40, 0), "{text}");
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@ use minijinja::context;
 use minijinja::value::Value;
 use strata_model::experiment::{LoadPath, WARP};
 use strata_model::pattern::{
-    CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom, MOST_THREADS, OPERANDS, OPERATIONS_A_PASS, Operand,
-    OperandsIn, Scope, WRITES_A_PASS,
+    BURST_LINE, BURST_LINES, BURST_OPTIONAL, BURST_STEP, CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom,
+    MOST_THREADS, MOST_WARPS, OPERANDS, OPERATIONS_A_PASS, Operand, OperandsIn, Scope, WRITES_A_PASS, burst_begin,
 };
 use strata_model::units::Bytes;
 
@@ -112,6 +112,16 @@ fn pattern_values(pattern: PatternProgram) -> Value {
             },
         },
         PatternProgram::Reads(_, width) => context! { width },
+        PatternProgram::Burst(each) => context! {
+            each,
+            optional => BURST_OPTIONAL,
+            begins => (0..each).map(|load| burst_begin(load).0).collect::<Vec<_>>(),
+            line => BURST_LINE.0,
+            lines => BURST_LINES,
+            step => BURST_STEP,
+            warps => MOST_WARPS,
+            bound => MOST_THREADS,
+        },
         PatternProgram::Sums { variables, padding, bound } => {
             let statements = sums::statements(variables, padding);
             let statements: Vec<Value> =

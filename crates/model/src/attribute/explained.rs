@@ -271,6 +271,15 @@ impl Attribute {
                 "The launches are a grid with steps of a factor of two or less, so it lies between two of them.",
                 "How many threads and independent loads a kernel needs. Latency times bandwidth is about as much.",
             ),
+            Attribute::OutstandingLoads => (
+                "The warps of one block load words of pinned host memory, all lanes of a warp the same word, and use none before the \
+                 last load is issued. A burst takes little longer than one load, until a load finds no room: it waits for the first \
+                 answer, and the whole time jumps. The jump is searched for by two ways to share the loads out.",
+                "A load that wants several sectors may take the room of several. Where the bus takes as long for all loads as the first \
+                 takes to be answered, the jump cannot be seen, and it is unknown.",
+                "How many loads of all warps of an SM can overlap: more of them wait before they leave it. Times the bytes of a load and \
+                 divided by the latency, it is the most that an SM reads.",
+            ),
             Attribute::SaturatingSms => (
                 "The launches with which a quarter of the SMs and all of them read the most run on more and more SMs, taken from all \
                  partitions of the L2 in turn. Between the last number that is too few and the first that is enough, further numbers are tried.",

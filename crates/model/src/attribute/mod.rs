@@ -221,6 +221,8 @@ attributes! {
         "Bytes a cycle, those that are read and those that are written, with which an SM makes one array of two others while all SMs do.";
     BytesInFlight BYTES_IN_FLIGHT: Bytes, "bytes_in_flight", "Bytes in flight", Bandwidth, "B",
         "Bytes that the loads of each SM must have in flight for nine tenths of the read bandwidth.";
+    OutstandingLoads OUTSTANDING_LOADS: u64, "outstanding_loads", "Outstanding loads", Bandwidth, "loads",
+        "Loads of warps, past the L1, that an SM has under way at most.";
     SaturatingSms SATURATING_SMS: u64, "saturating_sms", "SMs for the read bandwidth", Bandwidth, "SMs",
         "SMs that together read nine tenths of what all SMs do.";
     EffectiveSize EFFECTIVE_SIZE: Bytes, "effective_size", "Size for all SMs together", Bandwidth, "B",

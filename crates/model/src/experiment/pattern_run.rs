@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LoadPath, Prepare};
-use crate::pattern::{CONSTANT_MEMORY, Pattern};
+use crate::pattern::{BURST_ROUNDS, CONSTANT_MEMORY, Pattern};
 
 /// Most rounds of a pattern in one launch.
 const MOST_ROUNDS: u32 = 64;
@@ -40,13 +40,14 @@ impl PatternRun {
 
     /// What makes it impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
-        use LoadPath::{Constant, GlobalCa, GlobalCg, GlobalNc, Shared, Texture};
+        use LoadPath::{Constant, GlobalCa, GlobalCg, GlobalNc, Host, Shared, Texture};
         let pattern = self.pattern;
         let paths: &[LoadPath] = match pattern {
             Pattern::Pairs { .. } => &[Shared, Texture, Constant, GlobalCa, GlobalCg],
             Pattern::Reads { .. } => &[GlobalCa, GlobalCg, GlobalNc],
             Pattern::Constants { .. } | Pattern::Operands { .. } => &[Constant],
             Pattern::Square { .. } | Pattern::Sampled { .. } | Pattern::Cube { .. } => &[Texture],
+            Pattern::Burst { .. } => &[Host],
             Pattern::Barriers { .. }
             | Pattern::Sums { .. }
             | Pattern::Histogram { .. }
@@ -59,6 +60,11 @@ impl PatternRun {
         }
         if !(1..=MOST_ROUNDS).contains(&self.rounds) {
             return Some(format!("{} rounds: a launch has 1 to {MOST_ROUNDS}", self.rounds));
+        }
+        if let Pattern::Burst { .. } = pattern
+            && self.rounds > BURST_ROUNDS
+        {
+            return Some(format!("{} rounds of a burst: there are lines for {BURST_ROUNDS}", self.rounds));
         }
         if let Prepare::Fill { passes: passes @ (0 | MOST_ROUNDS..) } = self.prepare {
             return Some(format!("{passes} passes before the launch that counts: there are 1 to {}", MOST_ROUNDS - 1));

@@ -1,8 +1,8 @@
 //! Limits of patterns: an experiment may come from an untrusted file, so its kernel must end, fit, and stay within its memory.
 
 use super::{
-    CONSTANT_MEMORY, CONSTANTS_A_PASS, ELEMENT, LOADS_A_PASS, MOST_THREADS, OPERANDS, OPERATIONS_A_PASS, Pattern,
-    STATEMENTS_A_PASS, Scope, TILE, TILE_3D, WRITES_A_PASS,
+    BURST_OPTIONAL, CONSTANT_MEMORY, CONSTANTS_A_PASS, ELEMENT, LOADS_A_PASS, MOST_THREADS, OPERANDS,
+    OPERATIONS_A_PASS, Pattern, STATEMENTS_A_PASS, Scope, TILE, TILE_3D, WRITES_A_PASS,
 };
 use crate::units::Bytes;
 
@@ -20,6 +20,8 @@ const MOST_OPERATIONS: u32 = 1 << 20;
 pub const MOST_VARIABLES: u32 = 2048;
 /// Largest side of a square of floating-point texels: the number of each is exact in 24 bits.
 const MOST_SAMPLED: u32 = 1 << 12;
+/// Most loads of a warp in a burst: a block of any size has so many registers for their values beside others.
+pub const MOST_BURST: u32 = 40;
 /// Largest side of a cube: its coordinates share a word, and it is 64 MiB.
 const MOST_CUBE: u32 = 1 << 8;
 /// Most operations to a load, and most instructions of padding: they are text, too.
@@ -133,6 +135,15 @@ impl Pattern {
                      visited once"
                 ))
             }
+            Pattern::Burst { each, .. } if !(BURST_OPTIONAL + 1..=MOST_BURST).contains(&each) => Some(format!(
+                "{each} loads of a warp without waiting: there may be {} to {MOST_BURST}, whose values fit in registers",
+                BURST_OPTIONAL + 1
+            )),
+            Pattern::Burst { loads, each, warps }
+                if !((each - BURST_OPTIONAL) * warps..=each * warps).contains(&loads) =>
+            {
+                Some(format!("{loads} loads of {warps} warps: each makes {} to {each}", each - BURST_OPTIONAL))
+            }
             Pattern::Sourced { operations: many, .. } if !many.is_multiple_of(OPERANDS) => {
                 Some(format!("{many} operations: the loop has {OPERANDS} a pass"))
             }
@@ -176,10 +187,17 @@ mod tests {
             (Pattern::Sums { threads: 1, variables: 1, statements: 4096, padding: 0 }, "2 to 2048"),
             (Pattern::Square { walk: Walk2d::Rows, layout: Layout::Array, side: 12, loads: 8 }, "power of two"),
             (Pattern::Constants { distinct: 33, stride: Bytes(4), loads: 8, uniform: false }, "32 lanes"),
+            (Pattern::Burst { loads: 64, each: 41, warps: 2 }, "5 to 40"),
+            (Pattern::Burst { loads: 64, each: 4, warps: 16 }, "5 to 40"),
+            (Pattern::Burst { loads: 81, each: 40, warps: 2 }, "36 to 40"),
+            (Pattern::Burst { loads: 71, each: 40, warps: 2 }, "36 to 40"),
+            (Pattern::Burst { loads: 40 * 33, each: 40, warps: 33 }, "1 to 1024"),
+            (Pattern::Burst { loads: 40, each: 40, warps: u32::MAX }, "1 to 1024"),
         ] {
             let defect = pattern.defect().unwrap_or_else(|| panic!("{pattern:?} is refused"));
             assert!(defect.contains(what), "{defect}");
         }
         assert_eq!((reads(32, 64).defect(), barriers(4).defect()), (None, None));
+        assert_eq!(Pattern::Burst { loads: 508, each: 40, warps: 13 }.defect(), None);
     }
 }

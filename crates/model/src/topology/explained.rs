@@ -114,11 +114,10 @@ impl ElementName {
             AtomicThroughputAggregatedPerSm,
         ];
         let rates: &[&[Attribute]] = match self {
-            ElementName::L1
-            | ElementName::Texture
-            | ElementName::ReadOnly
-            | ElementName::ConstantL1
-            | ElementName::ConstantL15 => &[READS],
+            ElementName::L1 => &[READS, &[OutstandingLoads]],
+            ElementName::Texture | ElementName::ReadOnly | ElementName::ConstantL1 | ElementName::ConstantL15 => {
+                &[READS]
+            }
             ElementName::Shared => &[READS, ATOMICS_OF_AN_SM],
             ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, ATOMICS],
             ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD],

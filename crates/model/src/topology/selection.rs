@@ -153,12 +153,13 @@ impl JsonSchema for Wanted {
     }
 }
 
-/// Steps by which more came to be measured along with bandwidth. The first: textures and constants.
+/// Steps by which more came to be measured along with bandwidth. The first: textures and constants, and the loads that are outstanding.
 pub const STEPS: u8 = 1;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
-    let is_of_first = matches!(element, ElementName::Texture | ElementName::ConstantL1 | ElementName::ConstantL15);
+    let is_of_first = matches!(element, ElementName::Texture | ElementName::ConstantL1 | ElementName::ConstantL15)
+        || attribute == Attribute::OutstandingLoads;
     u8::from(attribute.topic() == Topic::Bandwidth && is_of_first)
 }
 

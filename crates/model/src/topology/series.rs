@@ -24,6 +24,10 @@ pub const BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST: &str = "bandwidth_by_sms_of_o
 /// Bytes a cycle of all SMs, by the footprint that they go over together. Points as of [`BANDWIDTH_BY_SMS`].
 pub const BANDWIDTH_BY_FOOTPRINT: &str = "bandwidth_by_footprint";
 
+/// Cycles of a burst of loads of an SM from the first load to the last answer, by their number; without a band. A point is the least of
+/// several launches.
+pub const TIME_BY_LOADS: &str = "time_by_loads";
+
 /// Mean load of a chase in cycles, by the bytes a cycle that all other SMs read meanwhile; the band is what another run may find.
 pub const LATENCY_BY_READ_BANDWIDTH: &str = "latency_by_read_bandwidth";
 /// As [`LATENCY_BY_READ_BANDWIDTH`], while they write.

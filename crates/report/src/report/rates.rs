@@ -6,7 +6,7 @@ use strata_model::attribute::{
     ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM, ATOMIC_THROUGHPUT_ONE_LINE,
     ATOMIC_THROUGHPUT_ONE_LINE_PER_SM, ATOMIC_THROUGHPUT_PER_SM, BOTH_WAYS_BANDWIDTH, BYTES_IN_FLIGHT, COPY_BANDWIDTH,
     DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, HOST_TO_DEVICE_BANDWIDTH, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
-    READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, Typed, WRITE_BANDWIDTH,
+    OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, Typed, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, Topology};
 
@@ -30,6 +30,9 @@ fn line(element: &Element) -> Option<String> {
     let mut clauses = Vec::new();
     if !rates.is_empty() {
         clauses.push(moved(element, &rates.join(", ")));
+    }
+    if let Some(loads) = element.get(OUTSTANDING_LOADS) {
+        clauses.push(format!("an SM has up to {loads} loads of its warps under way past it"));
     }
     let copies = [
         ("to the device", HOST_TO_DEVICE_BANDWIDTH),
@@ -92,6 +95,12 @@ mod tests {
     use super::*;
     use strata_model::topology::Finding;
     use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, OperationsPerClock, OperationsPerSecond};
+
+    #[test]
+    fn outstanding_loads_are_said_without_bandwidth() {
+        let element = Element::default().with(OUTSTANDING_LOADS, Finding::measured(508, "x"));
+        assert_eq!(line(&element).unwrap(), "an SM has up to 508 loads of its warps under way past it");
+    }
 
     #[test]
     fn atomics_are_said_without_bandwidth() {

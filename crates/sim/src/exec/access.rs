@@ -203,7 +203,7 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
 #[inline]
 fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> u64 {
     match inst.op {
-        _ if is_on_host(address, grid) => on_host(inst, state, grid, now),
+        _ if is_on_host(address, grid) => on_host(inst, by, state, grid, now),
         Op::Store(_) => {
             state.hierarchy.store(way, by, address, now);
             1
@@ -230,11 +230,13 @@ fn is_sent(inst: &Inst, address: u64, grid: &Grid) -> bool {
     matches!(inst.op, Op::Store(_)) && is_on_host(address, grid)
 }
 
-/// Cycles of a request that crosses the bus to the host. A store is done once the bus has taken it.
-pub(super) fn on_host(inst: &Inst, state: &mut State, grid: &Grid, now: u64) -> u64 {
+/// Cycles of a request that crosses the bus to the host. A store is done once the bus has taken it. Anything else is outstanding until
+/// it is answered, as a request to the caches of the device is.
+pub(super) fn on_host(inst: &Inst, by: Requester, state: &mut State, grid: &Grid, now: u64) -> u64 {
+    let State { hierarchy, bus, .. } = state;
     match inst.op {
-        Op::Store(_) => 1 + state.bus[1].wait(now, COALESCED),
-        _ => grid.host.0 + state.bus[0].wait(now, COALESCED),
+        Op::Store(_) => 1 + bus[1].wait(now, COALESCED),
+        _ => hierarchy.past_caches(by, now, |left| grid.host.0 + bus[0].wait(left, COALESCED)),
     }
 }
 

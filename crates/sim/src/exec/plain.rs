@@ -44,7 +44,7 @@ impl<'a> Plain<'a> {
             (cycles, 0)
         } else {
             let cycles = match is_on_host(address, grid) {
-                true => on_host(self.inst, state, grid, now),
+                true => on_host(self.inst, by, state, grid, now),
                 false => state.hierarchy.load(self.way, by, address, self.bytes.into(), now),
             };
             (cycles, blocked(by, state, grid, now))

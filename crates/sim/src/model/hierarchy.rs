@@ -198,6 +198,17 @@ impl Hierarchy {
         }
     }
 
+    /// A load at `now` of what lies behind no cache of the device: it takes `cycles` from when it leaves the SM, and is outstanding until
+    /// then.
+    #[inline]
+    pub fn past_caches(&mut self, by: Requester, now: u64, cycles: impl FnOnce(u64) -> u64) -> u64 {
+        let outstanding = &mut self.content.private(&self.plan, by.sm).outstanding;
+        let left = outstanding.leave(now);
+        let answered = left + cycles(left);
+        outstanding.answered(answered);
+        answered - now
+    }
+
     /// The cycle until which the SM asks its caches for nothing: it has a request that waits until another is answered.
     #[inline]
     pub fn blocked(&self, sm: u32) -> u64 {

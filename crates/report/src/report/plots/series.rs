@@ -8,7 +8,7 @@ use crate::report::words;
 use strata_model::topology::{
     AVERAGE_LOAD, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
     BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, Element, ElementName, Finding,
-    LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint,
+    LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint, TIME_BY_LOADS,
 };
 
 /// What a series shows.
@@ -32,7 +32,7 @@ struct Shape {
 /// The axis of a cache's footprints, on which its capacity is marked.
 const FOOTPRINT: &str = "footprint";
 
-const SHAPES: [Shape; 10] = [
+const SHAPES: [Shape; 11] = [
     Shape {
         name: AVERAGE_LOAD,
         title: "average load by footprint",
@@ -95,6 +95,15 @@ const SHAPES: [Shape; 10] = [
         y: ("bytes a cycle of all SMs", "B/clk"),
         points: "footprints, from",
         draw: Draw::Line,
+    },
+    Shape {
+        name: TIME_BY_LOADS,
+        title: "time of a burst of loads",
+        x: "loads of an SM at once",
+        bytes: false,
+        y: ("cycles from the first load to the last answer", "cycles"),
+        points: "bursts, with loads from",
+        draw: Draw::Points,
     },
     latency(LATENCY_BY_READ_BANDWIDTH, "latency under reads", "bytes a cycle that other SMs read"),
     latency(LATENCY_BY_WRITE_BANDWIDTH, "latency under writes", "bytes a cycle that other SMs write"),
