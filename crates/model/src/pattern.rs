@@ -329,7 +329,10 @@ impl Pattern {
 /// Of the loads of a burst that a warp may leave out: how many each warp makes, and how many warps make one more.
 pub const fn burst_optional(loads: u32, each: u32, warps: u32) -> (u32, u32) {
     let left = loads.saturating_sub(each.saturating_sub(BURST_OPTIONAL).saturating_mul(warps));
-    if warps == 0 { (0, 0) } else { (left / warps, left % warps) }
+    match (left.checked_div(warps), left.checked_rem(warps)) {
+        (Some(all), Some(further)) => (all, further),
+        _ => (0, 0),
+    }
 }
 
 /// Where the lines of one load of a burst begin: no regular distance apart, so that they are spread over what the host has.
