@@ -30,16 +30,16 @@ for run in runs:
                 by_unit = {"": value} if "value" in value else {f".{unit}": finding for unit, finding in value.items()}
                 for unit, finding in by_unit.items():
                     found.setdefault((element, f"{key}{unit}"), []).append(finding)
-            elif key in ("bytes_in_flight", "saturating_sms", "effective_size", "latency_doubles_at"):
+            elif key in ("bytes_in_flight", "saturating_sms", "effective_size", "latency_doubles_at", "outstanding_loads"):
                 found.setdefault((element, key), []).append(value)
 for (element, key), findings in found.items():
     known = [finding for finding in findings if finding["value"] is not None]
     if not known:
-        print(f"{element:9} {key:66} unknown: {findings[0]['reason']}")
+        print(f"{element:12} {key:66} unknown: {findings[0]['reason']}")
         continue
     for finding in findings:
         if finding["value"] is None:
-            print(f"{element:9} {key:66} unknown once: {finding['reason']}")
+            print(f"{element:12} {key:66} unknown once: {finding['reason']}")
     values = [finding["value"] for finding in known]
     pairs = list(itertools.combinations(known, 2))
     ends_of = lambda finding: (finding.get("low", -math.inf), finding.get("high", math.inf))
@@ -49,5 +49,5 @@ for (element, key), findings in found.items():
     middle = statistics.median(values)
     spread = 100 * (max(values) - min(values)) / middle
     ends = f"{min(finding.get('low') or 0 for finding in known):.4g} to {max(finding.get('high') or 0 for finding in known):.4g}"
-    print(f"{element:9} {key:66} {middle:12.5g} {spread:6.2f} %  {agree}/{len(pairs)} overlap, {inside} inside; {ends}")
+    print(f"{element:12} {key:66} {middle:12.5g} {spread:6.2f} %  {agree}/{len(pairs)} overlap, {inside} inside; {ends}")
 PYTHON

@@ -87,7 +87,8 @@ fn streams_reach_the_width_of_each_memory() {
 
 #[test]
 fn textures_and_constants_come_as_fast_as_their_path_gives_them() {
-    let textures = AccessWidth::ALL.map(|width| Stream {
+    // Texels of 4 B do not fill a wide path.
+    let textures = [AccessWidth::B8, AccessWidth::B16].map(|width| Stream {
         width,
         sms: vec![0],
         ..stream(LoadPath::Texture, Region::Own, Bytes::kib(8))
@@ -102,11 +103,9 @@ fn textures_and_constants_come_as_fast_as_their_path_gives_them() {
         let text = std::fs::read_to_string(format!("machines/{machine}.toml")).unwrap();
         let streams: Vec<Stream> = textures.iter().chain([&constants]).cloned().collect();
         let rates = measured_on(&format!("sim:{machine}"), &streams);
-        for (number, (rate, path)) in rates.into_iter().zip(["texture", "texture", "texture", "constant"]).enumerate() {
+        for (rate, path) in rates.into_iter().zip(["texture", "texture", "constant"]) {
             let (each, limit) = (rate.unwrap().per_sm(), stated_in(&text, &format!("path.{path}")));
-            // With texels of 4 B there may be too few loads for the widest.
-            let least = if number == 0 { 0.3 } else { 0.92 };
-            assert!((least..1.04).contains(&(each / limit)), "{machine}: {each:.2} of {limit} B/clk by {path}");
+            assert!((0.92..1.04).contains(&(each / limit)), "{machine}: {each:.2} of {limit} B/clk by {path}");
         }
     }
 }

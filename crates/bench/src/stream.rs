@@ -47,6 +47,8 @@ impl Side {
 /// What a stream goes over, and by which kernel.
 struct Arrays {
     function: Function,
+    /// The SMs that do.
+    workers: Vec<u32>,
     /// The first array that is read, and the one that is written; the next that is read is behind the first.
     from: DevicePtr,
     to: DevicePtr,
@@ -107,7 +109,7 @@ impl Bench<'_> {
             LoadPath::Texture => Some(self.gpu.texture(from, array, stream.width.bytes())?),
             _ => None,
         };
-        let result = self.stream_over(stream, chase, Arrays { function, from, to, array, texture });
+        let result = self.stream_over(stream, chase, Arrays { function, workers, from, to, array, texture });
         if let Some(texture) = texture {
             // A texture that cannot be destroyed is a lost context, which the result says.
             let _ = self.gpu.destroy_texture(texture);
@@ -117,9 +119,8 @@ impl Bench<'_> {
 
     /// Runs a stream over memory that is ready.
     fn stream_over(&mut self, stream: &Stream, chase: Option<&LoadedChase>, arrays: Arrays) -> Result<Outcome> {
-        let Arrays { function, from, to, array, texture } = arrays;
+        let Arrays { function, workers, from, to, array, texture } = arrays;
         let (loads, stores) = stream.traffic.arrays();
-        let workers = chase.map_or_else(|| stream.workers(self.sms.len()), |chase| chase.workers(self.sms.len()));
         let is_shared = stream.path == LoadPath::Shared;
         // Where a texture is read, places are counted from its beginning.
         let (first, other) = match texture {

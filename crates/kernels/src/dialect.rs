@@ -41,7 +41,7 @@ pub enum Check {
         /// The path of its loads, which a target may lack.
         path: LoadPath,
     },
-    /// Three reads: between the first two nothing but loads, of which none is used before the second. The third waits for the last.
+    /// Three reads: between the first two nothing but loads, of which none is used before the second. The third waits for all of them.
     Burst {
         /// Opcodes of its loads, whole.
         load: &'static [&'static str],

@@ -4,7 +4,9 @@
 //! all. Reading order: this file, then `ptx/reads.ptx`.
 
 use strata_model::experiment::{LoadPath, PatternRun};
-use strata_model::pattern::{Counters, Layout, LoadedFrom, Operand, OperandsIn, Pattern, Scope, block_bound};
+use strata_model::pattern::{
+    BURST_EACH, Counters, Layout, LoadedFrom, Operand, OperandsIn, Pattern, Scope, block_bound,
+};
 
 /// The text that a pattern needs: what it does not share with others of its kind is in the text, everything else a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +97,7 @@ impl PatternProgram {
         }
         all.extend([PatternProgram::Writes, PatternProgram::Sampled, PatternProgram::Cube]);
         all.extend([OperandsIn::Registers, OperandsIn::Shared, OperandsIn::L1].map(PatternProgram::Sourced));
-        all.extend([8, 20, 40].map(PatternProgram::Burst));
+        all.extend(BURST_EACH.map(PatternProgram::Burst));
         all
     }
 

@@ -198,6 +198,9 @@ pub const WRITES_A_PASS: u32 = 8;
 /// Operands of each lane in [`Pattern::Sourced`], each used once in a pass of the loop: they fit in registers, in shared memory and in
 /// any L1.
 pub const OPERANDS: u32 = 16;
+/// Most loads of a warp in the bursts that are asked for: a compiler keeps so many apart by what the hardware has for it (54 on sm_90), and
+/// with two of these programs nearly every number of loads can be shared out in two ways.
+pub const BURST_EACH: [u32; 3] = [MOST_BURST, 20, 8];
 /// Loads of [`Pattern::Burst`] that a warp may leave out, so that their number needs not be a multiple of that of the warps: a
 /// predicate each, of which a thread has seven.
 pub const BURST_OPTIONAL: u32 = 4;

@@ -20,7 +20,7 @@ const MOST_OPERATIONS: u32 = 1 << 20;
 pub const MOST_VARIABLES: u32 = 2048;
 /// Largest side of a square of floating-point texels: the number of each is exact in 24 bits.
 const MOST_SAMPLED: u32 = 1 << 12;
-/// Most loads of a warp in a burst: a block of any size has so many registers for their values beside others.
+/// Most loads of a warp in a burst: from compute capability 3.0 on a block of any size has so many registers for their values beside others.
 pub const MOST_BURST: u32 = 40;
 /// Largest side of a cube: its coordinates share a word, and it is 64 MiB.
 const MOST_CUBE: u32 = 1 << 8;

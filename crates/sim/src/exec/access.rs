@@ -214,7 +214,8 @@ fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State
 }
 
 /// Bytes of one of the requests of a load, as far as an SM hands out so many a cycle.
-fn handed(inst: &Inst, way: Way) -> u64 {
+#[inline]
+pub(super) fn handed(inst: &Inst, way: Way) -> u64 {
     match way {
         Way::Constant | Way::ConstantUniform => u64::from(inst.kind.bytes) * inst.elements() as u64,
         _ => COALESCED,

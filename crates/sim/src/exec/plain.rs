@@ -1,6 +1,6 @@
 //! The load of a chase, without what only other accesses need.
 
-use super::access::{Cost, When, blocked, is_on_host, on_host, way_of};
+use super::access::{Cost, When, blocked, handed, is_on_host, on_host, way_of};
 use super::launch::{Fault, Grid, State};
 use super::warp::Warp;
 use crate::model::hierarchy::{Requester, Way};
@@ -38,14 +38,15 @@ impl<'a> Plain<'a> {
         let address = warp.get(self.inst.from[0], lane).wrapping_add(self.inst.offset as u64);
         state.check(grid, self.inst, address, u64::from(self.bytes))?;
         let (cycles, held) = if now > horizon {
-            let Some(cycles) = state.hierarchy.load_private(self.way, by, address, self.bytes.into(), now) else {
+            let Some(cycles) = state.hierarchy.load_private(self.way, by, address, handed(self.inst, self.way), now)
+            else {
                 return Ok(None);
             };
             (cycles, 0)
         } else {
             let cycles = match is_on_host(address, grid) {
                 true => on_host(self.inst, by, state, grid, now),
-                false => state.hierarchy.load(self.way, by, address, self.bytes.into(), now),
+                false => state.hierarchy.load(self.way, by, address, handed(self.inst, self.way), now),
             };
             (cycles, blocked(by, state, grid, now))
         };

@@ -34,24 +34,21 @@ const SHAPES: [(AccessWidth, u32, u32, u32); 20] = {
         (B4, 8, 512, 3),
     ]
 };
-/// As [`SHAPES`], for constants.
-const SHAPES_OF_CONSTANTS: [(AccessWidth, u32, u32, u32); 12] = {
-    use AccessWidth::B4;
-    [
-        (B4, 2, 64, 1),
-        (B4, 2, 128, 1),
-        (B4, 2, 512, 1),
-        (B4, 4, 128, 1),
-        (B4, 4, 512, 1),
-        (B4, 4, 1024, 2),
-        (B4, 8, 128, 1),
-        (B4, 8, 512, 1),
-        (B4, 8, 1024, 1),
-        (B4, 16, 256, 1),
-        (B4, 16, 512, 1),
-        (B4, 16, 512, 2),
-    ]
-};
+/// As [`SHAPES`], for constants, which are loaded by words: words of a pass, threads of a block, blocks of an SM.
+const SHAPES_OF_CONSTANTS: [(u32, u32, u32); 12] = [
+    (2, 64, 1),
+    (2, 128, 1),
+    (2, 512, 1),
+    (4, 128, 1),
+    (4, 512, 1),
+    (4, 1024, 2),
+    (8, 128, 1),
+    (8, 512, 1),
+    (8, 1024, 1),
+    (16, 256, 1),
+    (16, 512, 1),
+    (16, 512, 2),
+];
 /// Most bytes that an SM has in flight across the bus to the host. More only wait longer: an H200 reads as much with 1 KiB.
 const MOST_TO_HOST: Bytes = Bytes::kib(8);
 
@@ -160,6 +157,10 @@ pub(super) fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
             && level.stream(sms, *shape, Round::Search, 0).footprint.0 > 0
             && (level.path != LoadPath::Host || level.stream(sms, *shape, Round::Search, 0).in_flight() <= MOST_TO_HOST)
     };
-    let all = if level.path == LoadPath::Constant { &SHAPES_OF_CONSTANTS[..] } else { &SHAPES };
-    all.iter().map(|&(width, unroll, threads, blocks)| Shape { width, unroll, threads, blocks }).filter(fits).collect()
+    let words = |(unroll, threads, blocks)| Shape { width: AccessWidth::B4, unroll, threads, blocks };
+    let all: Vec<Shape> = match level.path {
+        LoadPath::Constant => SHAPES_OF_CONSTANTS.map(words).to_vec(),
+        _ => SHAPES.map(|(width, unroll, threads, blocks)| Shape { width, unroll, threads, blocks }).to_vec(),
+    };
+    all.into_iter().filter(fits).collect()
 }
