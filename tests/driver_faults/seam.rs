@@ -245,11 +245,11 @@ fn textures_of_bytes_and_of_arrays() {
         let mut gpu = open();
         let (before, _) = gpu.memory().unwrap();
         let memory = gpu.allocate(Bytes(4096)).unwrap();
-        for texel in [1, 4] {
+        for texel in [1, 4, 8, 16] {
             let texture = gpu.texture(memory, Bytes(4096), Bytes(texel)).unwrap();
             gpu.destroy_texture(texture).unwrap();
         }
-        says(&failure(gpu.texture(memory, Bytes(4096), Bytes(2))), &["texels of 1 or 4 B, not of 2 B"]);
+        says(&failure(gpu.texture(memory, Bytes(4096), Bytes(2))), &["texels of 1, 4, 8 or 16 B, not of 2 B"]);
         // A gibibyte is too many texels of one byte, not of four.
         says(&failure(gpu.texture(memory, Bytes::mib(1024), Bytes(1))), &["at most 268435456 texels", "1073741824"]);
         gpu.free(memory).unwrap();
