@@ -90,7 +90,7 @@ impl StreamProgram {
 
     /// Bytes of each array that a warp touches in one pass.
     pub(crate) fn piece(self) -> u32 {
-        self.width * self.unroll * if self.path == LoadPath::Constant { 1 } else { WARP as u32 }
+        self.width * self.unroll * Stream::lanes(self.path)
     }
 }
 
@@ -108,10 +108,6 @@ pub fn stream_sum(stream: &Stream, passes: u32) -> u32 {
 /// Words of constants for streams whose lanes load `words` of them in a pass, a power of two: other words in each such piece, and all
 /// pieces with the same sum.
 pub fn constants(words: usize) -> impl Iterator<Item = u32> {
-    let hashed = |number: u32| {
-        let key = number.wrapping_mul(HASH_FACTOR);
-        (key ^ key >> 15).wrapping_mul(HASH_FACTOR)
-    };
     let half = words / 2;
     (0..).map(move |number: u32| match number as usize % words < half {
         true => hashed(number),
@@ -119,10 +115,15 @@ pub fn constants(words: usize) -> impl Iterator<Item = u32> {
     })
 }
 
+/// Bits as good as random, by a number.
+fn hashed(number: u32) -> u32 {
+    let key = number.wrapping_mul(HASH_FACTOR);
+    (key ^ key >> 15).wrapping_mul(HASH_FACTOR)
+}
+
 /// The four words of a number of four, as the kernels make them.
 pub fn content(four: u32) -> [u32; 4] {
-    let key = (four & !4).wrapping_mul(HASH_FACTOR);
-    let first = (key ^ key >> 15).wrapping_mul(HASH_FACTOR);
+    let first = hashed(four & !4);
     let words = [first, first ^ MASKS[0], first ^ MASKS[1], first ^ MASKS[2]];
     if four & 4 == 0 { words } else { words.map(|word| COMPLEMENT.wrapping_sub(word)) }
 }

@@ -121,10 +121,14 @@ impl Stream {
         Self::PATHS.contains(&path) && (traffic == Traffic::Read || !matches!(path, Shared | Texture | Constant))
     }
 
+    /// Lanes of a warp that access different bytes.
+    pub const fn lanes(path: LoadPath) -> u32 {
+        if matches!(path, LoadPath::Constant) { 1 } else { WARP as u32 }
+    }
+
     /// Bytes of each array that a warp touches in one pass of its loop.
     pub fn pass(&self) -> Bytes {
-        let lanes = if self.path == LoadPath::Constant { 1 } else { WARP as u64 };
-        self.width.bytes() * u64::from(self.unroll) * lanes
+        self.width.bytes() * u64::from(self.unroll) * u64::from(Self::lanes(self.path))
     }
 
     /// Bytes that the loads of one SM have in flight at most.
