@@ -226,7 +226,7 @@ fn seen(mut gpu: Sim, seed: u64) -> Vec<(Experiment, Result<Samples, Failure>)> 
     let facts = gpu.facts().clone();
     let source = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
     let mut watched = Watched { source, refuse: |_: &Experiment| None, seen: Vec::new() };
-    let question = Request { selection: Selection::default(), effort: Effort::Quick, seed };
+    let question = Request { selection: Selection::of([]), effort: Effort::Quick, seed };
     discover(&mut watched, &facts, &question, &mut |_| {});
     watched.seen
 }

@@ -14,6 +14,7 @@ mod equal;
 mod machine_files;
 mod machine_reference;
 mod only;
+mod partitions;
 mod random_machines;
 mod recovery;
 mod round_trip;

@@ -19,7 +19,7 @@ use serde_json::Value;
 use strata_infer::discover::{Request, discover};
 use strata_infer::probe::Effort;
 use strata_model::attribute::{Attribute, Elements, Key, READ_BANDWIDTH_PER_SM, WRITE_BANDWIDTH_PER_SM};
-use strata_model::topology::{ElementName, Finding, Provenance, Selection, Topology};
+use strata_model::topology::{ElementName, Finding, Provenance, Topology};
 use strata_model::units::BytesPerClock;
 use strata_recording::Recording;
 use strata_report::report;
@@ -245,7 +245,7 @@ fn recorded() -> Topology {
     let file = "recordings/2026-11-21-h200.strata";
     let mut recording = Recording::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("it is committed");
     let (run, facts) = (recording.run_info(), recording.header.device.clone());
-    let question = Request { selection: Selection::default(), effort: Effort::Standard, seed: run.seed };
+    let question = Request { selection: recording.selection(), effort: Effort::Standard, seed: run.seed };
     let found = discover(&mut recording, &facts, &question, &mut |_| {});
     found.into_topology(facts, run, Some(file))
 }

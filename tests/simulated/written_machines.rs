@@ -60,11 +60,11 @@ fn an_l1_of_which_only_the_ways_are_found_keeps_them() {
     found_again(&first, &machine, L1, &["size", "ways", "line_size", "fetch_granularity"]);
 }
 
-/// The K20c with an L2 in two partitions.
-fn in_partitions(copies: bool) -> Machine {
+/// The K20c with an L2 in two partitions, to which addresses go in one way.
+fn in_partitions(copies: bool, by: &str) -> Machine {
     let text = Machine::named("k20c").expect("it comes with strata").text;
     let partitions = format!(
-        "[cache.l2.partitions]\ncount = 2\nsms = \"0110\"\ngranule = \"4 KiB\"\ncopies = {copies}\nfar_hit = 60\nfar_memory = \
+        "[cache.l2.partitions]\ncount = 2\nsms = \"0110\"\n{by}\ncopies = {copies}\nfar_hit = 60\nfar_memory = \
          60\n\n[shared]\n"
     );
     Machine::parse("k20c in partitions", &text.replacen("[shared]\n", &partitions, 1)).expect("it is valid")
@@ -72,14 +72,20 @@ fn in_partitions(copies: bool) -> Machine {
 
 #[test]
 fn partitions_keep_copies_or_do_not() {
-    for copies in [true, false] {
-        let (first, machine) = written(&in_partitions(copies), &[L2]);
+    for (copies, by) in [(true, "granule = \"4 KiB\""), (false, "parity = [0x90d2000]")] {
+        let (first, machine) = written(&in_partitions(copies, by), &[L2]);
         let l2 = machine.spec.cache["l2"].partitions.as_ref().expect("two partitions");
+        // Of the bits of an address those within a page of 2 MiB show. A mixing hash has none.
+        let (granule, parity) = if copies { (Some(4096), None) } else { (None, Some(vec![0xd2000])) };
+        assert_eq!((l2.granule.map(|granule| granule.0), &l2.parity), (granule, &parity), "{}", machine.text);
         assert_eq!((l2.count.get(), l2.copies, l2.far_hit.get()), (2, copies, 60), "{}", machine.text);
         // The latency of the near side, not of the mean.
         let near = machine.spec.path.global_cg.cycles[0].get();
         assert!(near.abs_diff(223) <= 3, "copies {copies}: {near} cycles");
         found_again(&first, &machine, L2, &["partitions", "near_latency", "far_latency", "sm_map"]);
+        if parity.is_some() {
+            found_again(&first, &machine, L2, &["partition_hash"]);
+        }
     }
 }
 

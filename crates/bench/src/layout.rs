@@ -105,7 +105,11 @@ impl Bench<'_> {
     /// Makes the allocation of this number now, of this part of the free memory, so that its address does not depend on what
     /// is asked first.
     pub(super) fn reserve(&mut self, number: u32, (part, of): (u64, u64)) -> Result<()> {
-        let size = Bytes(self.gpu.facts().free_memory / of * part);
+        self.allocate(number, Bytes(self.gpu.facts().free_memory / of * part))
+    }
+
+    /// Makes the allocation of this number now.
+    pub(super) fn allocate(&mut self, number: u32, size: Bytes) -> Result<()> {
         let arena = Arena::allocate(self.gpu, number, false, size)?;
         self.arenas.insert((number, false), arena);
         Ok(())

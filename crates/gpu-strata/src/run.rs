@@ -16,7 +16,7 @@ use strata_model::experiment::Experiment;
 use strata_model::facts::{BoardFacts, DeviceFacts, HostFacts, Mig, OtherProcesses, Telemetry};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::topology::{RunInfo, STEPS, Selection, Wanted};
+use strata_model::topology::{RunInfo, Selection, Wanted};
 use strata_recording::Header;
 use strata_report::report;
 
@@ -186,7 +186,7 @@ impl Device {
     {
         let only = only.iter().cloned().map(W::into);
         let Options { effort, seed, bandwidth, .. } = options;
-        let selection = Selection { bandwidth, atomics: bandwidth, step: STEPS, ..Selection::of(only) };
+        let selection = Selection { bandwidth, atomics: bandwidth, ..Selection::of(only) };
         let question = elements::Request { selection, effort, seed };
         let asked = Asked::Topology(&question.selection);
         let (facts, run, timings, found) = self.run(&asked, options, |source, facts, progress| {

@@ -70,6 +70,7 @@ impl Expect {
             Expect::Within(low, high) if low == high => format!("{low}"),
             Expect::Within(low, high) => format!("{low} to {high}"),
             Expect::Names(names) => json!(names).to_string().replace('"', ""),
+            Expect::Unknown("") => "unknown".into(),
             Expect::Unknown(part) => format!("unknown ({part})"),
             Expect::Like(value, _) | Expect::Parts(value, _) => value.to_string().replace('"', ""),
             Expect::Patterns(patterns) => {

@@ -12,7 +12,7 @@ use strata_model::experiment::{Experiment, LARGE_PAGE, LoadPath};
 use strata_model::samples::{Failure, Samples};
 use strata_model::topology::ElementName::{self, *};
 use strata_sim::machine::Machine;
-use strata_sim::machine::spec::{Cache, Path, Replacement, Scope, Spec, Tlb};
+use strata_sim::machine::spec::{Cache, Partitions, Path, Replacement, Scope, Spec, Tlb};
 use strata_sim::model::banks::Banks;
 
 use self::capacity::{anywhere, bases, capacity, median, usable_of_device};
@@ -318,6 +318,17 @@ fn l2(truth: &mut Truth, seen: &Seen) {
     let misses =
         |tlb: &Tlb| if tlb.page.0 < LARGE_PAGE.0 { (tlb.penalty.get() + tlb.uncached.get()) as f64 } else { 0.0 };
     let translation: f64 = machine.spec.tlb.iter().map(misses).sum();
+    for (attribute, is_far) in [("near_latency", false), ("far_latency", true)] {
+        let side = |parts: &Partitions| {
+            // A cache behind the L2 may answer, before memory does.
+            let least = path.cycles.get(1).map_or(path.memory, |behind| *behind).get() as f64;
+            let most = (path.memory.get() + if is_far { parts.far_memory.get() } else { 0 }) as f64;
+            let least = if path.cycles.len() > 1 { least } else { most };
+            let (least, most) = (least * (1.0 - SHARED_LEVELS) - off, most * (1.0 + SHARED_LEVELS) + translation);
+            Expect::IfStated(Box::new(Expect::Within(least, most + 2.0 * mean + off)))
+        };
+        truth.row(Dram, attribute, cache.partitions.as_ref().map_or(Expect::Unknown(""), side));
+    }
     if let Some(behind) = path.cycles.get(1) {
         let (low, high) =
             (behind.get() as f64 * (1.0 - SHARED_LEVELS) - off, memory as f64 * (1.0 + SHARED_LEVELS) + off);

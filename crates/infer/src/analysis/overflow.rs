@@ -125,9 +125,7 @@ impl Sets {
         if groups.len() < 2 {
             return None;
         }
-        let masks = constant_parities(&groups);
-        let differ: Vec<u64> =
-            masks.into_iter().filter(|m| separates(&groups, |n| (n & m).count_ones() as u64 & 1)).collect();
+        let differ = separating_parities(&groups);
         let parity = |n: u64| differ.iter().fold(0, |at, m| at << 1 | u64::from((n & m).count_ones() & 1));
         if self.complete && 1usize.checked_shl(differ.len() as u32) == Some(groups.len()) && labels(&groups, parity) {
             let masks: Vec<u64> = differ.iter().map(|m| m << line.trailing_zeros()).collect();
@@ -179,6 +177,12 @@ fn constant_parities(groups: &[Vec<u64>]) -> Vec<u64> {
         .filter(|bit| all & bit != 0 && pivots & bit == 0)
         .map(|bit| rows.iter().filter(|row| *row & bit != 0).fold(bit, |mask, &row| mask | top(row)))
         .collect()
+}
+
+/// Masks under which all numbers of each group have the same parity, and not all groups the same.
+pub fn separating_parities(groups: &[Vec<u64>]) -> Vec<u64> {
+    let masks = constant_parities(groups).into_iter();
+    masks.filter(|mask| separates(groups, |n| u64::from((n & mask).count_ones() & 1))).collect()
 }
 
 fn top(n: u64) -> u64 {

@@ -186,10 +186,15 @@ impl Measured {
 pub fn finding(notebook: &Notebook, infer: impl FnOnce() -> Result<Measured, Gap>, method: &str) -> Option<Entry> {
     notebook.attribute(LATENCY_CYCLES, || {
         let m = infer()?;
-        Ok(Finding::measured(Cycles(nearest(m.cycles.0)), method)
-            .interval(down(m.interval.0), up(m.interval.1), LEVEL)
-            .note(format!("{} to {} over {} measurements", nearest(m.range.0), nearest(m.range.1), m.count)))
+        let range = format!("{} to {} over {} measurements", nearest(m.range.0), nearest(m.range.1), m.count);
+        Ok(stated(&m, method).note(range))
     })
+}
+
+/// A latency with its interval.
+pub(super) fn stated(measured: &Measured, method: &str) -> Finding<Cycles> {
+    let Measured { cycles, interval: (low, high), .. } = measured;
+    Finding::measured(Cycles(nearest(cycles.0)), method).interval(down(*low), up(*high), LEVEL)
 }
 
 /// The latency of an element in nanoseconds, if it has one in cycles, by the clock as it was seen over the whole run.

@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 use super::Unknown;
 use super::banks;
 use super::capacity::{Capacity, Rough, Search};
-use super::dram::Dram;
+use super::dram::{Dram, Sides};
 use super::edge::Edge;
 use super::fetch::Fetch;
+use super::homes::Homes;
 use super::levels::HitMiss;
 use super::partitions::Partitions;
 use super::stairs::Stairs;
@@ -47,10 +48,14 @@ pub(super) struct Memo {
     pub l2_capacity: Cache<Bytes, Capacity>,
     /// The latency of DRAM.
     pub dram: Cache<(), Dram>,
+    /// Near and far.
+    pub dram_sides: Cache<(), Sides>,
     /// The bandwidth of a memory.
     pub peak: Cache<throughput::Level, throughput::Peak>,
     /// The partitions of the L2.
     pub partitions: Cache<(), Partitions>,
+    /// In which of them lines are at home.
+    pub homes: Cache<(), Homes>,
     /// Where translation begins to cost more.
     pub tlb_curve: Cache<(), tlb::Curve>,
     /// The same, by the distance of the pages walked.

@@ -103,15 +103,23 @@ fn repeats(measurements: &[Measurement<Chase>]) -> bool {
     counted as f64 > FEW * all as f64 && same as f64 / counted as f64 > by_chance
 }
 
-/// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
-fn typical(measurement: &Measurement<Chase>) -> (Vec<f64>, f64) {
+/// Of each line the times of all laps.
+pub(super) fn by_line(measurement: &Measurement<Chase>) -> impl Iterator<Item = Vec<f64>> {
     let lap = measurement.experiment.lap() as usize;
     let laps: Vec<&[u32]> = measurement.latencies().chunks_exact(lap).collect();
-    let of_line = |line: usize| laps.iter().map(|l| f64::from(l[line])).collect::<Vec<f64>>();
-    let fastest: Vec<f64> = (0..lap).map(|line| of_line(line).into_iter().fold(f64::MAX, f64::min)).collect();
-    let noise = (0..lap).map(|line| robust::median_absolute_deviation(&of_line(line)).unwrap_or_default());
-    let noise = noise.sum::<f64>() / lap.max(1) as f64;
-    (fastest, noise)
+    (0..lap).map(move |line| laps.iter().map(|times| f64::from(times[line])).collect())
+}
+
+/// Of each line the fastest of the laps.
+pub(super) fn fastest(measurement: &Measurement<Chase>) -> Vec<f64> {
+    by_line(measurement).map(|times| times.into_iter().fold(f64::MAX, f64::min)).collect()
+}
+
+/// Of each line the fastest of the laps, and how far single laps are from their median, in the mean.
+fn typical(measurement: &Measurement<Chase>) -> (Vec<f64>, f64) {
+    let noise: Vec<f64> =
+        by_line(measurement).map(|times| robust::median_absolute_deviation(&times).unwrap_or_default()).collect();
+    (fastest(measurement), robust::mean(&noise))
 }
 
 fn spread(values: &[f64]) -> (f64, f64, f64) {
@@ -243,13 +251,25 @@ impl Partitions {
         self.of_sm.get(sm as usize).copied().unwrap_or(0)
     }
 
+    /// Cycles that a far line takes longer than a near one; none, where there is one partition.
+    pub(super) fn crossing(&self) -> Option<f64> {
+        self.far.map(|far| far.0 - self.near.0)
+    }
+
+    /// Up to `most` SMs of a partition, spread over all of its SMs.
+    pub(super) fn some_of(&self, part: usize, most: usize) -> Vec<u32> {
+        let all: Vec<u32> = (0..).zip(&self.of_sm).filter(|(_, of)| **of == part).map(|(sm, _)| sm).collect();
+        let count = all.len().min(most);
+        (0..count).map(|number| all[number * all.len() / count]).collect()
+    }
+
     /// As the finding `partitions`.
     pub fn count(&self) -> Finding<u64> {
         let finding = Finding::measured(self.count as u64, METHOD).range(self.count as f64, self.count as f64);
         match self.correlations {
             None => finding.note(format!(
                 "all SMs take the same time to the same line; a partition on which no SM hangs would not show, nor partitions less \
-                 than {} cycles apart",
+                 than {} cycles apart or to which whole pages belong",
                 self.shows
             )),
             Some((within, across)) => {

@@ -56,6 +56,18 @@ pub enum IndexFunction {
     },
 }
 
+impl IndexFunction {
+    /// The bits of the address of which each parity is a bit of the number; none, where no parities are. A bit that no address
+    /// has makes a mask of 0.
+    pub fn masks(&self) -> Option<Vec<u64>> {
+        match self {
+            IndexFunction::Bits { bits } => Some(bits.iter().map(|bit| 1u64.checked_shl(*bit).unwrap_or(0)).collect()),
+            IndexFunction::Parity { masks } => Some(masks.iter().map(|mask| mask.0).collect()),
+            IndexFunction::Modulo { .. } => None,
+        }
+    }
+}
+
 /// Bits of an address; in JSON a hexadecimal text such as `0x1080`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mask(pub u64);

@@ -170,12 +170,13 @@ impl Attribute {
                 "Whether work should stay with the SMs of one part.",
             ),
             Attribute::NearLatency => (
-                "The atomics that find the partitions, on lines of the SM's own partition.",
-                "Unknown if partitions are unknown. It is of an atomic, with the overhead of timing: a load is faster.",
+                "The atomics that find the partitions, on lines of the SM's own partition. In DRAM cold loads of lines whose \
+                 partition atomics have shown.",
+                "Unknown if partitions are unknown. In the L2 it is of an atomic, with the overhead of timing: a load is faster.",
                 "The least that a flag or a counter in global memory costs.",
             ),
             Attribute::FarLatency => (
-                "The atomics that find the partitions, on lines of another partition.",
+                "As the near latency, on lines of another partition.",
                 "Unknown if partitions are unknown, or if there is one only.",
                 "What an access across the partitions costs more, beside the near latency.",
             ),
@@ -183,6 +184,13 @@ impl Attribute {
                 "The atomics that find the partitions, SM by SM, and the groups of SMs with alike times within each.",
                 "Groups are null where times within a partition do not separate.",
                 "To place blocks that share data on SMs of one partition.",
+            ),
+            Attribute::PartitionHash => (
+                "A few SMs of each part do dependent atomics on random lines of some pages of 2 MiB. Parities of address bits \
+                 that tell the parts apart there are tried on other pages.",
+                "Unknown if there is one part only, if the address bits below 2 MiB do not tell the parts apart by parities, or \
+                 if these predict less than 99 % of the other pages' lines.",
+                "To keep what the SMs of one part use in the pieces of memory that are near to them.",
             ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \

@@ -184,11 +184,13 @@ attributes! {
     Partitions PARTITIONS: u64, "partitions", "Partitions", Partitions, "",
         "Number of parts of a shared cache to which SMs are near or far.";
     NearLatency NEAR_LATENCY: Cycles, "near_latency", "Near latency", Partitions, "cycles",
-        "Latency of an atomic on a line of the SM's own partition.";
+        "Latency of a line of the SM's own partition: in the L2 of an atomic, in DRAM of a load.";
     FarLatency FAR_LATENCY: Cycles, "far_latency", "Far latency", Partitions, "cycles",
-        "Latency of an atomic on a line of another partition.";
+        "Latency of a line of another partition: in the L2 of an atomic, in DRAM of a load.";
     SmMap SM_MAP: SmMap, "sm_map", "Map of the SMs", Partitions, "",
         "The partition of each SM, and its group within that partition.";
+    PartitionHash PARTITION_HASH: IndexFunction, "partition_hash", "Partition by address", Partitions, "",
+        "How an address within a page of 2 MiB chooses the partition: by some of its bits, or by parities of its bits.";
     Banks BANKS: u64, "banks", "Banks", Banks, "",
         "Number of banks of shared memory.";
     BankWidth BANK_WIDTH: Bytes, "bank_width", "Bank width", Banks, "B",

@@ -24,6 +24,9 @@ impl Default for Place {
 }
 
 impl Place {
+    /// The number of an allocation that only experiments with one and the same footprint use, so that it is never moved to make room.
+    pub const UNMOVED: u32 = 20;
+
     /// On this SM.
     pub fn on(sm: u32) -> Self {
         Place { sm: Some(sm), ..Place::default() }

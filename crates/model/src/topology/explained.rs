@@ -90,12 +90,13 @@ impl ElementName {
             | ElementName::ConstantL1
             | ElementName::ConstantL15
             | ElementName::ScalarL1 => (OF_A_CACHE, &[]),
-            ElementName::L2 => (OF_A_CACHE, &[NominalSize, Partitions, NearLatency, FarLatency, SmMap]),
+            ElementName::L2 => (OF_A_CACHE, &[NominalSize, Partitions, NearLatency, FarLatency, SmMap, PartitionHash]),
             ElementName::Shared => {
                 (LATENCY, &[Size, Banks, BankWidth, BankModes, ConflictCycles, Broadcast, Padding, BankCurve])
             }
             ElementName::Local => (LATENCY, &[Cached]),
-            ElementName::Dram | ElementName::ConstantUniform => (LATENCY, &[Size]),
+            ElementName::Dram => (LATENCY, &[Size, NearLatency, FarLatency]),
+            ElementName::ConstantUniform => (LATENCY, &[Size]),
             ElementName::Host => (LATENCY, &[]),
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),

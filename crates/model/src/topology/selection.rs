@@ -153,14 +153,20 @@ impl JsonSchema for Wanted {
     }
 }
 
-/// Steps by which more came to be measured along with bandwidth. The first: textures and constants, and the loads that are outstanding.
-pub const STEPS: u8 = 1;
+/// Steps by which more came to be measured. The first: the bandwidth of textures and constants, and the loads that are outstanding. The
+/// second: how an address chooses the partition of the L2, and the latency of near and far memory.
+pub const STEPS: u8 = 2;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
-    let is_of_first = matches!(element, ElementName::Texture | ElementName::ConstantL1 | ElementName::ConstantL15)
-        || attribute == Attribute::OutstandingLoads;
-    u8::from(attribute.topic() == Topic::Bandwidth && is_of_first)
+    let of_first = [ElementName::Texture, ElementName::ConstantL1, ElementName::ConstantL15];
+    match attribute {
+        Attribute::PartitionHash => 2,
+        Attribute::NearLatency | Attribute::FarLatency if element == ElementName::Dram => 2,
+        Attribute::OutstandingLoads => 1,
+        _ if attribute.topic() == Topic::Bandwidth && of_first.contains(&element) => 1,
+        _ => 0,
+    }
 }
 
 /// What a discovery is asked for, besides how much it measures.
@@ -179,9 +185,9 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// These elements and attributes, each once, and no bandwidth but what they name.
+    /// These elements and attributes of all that this version measures, each once, and no bandwidth but what they name.
     pub fn of(only: impl IntoIterator<Item = Wanted>) -> Self {
-        let mut selection = Selection::default();
+        let mut selection = Selection { step: STEPS, ..Selection::default() };
         for wanted in only {
             if !selection.only.contains(&wanted) {
                 selection.only.push(wanted);
@@ -199,11 +205,12 @@ impl Selection {
     pub fn asks(&self, element: ElementName, attribute: Attribute) -> bool {
         let is_whole = self.only.is_empty() || self.only.contains(&element.into());
         let is_asked = match attribute.topic() {
-            Topic::Bandwidth => self.bandwidth && step_of(element, attribute) <= self.step,
+            Topic::Bandwidth => self.bandwidth,
             Topic::Atomics => self.atomics,
             _ => true,
         };
-        is_whole && is_asked || self.only.iter().any(|wanted| wanted.names(element, attribute))
+        let is_known = step_of(element, attribute) <= self.step;
+        is_whole && is_asked && is_known || self.only.iter().any(|wanted| wanted.names(element, attribute))
     }
 }
 
@@ -218,7 +225,7 @@ mod tests {
     /// What is asked for, of two elements.
     fn asked(only: &[&str], bandwidth: bool) -> String {
         let twice = only.iter().chain(only).copied().map(wanted);
-        let selection = Selection { bandwidth, atomics: bandwidth, step: STEPS, ..Selection::of(twice) };
+        let selection = Selection { bandwidth, atomics: bandwidth, ..Selection::of(twice) };
         assert_eq!(selection.only.len(), only.len());
         let mut asked = Vec::new();
         for element in [ElementName::Local, ElementName::Host] {
@@ -246,11 +253,15 @@ mod tests {
 
     #[test]
     fn what_came_later_is_asked_for_by_name_only() {
-        let older = |only: &[&str]| Selection { bandwidth: true, ..Selection::of(only.iter().copied().map(wanted)) };
+        let of = |only: &[&str]| Selection { bandwidth: true, ..Selection::of(only.iter().copied().map(wanted)) };
+        let older = |only: &[&str]| Selection { step: 0, ..of(only) };
         let asks = |selection: &Selection, element| selection.asks(element, Attribute::ReadBandwidth);
         assert!(asks(&older(&[]), ElementName::L1) && !asks(&older(&[]), ElementName::Texture));
         assert!(asks(&older(&["texture.read_bandwidth"]), ElementName::Texture));
-        assert!(asks(&Selection { step: STEPS, ..older(&[]) }, ElementName::ConstantL15));
+        assert!(asks(&of(&[]), ElementName::ConstantL15));
+        let sides = |selection: &Selection, element| selection.asks(element, Attribute::FarLatency);
+        assert!(sides(&older(&[]), ElementName::L2) && !sides(&older(&[]), ElementName::Dram));
+        assert!(sides(&of(&[]), ElementName::Dram));
     }
 
     #[test]

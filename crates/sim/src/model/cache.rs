@@ -4,8 +4,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
 
-use super::mix;
 use super::policy::Policy;
+use super::{mix, parities};
 use crate::machine::spec::{Index, Replacement};
 
 /// Sets of more ways than this are searched by a table, not way by way.
@@ -130,9 +130,7 @@ impl Cache {
             Index::Modulo if sets.is_power_of_two() => number & (sets - 1),
             Index::Modulo => rest(number, sets),
             Index::Bits(bits) => bits.iter().rev().fold(0, |set, bit| set << 1 | (address >> bit.get() & 1)),
-            Index::Parity(masks) => {
-                masks.iter().rev().fold(0, |set, mask| set << 1 | u64::from((address & mask).count_ones() & 1))
-            }
+            Index::Parity(masks) => parities(masks, address),
             Index::Dealt => u64::from(self.dealt[rest(number, self.dealt.len() as u64) as usize]),
             Index::Hash(seed) => mix(number ^ seed.rotate_left(32)) % sets,
         };

@@ -14,6 +14,11 @@ pub(crate) mod ports;
 mod private;
 pub mod texture;
 
+/// The parities of an address under masks, as a number: the first mask gives its lowest bit.
+pub(super) fn parities(masks: &[u64], address: u64) -> u64 {
+    masks.iter().rev().fold(0, |number, mask| number << 1 | u64::from((address & mask).count_ones() & 1))
+}
+
 /// Mixes the bits of a number (the finalizer of SplitMix64: Steele, Lea and Flood, 2014).
 pub(super) fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

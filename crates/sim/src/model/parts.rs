@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::cache::{Cache, Shape};
 use super::hierarchy::{Requester, Way};
-use super::mix;
 use super::ports::{Outstanding, Ports, Width};
+use super::{mix, parities};
 use crate::machine::Machine;
 use crate::machine::spec::{self, Scope, Spec, Threads};
 use crate::machine::value::Rate;
@@ -253,7 +253,11 @@ fn fetched(spec: &Spec, levels: &[String]) -> u64 {
 
 /// The partition that a line belongs to.
 pub fn home(parts: &spec::Partitions, address: u64) -> usize {
-    (mix(address / parts.granule.0) % parts.count.get()) as usize
+    let number = match &parts.parity {
+        Some(masks) => parities(masks, address),
+        None => mix(address / parts.granule.map_or(1, |granule| granule.0)) % parts.count.get(),
+    };
+    number as usize
 }
 
 /// A level of translation is a cache of pages.

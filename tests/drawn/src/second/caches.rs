@@ -16,6 +16,9 @@ const SMALL_L2: [(u64, u64); 7] =
 /// The same of a large one. Larger ones would take too long to simulate.
 const LARGE_L2: [(u64, u64); 5] = [(4 * MIB, 16), (9 * MIB / 2, 18), (5 * MIB, 20), (6 * MIB, 12), (6 * MIB, 24)];
 
+/// Above all addresses that a simulated GPU gives out.
+const MASKED: u64 = 1 << 34;
+
 /// A cache and its table.
 pub struct Cache {
     /// Name.
@@ -39,6 +42,8 @@ struct Partitions {
     count: u64,
     sms: String,
     granule: u64,
+    /// Masks whose parities choose the partition, with bits from the granule on. A mixing hash does where there are none.
+    parity: Vec<u64>,
     copies: bool,
     far_hit: u64,
     far_memory: u64,
@@ -124,7 +129,11 @@ impl Cache {
             text.table(&format!("cache.{}.partitions", self.name));
             text.value("count", parts.count);
             text.text("sms", &parts.sms);
-            text.value("granule", parts.granule);
+            if parts.parity.is_empty() {
+                text.value("granule", parts.granule);
+            } else {
+                text.value("parity", format_args!("{:?}", parts.parity));
+            }
             text.value("copies", parts.copies);
             text.value("far_hit", parts.far_hit);
             text.value("far_memory", parts.far_memory);
@@ -208,14 +217,28 @@ fn l2(dice: &mut Dice, sms: u64, third: bool, far: u64) -> Cache {
 }
 
 fn partitions(dice: &mut Dice, count: u64, sms: u64, line: u64, far: u64) -> Partitions {
-    Partitions {
+    let mut parts = Partitions {
         count,
         sms: (0..sms).map(|_| dice.within(0..=count - 1).to_string()).collect(),
         granule: line << dice.within(0..=7),
+        parity: Vec::new(),
         copies: dice.one_in(2),
         far_hit: dice.within(far / 4..=far),
         far_memory: dice.within(0..=2 * far),
+    };
+    // Dice of its own: what else a machine has is as it was before there were masks.
+    let mut own = Dice::new(parts.far_hit << 32 | parts.granule);
+    if count.is_power_of_two() && own.one_in(2) {
+        parts.parity = parity(&mut own, count.ilog2(), parts.granule);
     }
+    parts
+}
+
+/// So many masks: each has a low bit that no other has, and others above them as they come.
+fn parity(dice: &mut Dice, masks: u32, granule: u64) -> Vec<u64> {
+    let own = |number: u32| granule << number;
+    let others = !(own(masks) - 1) & (MASKED - 1);
+    (0..masks).map(|number| own(number) | others & dice.within(0..=MASKED - 1)).collect()
 }
 
 fn note_l2(dice: &mut Dice, cache: &Cache) {

@@ -137,9 +137,39 @@ pub fn partitions(truth: &mut Truth) {
         truth.row(L2, "partitions", Expect::Within(1.0, count as f64));
         return;
     }
-    for (attribute, expect) in [("partitions", Expect::Is(json!(count))), ("sm_map", Expect::Is(json!(map)))] {
+    let hash = match cache.partitions.as_ref().and_then(|parts| parts.parity.as_deref()) {
+        Some(masks) if order.len() as u64 == count => hash(masks),
+        _ => Expect::Unknown(""),
+    };
+    let all = [("partitions", Expect::Is(json!(count))), ("sm_map", Expect::Is(json!(map))), ("partition_hash", hash)];
+    for (attribute, expect) in all {
         truth.row(L2, attribute, if shows { expect } else { Expect::IfStated(Box::new(expect)) });
     }
+}
+
+/// The bits that a program controls: those within a page of 2 MiB.
+const CONTROLLED: u64 = (2 << 20) - 1;
+
+/// What a hash by these masks shows: its masks without the bits above a page, so that the lowest bit of each is in no other. If
+/// fewer are left, not all partitions are in a page.
+fn hash(masks: &[u64]) -> Expect {
+    let lowest = |mask: u64| 1u64 << mask.trailing_zeros();
+    let without = |mask: u64, row: u64| if mask & lowest(row) != 0 { mask ^ row } else { mask };
+    let mut reduced: Vec<u64> = Vec::new();
+    for mask in masks {
+        let rest = reduced.iter().fold(mask & CONTROLLED, |rest, row| without(rest, *row));
+        if rest == 0 {
+            return Expect::Unknown("");
+        }
+        reduced.iter_mut().for_each(|row| *row = without(*row, rest));
+        reduced.push(rest);
+    }
+    reduced.sort_unstable_by_key(|mask| mask.trailing_zeros());
+    if reduced.iter().all(|mask| mask.is_power_of_two()) {
+        return Expect::Is(json!({ "kind": "bits", "bits": reduced.iter().map(|m| m.ilog2()).collect::<Vec<_>>() }));
+    }
+    let masks: Vec<String> = reduced.iter().map(|mask| format!("{mask:#x}")).collect();
+    Expect::Is(json!({ "kind": "parity", "masks": masks }))
 }
 
 /// Whether a single load can be told from another by its time.

@@ -2,13 +2,13 @@
 
 use super::super::latency::{self, Setting};
 use super::super::throughput::{self, Level, Limit};
-use super::super::{Gap, Notebook, banks, dram, l2, partitions};
+use super::super::{Gap, Notebook, banks, dram, l2, partition_hash, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
-    FETCH_GRANULARITY, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING, PARTITIONS,
-    REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
+    FETCH_GRANULARITY, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING,
+    PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
@@ -138,6 +138,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(NEAR_LATENCY, || Ok(partitions::partitions(notebook)?.near())),
         notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
+        notebook.attribute(PARTITION_HASH, || partition_hash::hash(notebook)),
     ])
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| in_l2(notebook, traffic)))
     .and(throughput::of_many(notebook, true, || in_l2(notebook, Traffic::Read)))
@@ -186,13 +187,22 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
     let size = Finding::from_driver(Bytes(facts.total_memory), "device memory")
         .note(format!("{} were free at the start", Bytes(facts.free_memory)));
+    let side = |measured: &latency::Measured| latency::stated(measured, SIDES).note("without the timing overhead");
     Element::from([notebook.attribute(SIZE, || Ok(size)), dram_latency(notebook)])
+        .and([
+            notebook.attribute(NEAR_LATENCY, || Ok(side(&dram::sides(notebook)?.near))),
+            notebook.attribute(FAR_LATENCY, || Ok(side(&dram::sides(notebook)?.far))),
+        ])
         .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| in_dram(notebook, traffic)))
         .and(throughput::of_many(notebook, false, || in_dram(notebook, Traffic::Read)))
         .and(throughput::under_load(notebook, false, &[Traffic::Read, Traffic::Write, Traffic::Copy], |traffic| {
             in_dram(notebook, traffic)
         }))
 }
+
+/// How near and far memory are told apart.
+const SIDES: &str = "per-load chase by ld.global.cg after an L2 flush, over lines whose partition of the L2 is known; without the first \
+     load of each page";
 
 /// The latency of DRAM, with what the loads went over as its method.
 fn dram_latency(notebook: &Notebook) -> Option<Entry> {

@@ -5,7 +5,7 @@ use toml_edit::Value;
 use super::caches::{LINE, sectors};
 use super::found::{Found, Sourced, assumed, named, not_found};
 use super::table::{IntoToml, Table, inline};
-use strata_model::attribute::{Attribute, Data, SM_MAP, SmPlace, Translation};
+use strata_model::attribute::{Attribute, Data, PARTITION_HASH, SM_MAP, SmPlace, Translation};
 use strata_model::experiment::LoadPath;
 use strata_model::topology::ElementName::{L2, TlbL1};
 
@@ -13,7 +13,7 @@ use strata_model::topology::ElementName::{L2, TlbL1};
 const WAYS: u64 = 16;
 /// Most partitions of an L2 that a machine may have.
 const MOST_PARTITIONS: u64 = 8;
-/// Size of the pieces in which lines go to the partitions of an L2.
+/// Size of the pieces in which lines go to the partitions of an L2, where it was not found.
 const GRANULE: u64 = 4096;
 /// Cycles between near and far below which the spread of single loads does not tell whether both are among them.
 const LEAST_FAR: u64 = 4;
@@ -54,16 +54,24 @@ impl Partitions {
     }
 
     fn value(&self, found: &Found) -> Sourced<Value> {
+        let hash = found.get(L2, PARTITION_HASH).and_then(|hash| hash.masks());
+        let (by, which, source) = match hash.filter(|masks| 1u64.checked_shl(masks.len() as u32) == Some(self.count)) {
+            Some(masks) => {
+                let source = format!("{}, bits above 2 MiB assumed not to matter", named(L2, Attribute::PartitionHash));
+                ("parity", masks.into_toml(), source)
+            }
+            None => ("granule", GRANULE.into_toml(), "assumed".to_owned()),
+        };
         let value = inline([
             ("count", self.count.into_toml()),
             ("sms", self.sms.as_str().into_toml()),
-            ("granule", GRANULE.into_toml()),
+            (by, which),
             ("copies", self.copies.0.into_toml()),
             ("far_hit", self.far.into_toml()),
             ("far_memory", self.far.into_toml()),
         ]);
         let how = format!(
-            "{}, {}; far_hit: {} minus {}; copies: {}; far_memory assumed to be far_hit, granule assumed",
+            "{}, {}; far_hit: {} minus {}; copies: {}; far_memory assumed to be far_hit; {by}: {source}",
             named(L2, Attribute::Partitions),
             named(L2, Attribute::SmMap),
             named(L2, Attribute::FarLatency),

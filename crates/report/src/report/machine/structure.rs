@@ -172,11 +172,7 @@ pub(super) fn few_sets(lines: u64, most: u64) -> u64 {
 
 /// Whether an index function numbers so many sets by bits that are not within a line.
 pub(super) fn can_be(index: &IndexFunction, sets: u64, line: u64) -> bool {
-    let masks: Vec<u64> = match index {
-        IndexFunction::Bits { bits } => bits.iter().map(|bit| 1u64.checked_shl(*bit).unwrap_or(0)).collect(),
-        IndexFunction::Parity { masks } => masks.iter().map(|mask| mask.0).collect(),
-        IndexFunction::Modulo { sets: modulo } => return *modulo == sets,
-    };
+    let Some(masks) = index.masks() else { return *index == IndexFunction::Modulo { sets } };
     sets.checked_ilog2() == Some(masks.len() as u32)
         && sets.is_power_of_two()
         && masks.iter().all(|mask| *mask != 0 && mask & (line - 1) == 0)

@@ -67,33 +67,50 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
 
 /// An index function of so many sets; `key` is to blame.
 fn index(key: &str, index: &Index, sets: u64, parts: u64, line: u64) -> Result<(), Wrong> {
-    let (masks, found): (Vec<u64>, String) = match index {
+    let whose = if parts > 1 { " of a partition" } else { "" };
+    match index {
         Index::Bits(bits) => {
             let bits: Vec<u64> = bits.iter().map(|bit| bit.get()).collect();
-            (bits.iter().map(|bit| 1 << bit).collect(), format!("the bits {bits:?}"))
+            let masks: Vec<u64> = bits.iter().map(|bit| 1 << bit).collect();
+            let one = |mask: u64| format!("bit {}", mask.trailing_zeros());
+            numbers(key, &masks, (&format!("the bits {bits:?}"), one), (sets, "set", whose), line)
         }
-        Index::Parity(masks) => (masks.clone(), format!("the masks {}", hexadecimal(masks))),
-        Index::Modulo | Index::Dealt | Index::Hash(_) => return Ok(()),
-    };
+        Index::Parity(masks) => parity(key, masks, (sets, "set", whose), line),
+        Index::Modulo | Index::Dealt | Index::Hash(_) => Ok(()),
+    }
+}
+
+/// Masks whose parities number so many of something, of which each line is in one.
+fn parity(key: &str, masks: &[u64], of: (u64, &str, &str), line: u64) -> Result<(), Wrong> {
+    let one = |mask: u64| format!("the mask {mask:#x}, which has a bit");
+    numbers(key, masks, (&format!("the masks {}", hexadecimal(masks)), one), of, line)
+}
+
+/// As [`parity`], with words for all masks and for one.
+fn numbers(
+    key: &str,
+    masks: &[u64],
+    (found, one): (&str, impl Fn(u64) -> String),
+    (count, what, whose): (u64, &str, &str),
+    line: u64,
+) -> Result<(), Wrong> {
     let wrong = |what: String| Err((key.to_owned(), what));
-    if masks.len() >= MOST_BITS || 1 << masks.len() != sets {
-        let whose = if parts > 1 { " of a partition" } else { "" };
+    if masks.len() >= MOST_BITS || 1 << masks.len() != count {
         let bits = masks.len();
-        return wrong(format!("found {bits} bits for {sets} sets{whose}, allowed is two to the power of bits sets"));
+        return wrong(format!(
+            "found {bits} bits for {count} {what}s{whose}, allowed is two to the power of bits {what}s"
+        ));
     }
     let shift = line.trailing_zeros();
     if let Some(mask) = masks.iter().find(|mask| **mask & (line - 1) != 0) {
-        let which = match index {
-            Index::Parity(_) => format!("the mask {mask:#x}, which has a bit"),
-            _ => format!("bit {}", mask.trailing_zeros()),
-        };
         return wrong(format!(
-            "found {which} within a line of {line} B, of which all bytes are in one set; allowed are bits from {shift} on"
+            "found {} within a line of {line} B, of which all bytes are in one {what}; allowed are bits from {shift} on",
+            one(*mask)
         ));
     }
-    if !are_independent(&masks) {
+    if !are_independent(masks) {
         return wrong(format!(
-            "found {found}, by which some sets are never used; allowed are ones of which none is 0 or the sum of others"
+            "found {found}, by which some {what}s are never used; allowed are ones of which none is 0 or the sum of others"
         ));
     }
     Ok(())
@@ -139,7 +156,15 @@ fn partitions(table: &str, cache: &Cache, parts: &Partitions, sets: u64) -> Resu
             "found partitions of an SM's cache, allowed are those of the device's".into(),
         ));
     }
-    power_of_two(&table, "granule", parts.granule.0, cache.line.get())?;
+    match (&parts.granule, &parts.parity) {
+        (Some(granule), None) => power_of_two(&table, "granule", granule.0, cache.line.get())?,
+        (None, Some(masks)) => parity(&format!("{table}.parity"), masks, (count, "partition", ""), cache.line.get())?,
+        (both, _) => {
+            let found = if both.is_some() { "both" } else { "neither" };
+            let what = format!("found {found} of `granule` and `parity`, allowed is one of them");
+            return Err((format!("{table}.granule"), what));
+        }
+    }
     if !sets.is_multiple_of(count) || cache.set_ways.is_some() {
         return Err((
             format!("{table}.count"),

@@ -160,8 +160,10 @@ pub struct Partitions {
     pub count: Whole<2, 8>,
     /// Partition of each SM in turn, as digits; repeated if it is shorter than the number of SMs.
     pub sms: String,
-    /// Lines move from partition to partition in pieces of this size, by a hash of the address.
-    pub granule: Size,
+    /// Lines go to the partitions in pieces of this size, by a mixing hash of the piece's number. Either this, or `parity`.
+    pub granule: Option<Size>,
+    /// Each bit of a line's partition is the parity of its address under one of these masks.
+    pub parity: Option<Vec<u64>>,
     /// A partition keeps copies of the lines of others that its SMs load.
     pub copies: bool,
     /// What a hit in another partition takes more than one in its own.

@@ -1,0 +1,154 @@
+//! In which partition of the L2 lines are at home.
+//!
+//! A few SMs of each partition chase the same lines by dependent atomics, which are carried out where a line is at home: the
+//! partition whose SMs are soonest has it. The lines are random ones of some pages of 2 MiB, in an allocation of their own: one that
+//! also serves larger footprints is moved when they come, and its pages have other homes then (an H200 showed it).
+//!
+//! Assumes that a line's home does not move. Where another thing than the distance makes SMs differ by line, lines are near no
+//! partition clearly.
+
+use std::collections::HashSet;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::partitions::{by_line, fastest, partitions};
+use super::{Gap, Measurement, Notebook};
+use crate::analysis::graph::double_centred;
+use crate::analysis::robust;
+use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing};
+use strata_model::units::Bytes;
+
+/// Pages: half of them are enough to find a hash, and the others to try it on.
+const PAGES: u64 = 16;
+/// Lines of each page: those of half of the pages are many more than a page has address bits.
+const LINES: usize = 32;
+/// Lines begin at multiples of this: the smallest sector of any L2.
+const SECTOR: Bytes = Bytes(32);
+/// Laps of which the fastest counts: what delays an atomic only ever adds to it.
+const LAPS: u32 = 4;
+/// SMs of each partition whose median counts.
+const SMS: usize = 3;
+/// Share of what crossing to another partition costs by which the nearest partition must be nearer than the next.
+const CLEARLY: f64 = 0.5;
+/// Share of the lines that may be near no partition clearly.
+const FEW: f64 = 0.05;
+/// Why homes are not known of memory that was elsewhere at first.
+pub(super) const MOVED: &str = "the memory that the atomics were on was moved during the run";
+/// How the homes of lines are found.
+pub(super) const METHOD: &str = "dependent atomics by a few SMs of each partition on random lines of 2 MiB pages";
+
+/// A line whose home is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Its address.
+    pub address: u64,
+    /// Its partition.
+    pub home: usize,
+}
+
+impl Line {
+    /// The number of its page.
+    pub fn page(self) -> u64 {
+        self.address / LARGE_PAGE.0
+    }
+}
+
+/// Lines with their homes.
+#[derive(Clone, Debug)]
+pub(super) struct Homes {
+    /// The lines whose home is clear, in the order of the visit: page by page, where the allocation begins with one.
+    pub lines: Vec<Line>,
+    /// Where the allocation begins.
+    base: u64,
+    /// How many partitions there are.
+    pub partitions: usize,
+    /// The SMs that were asked.
+    pub asked: Vec<Asked>,
+}
+
+/// An SM that was asked.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub sm: u32,
+    /// Its partition.
+    pub partition: usize,
+    /// Of each of the lines the slowest lap of its atomics, in cycles with the overhead of timing.
+    pub slowest: Vec<f64>,
+}
+
+impl Homes {
+    /// A chase over the lines, in their order, by one of the SMs alone.
+    pub fn chase(&self, path: LoadPath, sm: u32) -> Chase {
+        chase(path, self.lines.iter().map(|line| line.address - self.base).collect(), sm)
+    }
+
+    /// Whether a chase went over these lines.
+    pub fn are_of(&self, measurement: &Measurement<Chase>) -> bool {
+        measurement.samples().base == self.base
+    }
+}
+
+fn chase(path: LoadPath, offsets: Vec<u64>, sm: u32) -> Chase {
+    let place = Place { allocation: Place::UNMOVED, ..Place::alone_on(sm) };
+    Chase { order: Order::Listed { offsets }, place, ..Chase::each_load(path, Bytes(PAGES * LARGE_PAGE.0), SECTOR) }
+}
+
+/// Random lines, page by page.
+fn draw(seed: u64) -> Vec<u64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut seen = HashSet::new();
+    let mut of_page = |page: u64| -> Vec<u64> {
+        let mut draw = || page * LARGE_PAGE.0 + rng.random_range(0..LARGE_PAGE / SECTOR) * SECTOR.0;
+        std::iter::repeat_with(&mut draw).filter(|line| seen.insert(*line)).take(LINES).collect()
+    };
+    (0..PAGES).flat_map(&mut of_page).collect()
+}
+
+/// The homes of random lines.
+///
+/// # Errors
+///
+/// An unknown where there is one partition, or where lines are near none clearly.
+pub(super) fn homes(notebook: &Notebook) -> Result<Homes, Gap> {
+    notebook.once(&notebook.memo.homes, (), || {
+        let parts = partitions(notebook)?;
+        let Some(crossing) = parts.crossing() else {
+            return Gap::unknown("all SMs take the same time to the same line");
+        };
+        let drawn = draw(notebook.seed(31));
+        let timing = Timing::resident(LAPS * drawn.len() as u32);
+        let sms: Vec<Vec<u32>> = (0..parts.number()).map(|part| parts.some_of(part, SMS)).collect();
+        let atomics = |&sm: &u32| Chase { timing, ..chase(LoadPath::Atomic, drawn.clone(), sm) };
+        let measurements = notebook.read(&sms.iter().flatten().map(atomics).collect::<Vec<Chase>>())?;
+        let base = measurements[0].samples().base;
+        if measurements.iter().any(|measurement| measurement.samples().base != base) {
+            return Gap::unknown(MOVED);
+        }
+        let rows: Vec<Vec<f64>> = measurements.iter().map(fastest).collect();
+        let mut rows = double_centred(&rows).into_iter();
+        let of_parts: Vec<Vec<Vec<f64>>> = sms.iter().map(|sms| rows.by_ref().take(sms.len()).collect()).collect();
+        let time = |part: &[Vec<f64>], line: usize| {
+            robust::median(&part.iter().map(|row| row[line]).collect::<Vec<f64>>()).unwrap_or(f64::MAX)
+        };
+        let home = |line: usize| {
+            let mut times: Vec<(f64, usize)> = of_parts.iter().map(|part| time(part, line)).zip(0..).collect();
+            times.sort_by(|a, b| a.0.total_cmp(&b.0));
+            (times[1].0 - times[0].0 >= CLEARLY * crossing).then_some(times[0].1)
+        };
+        let homes: Vec<Option<usize>> = (0..drawn.len()).map(home).collect();
+        let unclear = homes.iter().filter(|home| home.is_none()).count();
+        if unclear as f64 > FEW * drawn.len() as f64 {
+            return Gap::unknown(format!("{unclear} of {} lines are near no partition clearly", drawn.len()));
+        }
+        let of = |(offset, home): (&u64, &Option<usize>)| Some(Line { address: base + offset, home: (*home)? });
+        let lines = drawn.iter().zip(&homes).filter_map(of).collect();
+        let partition_of = sms.iter().zip(0..).flat_map(|(sms, partition)| sms.iter().map(move |sm| (*sm, partition)));
+        let asked = partition_of.zip(&measurements).map(|((sm, partition), measurement)| {
+            let slowest = by_line(measurement).zip(&homes).filter(|(_, home)| home.is_some());
+            let slowest = slowest.map(|(laps, _)| laps.into_iter().fold(0.0, f64::max)).collect();
+            Asked { sm, partition, slowest }
+        });
+        Ok(Homes { lines, base, partitions: parts.number(), asked: asked.collect() })
+    })
+}
