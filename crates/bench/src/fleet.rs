@@ -25,8 +25,8 @@ const FIRST_ALLOCATION: (u64, u64) = (7, 8);
 const OTHER_ALLOCATIONS: (u64, u64) = (1, 512);
 /// The allocations that a probe of a cache asks for at most, the first one included. Behind them is [`Place::UNMOVED`].
 const ALLOCATIONS: u32 = Place::UNMOVED;
-/// Bytes of that one: more than is walked there.
-const UNMOVED: Bytes = Bytes::mib(34);
+/// Bytes of that one: all that is walked there.
+const UNMOVED: Bytes = Bytes::mib(32);
 
 type Answers = Vec<std::result::Result<Samples, Failure>>;
 

@@ -126,11 +126,9 @@ impl Sets {
             return None;
         }
         let differ = separating_parities(&groups);
-        let parity = |n: u64| differ.iter().fold(0, |at, m| at << 1 | u64::from((n & m).count_ones() & 1));
-        if self.complete && 1usize.checked_shl(differ.len() as u32) == Some(groups.len()) && labels(&groups, parity) {
-            let masks: Vec<u64> = differ.iter().map(|m| m << line.trailing_zeros()).collect();
-            let bits: Vec<u32> = masks.iter().filter(|m| m.is_power_of_two()).map(|m| m.trailing_zeros()).collect();
-            return Some(if bits.len() == masks.len() { Index::Bits(bits) } else { Index::Parity(masks) });
+        let numbers = 1usize.checked_shl(differ.len() as u32) == Some(groups.len());
+        if self.complete && numbers && labels(&groups, |n| parities(&differ, n)) {
+            return Some(Index::of_masks(differ.iter().map(|m| m << line.trailing_zeros()).collect()));
         }
         let sets = groups.len() as u64;
         (self.complete && labels(&groups, |n| n % sets)).then_some(Index::Modulo(sets))
@@ -146,6 +144,19 @@ pub enum Index {
     Parity(Vec<u64>),
     /// The line's number modulo the number of sets.
     Modulo(u64),
+}
+
+impl Index {
+    /// The bits, where each mask is one, or else the parities.
+    pub fn of_masks(masks: Vec<u64>) -> Self {
+        let bits: Vec<u32> = masks.iter().filter(|m| m.is_power_of_two()).map(|m| m.trailing_zeros()).collect();
+        if bits.len() == masks.len() { Index::Bits(bits) } else { Index::Parity(masks) }
+    }
+}
+
+/// The parities of a number under masks, as one number.
+pub fn parities(masks: &[u64], number: u64) -> u64 {
+    masks.iter().fold(0, |all, mask| all << 1 | u64::from((number & mask).count_ones() & 1))
 }
 
 fn separates(groups: &[Vec<u64>], label: impl Fn(u64) -> u64) -> bool {

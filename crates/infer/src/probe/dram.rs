@@ -1,11 +1,10 @@
 //! DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2 and sixteen pages.
 //!
 //! Fails to keep out misses of a translation level that holds less than a page. On a device whose memory hangs on two halves
-//! the figure is the mean of near and far. Where the homes of lines are known, [`sides`] tells them apart.
+//! the figure is the mean of near and far. Where the homes of lines are known, [`near_far`](super::near_far) tells them apart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::homes::{self, Asked};
 use super::latency::{self, Setting};
 use super::{Gap, Notebook, l2};
 use crate::analysis::{mean, robust};
@@ -23,10 +22,6 @@ const LINES_A_PAGE: u32 = 32;
 
 /// Share of loads as fast as hits up to which they are hits in spite of the flush. More may be loads from a nearer part of the memory.
 const FEW_HITS: f64 = 0.02;
-
-/// Share of the loads on one side that take longer than atomics in the L2: of hits a fifth would by chance, since the slowest of four
-/// laps of atomics is compared.
-const MOST: f64 = 0.75;
 
 /// DRAM latency: cold lines, random within a page, pages in turn, over at least three times the L2 and sixteen pages.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,77 +98,13 @@ pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
 }
 
 /// Cycles that timing one load adds.
-fn overhead(notebook: &Notebook) -> Result<f64, Gap> {
+pub(super) fn overhead(notebook: &Notebook) -> Result<f64, Gap> {
     latency::overhead(notebook, &Setting { sms: 1, allocations: 1, ..l2::setting(notebook)? })
-}
-
-/// The latency of the memory behind the SM's own partition of the L2, and of that behind others.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sides {
-    /// Behind its own.
-    pub near: latency::Measured,
-    /// Behind others.
-    pub far: latency::Measured,
-}
-
-/// Both latencies, of lines whose homes are known. As for [`dram`] the first load of a page is left out. So is a load that takes no
-/// longer than the SM's atomics on the same line, which the L2 answers.
-///
-/// # Errors
-///
-/// An unknown, if the homes of lines are, or if too few loads take longer than atomics.
-pub fn sides(notebook: &Notebook) -> Result<Sides, Gap> {
-    notebook.once(&notebook.memo.dram_sides, (), || {
-        let homes = homes::homes(notebook)?;
-        let lines = &homes.lines;
-        let overhead = overhead(notebook)?;
-        let cold = |asked: &Asked| Chase {
-            timing: Timing::straight(lines.len() as u32),
-            warm_laps: 0,
-            prepare: Prepare::FlushL2,
-            ..homes.chase(LoadPath::GlobalCg, asked.sm)
-        };
-        let measurements = notebook.read(&homes.asked.iter().map(cold).collect::<Vec<Chase>>())?;
-        if !measurements.iter().all(|measurement| homes.are_of(measurement)) {
-            return Gap::unknown(homes::MOVED);
-        }
-        let mut seen = BTreeSet::new();
-        let finds_no_translation: Vec<bool> = lines.iter().map(|line| seen.insert(line.page())).collect();
-        let side = |is_near: bool| {
-            let (mut values, mut pages) = (Vec::new(), BTreeMap::<u64, Vec<f64>>::new());
-            let (mut all, mut kept) = (0, 0);
-            for (asked, measurement) in homes.asked.iter().zip(&measurements) {
-                let mut of_sm = Vec::new();
-                for (at, (line, latency)) in lines.iter().zip(measurement.latencies()).enumerate() {
-                    if finds_no_translation[at] || (line.home == asked.partition) != is_near {
-                        continue;
-                    }
-                    all += 1;
-                    let latency = f64::from(*latency);
-                    if latency > asked.slowest[at] {
-                        kept += 1;
-                        of_sm.push(latency - overhead);
-                        pages.entry(line.page()).or_default().push(latency - overhead);
-                    }
-                }
-                if !of_sm.is_empty() {
-                    values.push((0, robust::trimmed_mean(&of_sm)));
-                }
-            }
-            if kept == 0 || f64::from(kept) < MOST * f64::from(all) {
-                return Gap::unknown(format!(
-                    "after a flush of the L2 {kept} of {all} loads take longer than atomics on the same lines in it"
-                ));
-            }
-            Ok(with_pages(latency::Measured::of(&values), &pages))
-        };
-        Ok(Sides { near: side(true)?, far: side(false)? })
-    })
 }
 
 /// With an interval that allows for other pages: all SMs load the same lines, so they cannot show how far other lines are off, but
 /// the pages show it.
-fn with_pages<K>(measured: latency::Measured, pages: &BTreeMap<K, Vec<f64>>) -> latency::Measured {
+pub(super) fn with_pages<K>(measured: latency::Measured, pages: &BTreeMap<K, Vec<f64>>) -> latency::Measured {
     let pages: Vec<f64> = pages.values().map(|latencies| robust::trimmed_mean(latencies)).collect();
     let (low, high) = mean::interval(&pages, latency::LEVEL);
     measured.widened((high - low) / 2.0)

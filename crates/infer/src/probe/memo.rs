@@ -8,11 +8,12 @@ use rustc_hash::FxHashMap;
 use super::Unknown;
 use super::banks;
 use super::capacity::{Capacity, Rough, Search};
-use super::dram::{Dram, Sides};
+use super::dram::Dram;
 use super::edge::Edge;
 use super::fetch::Fetch;
 use super::homes::Homes;
 use super::levels::HitMiss;
+use super::near_far::NearFar;
 use super::partitions::Partitions;
 use super::stairs::Stairs;
 use super::structure::Structure;
@@ -48,8 +49,8 @@ pub(super) struct Memo {
     pub l2_capacity: Cache<Bytes, Capacity>,
     /// The latency of DRAM.
     pub dram: Cache<(), Dram>,
-    /// Near and far.
-    pub dram_sides: Cache<(), Sides>,
+    /// The latencies of near and far memory.
+    pub near_far: Cache<(), NearFar>,
     /// The bandwidth of a memory.
     pub peak: Cache<throughput::Level, throughput::Peak>,
     /// The partitions of the L2.

@@ -24,6 +24,7 @@ mod launches;
 pub mod levels;
 pub mod line;
 mod memo;
+pub mod near_far;
 mod notebook;
 pub mod partition_hash;
 pub mod partitions;

@@ -11,20 +11,16 @@
 use std::collections::BTreeMap;
 
 use super::homes::{self, Line};
+use super::structure::function;
 use super::{Gap, Notebook};
-use crate::analysis::overflow::separating_parities;
-use strata_model::attribute::{IndexFunction, Mask};
+use crate::analysis::overflow::{Index, parities, separating_parities};
+use strata_model::attribute::IndexFunction;
 use strata_model::experiment::LARGE_PAGE;
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
 /// Share of the other pages' lines that the masks must predict.
 const PREDICTED: f64 = 0.99;
-
-/// Parities of an address, as a number.
-fn parities(masks: &[u64], address: u64) -> u64 {
-    masks.iter().fold(0, |all, mask| all << 1 | u64::from((address & mask).count_ones() & 1))
-}
 
 /// Each line of these pages with the one visited before it: the partition of that one and the parities of what their addresses differ
 /// in, and the partition of the line.
@@ -67,12 +63,7 @@ pub fn hash(notebook: &Notebook) -> Result<Finding<IndexFunction>, Gap> {
         ));
     }
     let finest = Bytes(1 << masks.iter().fold(0, |all, mask| all | mask).trailing_zeros());
-    let function = if masks.iter().all(|mask| mask.is_power_of_two()) {
-        IndexFunction::Bits { bits: masks.iter().map(|mask| mask.trailing_zeros()).collect() }
-    } else {
-        IndexFunction::Parity { masks: masks.into_iter().map(Mask).collect() }
-    };
-    Ok(Finding::measured(function, homes::METHOD).note(format!(
+    Ok(Finding::measured(function(&Index::of_masks(masks)), homes::METHOD).note(format!(
         "lines go to the partitions in pieces of {finest}; this is of the address bits below {LARGE_PAGE}, all others add the same to \
          the lines of a page; in pages that were not used for it, it predicts {right} of {} lines",
         fresh.len()

@@ -232,6 +232,15 @@ const RARE: usize = 20;
 
 const METHOD: &str = "lines that start to miss together while the footprint grows line by line";
 
+/// An index function as a finding has it.
+pub(super) fn function(index: &Index) -> IndexFunction {
+    match index {
+        Index::Bits(bits) => IndexFunction::Bits { bits: bits.clone() },
+        Index::Parity(masks) => IndexFunction::Parity { masks: masks.iter().map(|mask| Mask(*mask)).collect() },
+        Index::Modulo(sets) => IndexFunction::Modulo { sets: *sets },
+    }
+}
+
 impl Structure {
     /// As the finding `sets`.
     pub fn sets(&self) -> Finding<u64> {
@@ -246,19 +255,19 @@ impl Structure {
     /// As the finding `index`.
     pub fn index(&self) -> Finding<IndexFunction> {
         match &self.index {
-            Some(Index::Bits(bits)) => {
-                Finding::measured(IndexFunction::Bits { bits: bits.clone() }, METHOD).note(format!(
-                    "address bits that all lines of a set share, among the bits that vary within {}",
-                    self.footprint
-                ))
+            Some(index) => {
+                let note = match index {
+                    Index::Bits(_) => format!(
+                        "address bits that all lines of a set share, among the bits that vary within {}",
+                        self.footprint
+                    ),
+                    Index::Parity(_) => {
+                        "the parity of the address under each mask is a bit of the set's number".to_owned()
+                    }
+                    Index::Modulo(_) => "the number of the line modulo the number of sets".to_owned(),
+                };
+                Finding::measured(function(index), METHOD).note(note)
             }
-            Some(Index::Parity(masks)) => {
-                let masks = masks.iter().map(|mask| Mask(*mask)).collect();
-                Finding::measured(IndexFunction::Parity { masks }, METHOD)
-                    .note("the parity of the address under each mask is a bit of the set's number")
-            }
-            Some(Index::Modulo(sets)) => Finding::measured(IndexFunction::Modulo { sets: *sets }, METHOD)
-                .note("the number of the line modulo the number of sets"),
             None if self.sets.members.len() < 2 => Finding::unknown("there is one set, or only one was seen"),
             None if !self.sets.complete => Finding::unknown("not all sets were seen"),
             None => Finding::unknown(format!(

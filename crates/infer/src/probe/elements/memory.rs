@@ -2,7 +2,7 @@
 
 use super::super::latency::{self, Setting};
 use super::super::throughput::{self, Level, Limit};
-use super::super::{Gap, Notebook, banks, dram, l2, partition_hash, partitions};
+use super::super::{Gap, Notebook, banks, dram, l2, near_far, partition_hash, partitions};
 use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
@@ -190,8 +190,8 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
     let side = |measured: &latency::Measured| latency::stated(measured, SIDES).note("without the timing overhead");
     Element::from([notebook.attribute(SIZE, || Ok(size)), dram_latency(notebook)])
         .and([
-            notebook.attribute(NEAR_LATENCY, || Ok(side(&dram::sides(notebook)?.near))),
-            notebook.attribute(FAR_LATENCY, || Ok(side(&dram::sides(notebook)?.far))),
+            notebook.attribute(NEAR_LATENCY, || Ok(side(&near_far::near_far(notebook)?.near))),
+            notebook.attribute(FAR_LATENCY, || Ok(side(&near_far::near_far(notebook)?.far))),
         ])
         .and(throughput::entries(notebook, &Traffic::ALL, bus(notebook), |traffic| in_dram(notebook, traffic)))
         .and(throughput::of_many(notebook, false, || in_dram(notebook, Traffic::Read)))
