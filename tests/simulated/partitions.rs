@@ -28,38 +28,88 @@ fn machine(table: &str, far: u64) -> Machine {
     Machine::parse("k20c in partitions", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"))
 }
 
-/// A source whose memory is elsewhere each time when it is loaded from, if `moves`.
-struct Moving<S> {
-    source: S,
-    moves: bool,
+/// What becomes of the answers to chases over the memory whose homes are asked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Change {
+    Nothing,
+    /// What is loaded has another address than what the atomics were on.
+    LoadsMove,
+    /// The atomics of one SM are elsewhere.
+    AtomicsMove,
+    /// The L2 answers the loads in spite of the flush.
+    LoadsHit,
+    /// Every third atomic in the last quarter of the lines takes what it would on the other side.
+    HomesSwap,
+    /// All lines are as near to one partition as to the other.
+    HomesBlur,
 }
 
-impl<S: Source> Source for Moving<S> {
+/// A source that changes answers.
+struct Changing<S> {
+    source: S,
+    change: Change,
+    /// Atomics that are near, and that are far, in cycles.
+    atomics: [u32; 2],
+}
+
+impl<S> Changing<S> {
+    fn change(&self, is_atomic: bool, sm: u32, samples: &mut Samples) {
+        let [near, far] = self.atomics;
+        let lap = samples.latencies.len() / 4;
+        match self.change {
+            Change::LoadsMove if !is_atomic => samples.base += 2 << 20,
+            Change::AtomicsMove if is_atomic && sm == 0 => samples.base += 2 << 20,
+            Change::LoadsHit if !is_atomic => samples.latencies.fill(near),
+            Change::HomesSwap if is_atomic => {
+                let last = samples
+                    .latencies
+                    .iter_mut()
+                    .enumerate()
+                    .filter(|(at, _)| at % lap >= lap * 3 / 4 && (at % lap).is_multiple_of(3));
+                last.for_each(|(_, latency)| *latency = near + far - *latency);
+            }
+            Change::HomesBlur if is_atomic => samples.latencies.fill(near),
+            _ => {}
+        }
+    }
+}
+
+impl<S: Source> Source for Changing<S> {
     fn run(&mut self, batch: &[Experiment]) -> Vec<Result<Samples, Failure>> {
         let mut answers = self.source.run(batch);
         for (experiment, answer) in batch.iter().zip(&mut answers) {
-            let is_there = experiment.place().is_some_and(|place| place.allocation == Place::UNMOVED);
-            if let Ok(samples) = answer
-                && self.moves
-                && is_there
-                && experiment.path() == Some(LoadPath::GlobalCg)
-            {
-                samples.base += 2 << 20;
+            let place = experiment.place().filter(|place| place.allocation == Place::UNMOVED);
+            if let (Ok(samples), Some(place)) = (answer, place) {
+                self.change(experiment.path() == Some(LoadPath::Atomic), place.sm.unwrap_or_default(), samples);
             }
         }
         answers
     }
 }
 
-fn found(machine: &Machine, seed: u64, moves: bool) -> Topology {
+fn found(machine: &Machine, seed: u64) -> Topology {
+    changed(machine, seed, Change::Nothing)
+}
+
+fn changed(machine: &Machine, seed: u64, change: Change) -> Topology {
     let mut gpu = Sim::new(machine.clone(), seed);
     let facts = gpu.facts().clone();
     let source = Bench::new(&mut gpu, Arc::default()).expect("a simulated machine takes the census");
-    let wanted = ["l2.partition_hash", "dram.near_latency", "dram.far_latency"].map(|name| name.parse().unwrap());
+    let names = ["l2.partition_hash", "l2.near_latency", "l2.far_latency", "dram.near_latency", "dram.far_latency"];
+    let wanted = names.map(|name| name.parse().unwrap());
     let question = Request { selection: Selection::of(wanted), effort: Effort::Quick, seed };
-    let found = discover(&mut Moving { source, moves }, &facts, &question, &mut |_| {});
-    found.into_topology(facts, RunInfo { simulated: true, ..RunInfo::default() }, None)
+    let mut source = Changing { source, change, atomics: ATOMICS };
+    let found = discover(&mut source, &facts, &question, &mut |_| {});
+    let found = found.into_topology(facts, RunInfo { simulated: true, ..RunInfo::default() }, None);
+    if change != Change::Nothing {
+        let latency = |side| sim::finding(&found, ElementName::L2, side).number();
+        assert_eq!([latency("near_latency"), latency("far_latency")], ATOMICS.map(|cycles| Some(f64::from(cycles))));
+    }
+    found
 }
+
+/// Atomics on near and far lines of the machine whose answers are changed, with the overhead of timing.
+const ATOMICS: [u32; 2] = [230, 290];
 
 fn hash(found: &Topology) -> &Finding {
     sim::finding(found, ElementName::L2, "partition_hash")
@@ -90,7 +140,7 @@ proptest! {
     ) {
         let low = bits << 7;
         let machine = machine(&format!("count = 2\nsms = \"01101\"\nparity = [{}]", low | above << 21), far);
-        let found = found(&machine, seed, false);
+        let found = found(&machine, seed);
         let expected = if low.is_power_of_two() {
             json!({ "kind": "bits", "bits": [low.trailing_zeros()] })
         } else {
@@ -109,7 +159,7 @@ fn four_partitions_take_two_parities() {
     for parity in ["[0x4b000, 0x2000]", "[0x49000, 0x2000]", "[0x4b000, 0x49000]"] {
         let machine = machine(&format!("count = 4\nsms = \"0012233110\"\nparity = {parity}"), 60);
         let expected = json!({ "kind": "parity", "masks": ["0x49000", "0x2000"] });
-        assert_eq!(sim::json(hash(&found(&machine, 3, false))), expected, "{parity}");
+        assert_eq!(sim::json(hash(&found(&machine, 3))), expected, "{parity}");
     }
 }
 
@@ -117,7 +167,7 @@ fn four_partitions_take_two_parities() {
 fn what_is_no_parity_is_unknown() {
     for seed in 1..=3 {
         let machine = machine("count = 2\nsms = \"01\"\ngranule = \"4 KiB\"", 60);
-        let found = found(&machine, seed, false);
+        let found = found(&machine, seed);
         assert!(reason(hash(&found)).contains("no parities"), "{:?}", hash(&found));
         // Where a line is at home shows all the same.
         holds(&found, "far_latency", machine.spec.path.global_cg.memory.get() + 90);
@@ -125,7 +175,7 @@ fn what_is_no_parity_is_unknown() {
     // One partition; and two to which whole pages belong, which look like one.
     let one = Machine::named("k20c").expect("it comes with strata");
     for machine in [one, machine("count = 2\nsms = \"01\"\nparity = [0x600000]", 60)] {
-        let found = found(&machine, 1, false);
+        let found = found(&machine, 1);
         let of_dram = |side| sim::finding(&found, ElementName::Dram, side);
         for finding in [hash(&found), of_dram("near_latency"), of_dram("far_latency")] {
             assert!(reason(finding).contains("the same time"), "{finding:?}");
@@ -135,11 +185,25 @@ fn what_is_no_parity_is_unknown() {
 
 /// An H200's pages had other homes once an allocation was enlarged: near and far were mixed up.
 #[test]
-fn memory_that_was_moved_has_no_near_side() {
+fn what_does_not_fit_is_unknown() {
     let machine = machine("count = 2\nsms = \"01\"\nparity = [0x4b000]", 60);
-    let found = found(&machine, 1, true);
-    assert!(hash(&found).is_known());
-    for side in ["near_latency", "far_latency"] {
-        assert!(reason(sim::finding(&found, ElementName::Dram, side)).contains("was moved during the run"));
+    // What becomes of the answers, why the hash is unknown if it is, and why near and far memory are.
+    let cases = [
+        (Change::LoadsMove, None, "was moved during the run"),
+        (Change::AtomicsMove, Some("was moved during the run"), "was moved during the run"),
+        (Change::LoadsHit, None, "only 0 of"),
+        (Change::HomesSwap, Some("lines of other pages"), ""),
+        (Change::HomesBlur, Some("near no partition clearly"), "near no partition clearly"),
+    ];
+    for (change, of_hash, of_memory) in cases {
+        let found = changed(&machine, 1, change);
+        match of_hash {
+            Some(why) => assert!(reason(hash(&found)).contains(why), "{:?}", hash(&found)),
+            None => assert!(hash(&found).is_known(), "{:?}", hash(&found)),
+        }
+        for side in ["near_latency", "far_latency"] {
+            let finding = sim::finding(&found, ElementName::Dram, side);
+            assert!(of_memory.is_empty() || reason(finding).contains(of_memory), "{side}: {finding:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use crate::sim;
 use strata_infer::probe::Effort;
 use strata_model::attribute::{Policy, REPLACEMENT};
-use strata_model::topology::ElementName::{self, ConstantL1, L1, L2, Local};
+use strata_model::topology::ElementName::{self, ConstantL1, Dram, L1, L2, Local};
 use strata_model::topology::{Finding, Topology};
 use strata_report::report;
 use strata_sim::machine::Machine;
@@ -65,7 +65,7 @@ fn in_partitions(copies: bool, by: &str) -> Machine {
     let text = Machine::named("k20c").expect("it comes with strata").text;
     let partitions = format!(
         "[cache.l2.partitions]\ncount = 2\nsms = \"0110\"\n{by}\ncopies = {copies}\nfar_hit = 60\nfar_memory = \
-         60\n\n[shared]\n"
+         90\n\n[shared]\n"
     );
     Machine::parse("k20c in partitions", &text.replacen("[shared]\n", &partitions, 1)).expect("it is valid")
 }
@@ -73,18 +73,24 @@ fn in_partitions(copies: bool, by: &str) -> Machine {
 #[test]
 fn partitions_keep_copies_or_do_not() {
     for (copies, by) in [(true, "granule = \"4 KiB\""), (false, "parity = [0x90d2000]")] {
-        let (first, machine) = written(&in_partitions(copies, by), &[L2]);
+        let (first, machine) = written(&in_partitions(copies, by), &[L2, Dram]);
         let l2 = machine.spec.cache["l2"].partitions.as_ref().expect("two partitions");
         // Of the bits of an address those within a page of 2 MiB show. A mixing hash has none.
         let (granule, parity) = if copies { (Some(4096), None) } else { (None, Some(vec![0xd2000])) };
         assert_eq!((l2.granule.map(|granule| granule.0), &l2.parity), (granule, &parity), "{}", machine.text);
-        assert_eq!((l2.count.get(), l2.copies, l2.far_hit.get()), (2, copies, 60), "{}", machine.text);
+        assert_eq!(
+            (l2.count.get(), l2.copies, l2.far_hit.get(), l2.far_memory.get()),
+            (2, copies, 60, 90),
+            "{}",
+            machine.text
+        );
         // The latency of the near side, not of the mean.
         let near = machine.spec.path.global_cg.cycles[0].get();
         assert!(near.abs_diff(223) <= 3, "copies {copies}: {near} cycles");
         found_again(&first, &machine, L2, &["partitions", "near_latency", "far_latency", "sm_map"]);
         if parity.is_some() {
             found_again(&first, &machine, L2, &["partition_hash"]);
+            found_again(&first, &machine, Dram, &["near_latency", "far_latency"]);
         }
     }
 }

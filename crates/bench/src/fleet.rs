@@ -15,7 +15,6 @@ use strata_gpu::{Error, Gpu, Result, Telemetry};
 use strata_model::experiment::{Experiment, Launched, LoadPath, LoadedChase, PatternRun, Place, Prepare, Timing, Walk};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::units::Bytes;
 
 /// Part of the free memory that the first allocation takes, at once and on every member: all that is ever walked, so that
 /// it is never moved. Memory of a simulated GPU costs nothing until it is written.
@@ -25,8 +24,6 @@ const FIRST_ALLOCATION: (u64, u64) = (7, 8);
 const OTHER_ALLOCATIONS: (u64, u64) = (1, 512);
 /// The allocations that a probe of a cache asks for at most, the first one included. Behind them is [`Place::UNMOVED`].
 const ALLOCATIONS: u32 = Place::UNMOVED;
-/// Bytes of that one: all that is walked there.
-const UNMOVED: Bytes = Bytes::mib(32);
 
 type Answers = Vec<std::result::Result<Samples, Failure>>;
 
@@ -84,7 +81,7 @@ impl Fleet {
                         for number in 1..ALLOCATIONS {
                             let _ = bench.reserve(number, OTHER_ALLOCATIONS);
                         }
-                        let _ = bench.allocate(Place::UNMOVED, UNMOVED);
+                        let _ = bench.allocate(Place::UNMOVED, Place::UNMOVED_BYTES);
                         // Nobody waits any more if the fleet is gone.
                         let _ = ready.send(Ok(bench.sm_count()));
                         work(bench, &inbox, &outbox);

@@ -8,7 +8,7 @@ use super::prepared::{Prepared, PreparedPartner, output_bytes};
 use strata_gpu::{DevicePtr, Launch, Result};
 use strata_kernels::Program;
 use strata_kernels::sizes::CONSTANT_BYTES;
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{Experiment, LoadPath, Place};
 use strata_model::units::Bytes;
 
 /// Threads of a block that writes chains, where a block may have so many.
@@ -197,10 +197,11 @@ impl Bench<'_> {
         self.gpu.synchronize()
     }
 
-    /// Frees all arenas; whether there were any.
+    /// Frees all arenas but the one that must stay where it is; whether there were any.
     pub(super) fn free_arenas(&mut self) -> Result<bool> {
         self.laid_out.clear();
-        let all: Vec<Arena> = self.arenas.drain().map(|(_, arena)| arena).collect();
+        let others = self.arenas.extract_if(|(number, _), _| *number != Place::UNMOVED);
+        let all: Vec<Arena> = others.map(|(_, arena)| arena).collect();
         let any = !all.is_empty();
         all.into_iter().try_for_each(|arena| arena.free(self.gpu))?;
         Ok(any)

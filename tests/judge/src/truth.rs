@@ -325,7 +325,12 @@ fn l2(truth: &mut Truth, seen: &Seen) {
             let most = (path.memory.get() + if is_far { parts.far_memory.get() } else { 0 }) as f64;
             let least = if path.cycles.len() > 1 { least } else { most };
             let (least, most) = (least * (1.0 - SHARED_LEVELS) - off, most * (1.0 + SHARED_LEVELS) + translation);
-            Expect::IfStated(Box::new(Expect::Within(least, most + 2.0 * mean + off)))
+            let within = Expect::Within(least, most + 2.0 * mean + off);
+            if path.cycles.len() == 1 && translation == 0.0 && beyond::are_clear(machine, parts) {
+                within
+            } else {
+                Expect::IfStated(Box::new(within))
+            }
         };
         truth.row(Dram, attribute, cache.partitions.as_ref().map_or(Expect::Unknown(""), side));
     }

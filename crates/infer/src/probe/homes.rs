@@ -19,9 +19,7 @@ use crate::analysis::robust;
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing};
 use strata_model::units::Bytes;
 
-/// Pages: half of them are enough to find a hash, and the others to try it on.
-const PAGES: u64 = 16;
-/// Lines of each page: those of half of the pages are many more than a page has address bits.
+/// Lines of each 2 MiB: those of half of the pages are many more than a page has address bits.
 const LINES: usize = 32;
 /// Lines begin at multiples of this: the smallest sector of any L2.
 const SECTOR: Bytes = Bytes(32);
@@ -57,7 +55,8 @@ impl Line {
 /// Lines with their homes.
 #[derive(Clone, Debug)]
 pub(super) struct Homes {
-    /// The lines whose home is clear, in the order of the visit: page by page, where the allocation begins with one.
+    /// The lines whose home is clear, in the order of the visit. The allocation begins within a page, so that lines of two neighbouring pages
+    /// take turns.
     pub lines: Vec<Line>,
     /// Where the allocation begins.
     base: u64,
@@ -80,7 +79,7 @@ pub(super) struct Asked {
 impl Homes {
     /// A chase over the lines, in their order, by one of the SMs alone.
     pub fn chase(&self, path: LoadPath, sm: u32) -> Chase {
-        chase(path, self.lines.iter().map(|line| line.address - self.base).collect(), sm)
+        chase(path, self.lines.iter().map(|line| line.address.wrapping_sub(self.base)).collect(), sm)
     }
 
     /// Whether a chase went over these lines.
@@ -91,10 +90,10 @@ impl Homes {
 
 fn chase(path: LoadPath, offsets: Vec<u64>, sm: u32) -> Chase {
     let place = Place { allocation: Place::UNMOVED, ..Place::alone_on(sm) };
-    Chase { order: Order::Listed { offsets }, place, ..Chase::each_load(path, Bytes(PAGES * LARGE_PAGE.0), SECTOR) }
+    Chase { order: Order::Listed { offsets }, place, ..Chase::each_load(path, Place::UNMOVED_BYTES, SECTOR) }
 }
 
-/// Random lines, page by page.
+/// Random lines, 2 MiB after 2 MiB.
 fn draw(seed: u64) -> Vec<u64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut seen = HashSet::new();
@@ -102,7 +101,7 @@ fn draw(seed: u64) -> Vec<u64> {
         let mut draw = || page * LARGE_PAGE.0 + rng.random_range(0..LARGE_PAGE / SECTOR) * SECTOR.0;
         std::iter::repeat_with(&mut draw).filter(|line| seen.insert(*line)).take(LINES).collect()
     };
-    (0..PAGES).flat_map(&mut of_page).collect()
+    (0..Place::UNMOVED_BYTES / LARGE_PAGE).flat_map(&mut of_page).collect()
 }
 
 /// The homes of random lines.
@@ -118,21 +117,22 @@ pub(super) fn homes(notebook: &Notebook) -> Result<Homes, Gap> {
         };
         let drawn = draw(notebook.seed(31));
         let timing = Timing::resident(LAPS * drawn.len() as u32);
-        let sms: Vec<Vec<u32>> = (0..parts.number()).map(|part| parts.some_of(part, SMS)).collect();
-        let atomics = |&sm: &u32| Chase { timing, ..chase(LoadPath::Atomic, drawn.clone(), sm) };
-        let measurements = notebook.read(&sms.iter().flatten().map(atomics).collect::<Vec<Chase>>())?;
+        let some = |partition: usize| parts.some_of(partition, SMS).into_iter().map(move |sm| (sm, partition));
+        let sms: Vec<(u32, usize)> = (0..parts.number()).flat_map(some).collect();
+        let atomics = |&(sm, _): &(u32, usize)| Chase { timing, ..chase(LoadPath::Atomic, drawn.clone(), sm) };
+        let measurements = notebook.read(&sms.iter().map(atomics).collect::<Vec<Chase>>())?;
+        // A recording of another's making may have any.
         let base = measurements[0].samples().base;
         if measurements.iter().any(|measurement| measurement.samples().base != base) {
             return Gap::unknown(MOVED);
         }
-        let rows: Vec<Vec<f64>> = measurements.iter().map(fastest).collect();
-        let mut rows = double_centred(&rows).into_iter();
-        let of_parts: Vec<Vec<Vec<f64>>> = sms.iter().map(|sms| rows.by_ref().take(sms.len()).collect()).collect();
-        let time = |part: &[Vec<f64>], line: usize| {
-            robust::median(&part.iter().map(|row| row[line]).collect::<Vec<f64>>()).unwrap_or(f64::MAX)
+        let rows = double_centred(&measurements.iter().map(fastest).collect::<Vec<Vec<f64>>>());
+        let time = |partition: usize, line: usize| {
+            let own = sms.iter().zip(&rows).filter(|((_, of), _)| *of == partition);
+            robust::median(&own.map(|(_, row)| row[line]).collect::<Vec<f64>>()).unwrap_or(f64::MAX)
         };
         let home = |line: usize| {
-            let mut times: Vec<(f64, usize)> = of_parts.iter().map(|part| time(part, line)).zip(0..).collect();
+            let mut times: Vec<(f64, usize)> = (0..parts.number()).map(|part| (time(part, line), part)).collect();
             times.sort_by(|a, b| a.0.total_cmp(&b.0));
             (times[1].0 - times[0].0 >= CLEARLY * crossing).then_some(times[0].1)
         };
@@ -141,10 +141,10 @@ pub(super) fn homes(notebook: &Notebook) -> Result<Homes, Gap> {
         if unclear as f64 > FEW * drawn.len() as f64 {
             return Gap::unknown(format!("{unclear} of {} lines are near no partition clearly", drawn.len()));
         }
-        let of = |(offset, home): (&u64, &Option<usize>)| Some(Line { address: base + offset, home: (*home)? });
-        let lines = drawn.iter().zip(&homes).filter_map(of).collect();
-        let partition_of = sms.iter().zip(0..).flat_map(|(sms, partition)| sms.iter().map(move |sm| (*sm, partition)));
-        let asked = partition_of.zip(&measurements).map(|((sm, partition), measurement)| {
+        let line =
+            |(offset, home): (&u64, &Option<usize>)| Some(Line { address: base.wrapping_add(*offset), home: (*home)? });
+        let lines = drawn.iter().zip(&homes).filter_map(line).collect();
+        let asked = sms.iter().zip(&measurements).map(|(&(sm, partition), measurement)| {
             let slowest = by_line(measurement).zip(&homes).filter(|(_, home)| home.is_some());
             let slowest = slowest.map(|(laps, _)| laps.into_iter().fold(0.0, f64::max)).collect();
             Asked { sm, partition, slowest }

@@ -77,7 +77,12 @@ pub struct Measured {
 
 /// Every `n`-th SM so that `count` of them cover the device.
 pub fn spread_sms(notebook: &Notebook, count: u32) -> Vec<u32> {
-    let all = notebook.facts().multiprocessors.max(1);
+    spaced(notebook.facts().multiprocessors, count)
+}
+
+/// Up to `count` of so many places, evenly over all of them; at least one.
+pub(super) fn spaced(all: u32, count: u32) -> Vec<u32> {
+    let all = all.max(1);
     let count = count.clamp(1, all);
     (0..count).map(|i| i * all / count).collect()
 }

@@ -14,9 +14,9 @@ use super::{Gap, Measurement, Notebook};
 use crate::analysis::robust;
 use strata_model::experiment::{Chase, LoadPath, Prepare, Timing};
 
-/// Share of the loads on one side that take longer than atomics in the L2: of hits a fifth would by chance, since the slowest of four
-/// laps of atomics is compared.
-const MOST: f64 = 0.75;
+/// At least this share of the loads on one side must take longer than the slowest of the SM's four atomics on the same line in the L2. Of
+/// hits a fifth would by chance.
+const LEAST_MISSES: f64 = 0.75;
 
 /// Both latencies.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +60,10 @@ fn side(by_sm: &[Vec<Load>], is_near: bool) -> Result<Measured, Gap> {
     };
     let of_sms: Vec<Vec<f64>> = by_sm.iter().map(|loads| missed(loads)).filter(|missed| !missed.is_empty()).collect();
     let kept: usize = of_sms.iter().map(Vec::len).sum();
-    if kept == 0 || (kept as f64) < MOST * all as f64 {
+    if kept == 0 || (kept as f64) < LEAST_MISSES * all as f64 {
         return Gap::unknown(format!(
-            "after a flush of the L2 {kept} of {all} loads take longer than atomics on the same lines in it"
+            "after a flush of the L2 only {kept} of {all} loads of {} lines take longer than atomics on the same lines in it",
+            if is_near { "near" } else { "far" }
         ));
     }
     let mut pages: BTreeMap<u64, Vec<f64>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 //! [`homes`](super::homes) says in which partitions random lines of some pages of 2 MiB are at home. A parity of address bits that is
 //! the same for all lines of a page that share a partition, and differs between those that do not, is part of the hash; the
 //! bits above the page add the same to all of its lines. What is found so in half of the pages is then tried on the others: each
-//! line of a page predicts the partition of the next one.
+//! line predicts the partition of the next line of its page.
 //!
 //! Assumes that the driver maps memory in pages of 2 MiB, so that the lower 21 bits of virtual and physical addresses are the
 //! same. A hash that is no parity has no such mask, or predicts too little: then that is said.
@@ -11,7 +11,6 @@
 use std::collections::BTreeMap;
 
 use super::homes::{self, Line};
-use super::structure::function;
 use super::{Gap, Notebook};
 use crate::analysis::overflow::{Index, parities, separating_parities};
 use strata_model::attribute::IndexFunction;
@@ -22,8 +21,8 @@ use strata_model::units::Bytes;
 /// Share of the other pages' lines that the masks must predict.
 const PREDICTED: f64 = 0.99;
 
-/// Each line of these pages with the one visited before it: the partition of that one and the parities of what their addresses differ
-/// in, and the partition of the line.
+/// Each line of these pages with the previous line of its page. A step is the partition of the previous line and the parities of the
+/// bits in which the two addresses differ. It leads to the partition of the line.
 fn steps(masks: &[u64], pages: &[&Vec<Line>]) -> Vec<((usize, u64), usize)> {
     let step = |two: &[Line]| ((two[0].home, parities(masks, two[0].address ^ two[1].address)), two[1].home);
     pages.iter().flat_map(|lines| lines.windows(2).map(step)).collect()
@@ -48,7 +47,8 @@ pub fn hash(notebook: &Notebook) -> Result<Finding<IndexFunction>, Gap> {
     let masks = separating_parities(&groups.into_values().collect::<Vec<_>>());
     if 1usize.checked_shl(masks.len() as u32) != Some(homes.partitions) {
         return Gap::unknown(format!(
-            "no parities of the address bits below {LARGE_PAGE} tell the {} partitions apart",
+            "no parities of the address bits below {LARGE_PAGE} tell the {} partitions apart; a line whose home was misjudged would \
+             hide them, too",
             homes.partitions
         ));
     }
@@ -63,7 +63,7 @@ pub fn hash(notebook: &Notebook) -> Result<Finding<IndexFunction>, Gap> {
         ));
     }
     let finest = Bytes(1 << masks.iter().fold(0, |all, mask| all | mask).trailing_zeros());
-    Ok(Finding::measured(function(&Index::of_masks(masks)), homes::METHOD).note(format!(
+    Ok(Finding::measured((&Index::of_masks(masks)).into(), homes::METHOD).note(format!(
         "lines go to the partitions in pieces of {finest}; this is of the address bits below {LARGE_PAGE}, all others add the same to \
          the lines of a page; in pages that were not used for it, it predicts {right} of {} lines",
         fresh.len()

@@ -8,6 +8,7 @@
 //! Assumes that lines are spread over the partitions by address, and that no line's home moves. It would be refuted by SMs
 //! whose correlation with others is neither high nor low, and by near and far lines that overlap: then that is said instead.
 
+use super::latency::spaced;
 use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::graph::{correlation, double_centred, groups, parts};
 use crate::analysis::robust;
@@ -259,8 +260,7 @@ impl Partitions {
     /// Up to `most` SMs of a partition, spread over all of its SMs.
     pub(super) fn some_of(&self, part: usize, most: usize) -> Vec<u32> {
         let all: Vec<u32> = (0..).zip(&self.of_sm).filter(|(_, of)| **of == part).map(|(sm, _)| sm).collect();
-        let count = all.len().min(most);
-        (0..count).map(|number| all[number * all.len() / count]).collect()
+        spaced(all.len() as u32, most as u32).into_iter().map(|at| all[at as usize]).collect()
     }
 
     /// As the finding `partitions`.
@@ -269,7 +269,7 @@ impl Partitions {
         match self.correlations {
             None => finding.note(format!(
                 "all SMs take the same time to the same line; a partition on which no SM hangs would not show, nor partitions less \
-                 than {} cycles apart or to which whole pages belong",
+                 than {} cycles apart, nor partitions that take whole pages of 2 MiB",
                 self.shows
             )),
             Some((within, across)) => {

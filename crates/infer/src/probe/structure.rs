@@ -232,12 +232,13 @@ const RARE: usize = 20;
 
 const METHOD: &str = "lines that start to miss together while the footprint grows line by line";
 
-/// An index function as a finding has it.
-pub(super) fn function(index: &Index) -> IndexFunction {
-    match index {
-        Index::Bits(bits) => IndexFunction::Bits { bits: bits.clone() },
-        Index::Parity(masks) => IndexFunction::Parity { masks: masks.iter().map(|mask| Mask(*mask)).collect() },
-        Index::Modulo(sets) => IndexFunction::Modulo { sets: *sets },
+impl From<&Index> for IndexFunction {
+    fn from(index: &Index) -> Self {
+        match index {
+            Index::Bits(bits) => IndexFunction::Bits { bits: bits.clone() },
+            Index::Parity(masks) => IndexFunction::Parity { masks: masks.iter().map(|mask| Mask(*mask)).collect() },
+            Index::Modulo(sets) => IndexFunction::Modulo { sets: *sets },
+        }
     }
 }
 
@@ -266,7 +267,7 @@ impl Structure {
                     }
                     Index::Modulo(_) => "the number of the line modulo the number of sets".to_owned(),
                 };
-                Finding::measured(function(index), METHOD).note(note)
+                Finding::measured(index.into(), METHOD).note(note)
             }
             None if self.sets.members.len() < 2 => Finding::unknown("there is one set, or only one was seen"),
             None if !self.sets.complete => Finding::unknown("not all sets were seen"),

@@ -34,17 +34,17 @@ impl Ways {
     }
 }
 
-/// How an address finds its set.
+/// How an address finds its set or its partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum IndexFunction {
-    /// Bits of the address are the number of the set.
+    /// Bits of the address are the number of the set or partition.
     Bits {
         /// Which bits, the lowest first; bit 0 is the lowest of the address in bytes.
         bits: Vec<u32>,
     },
-    /// Each bit of the set's number is the parity of some bits of the address.
+    /// Each bit of that number is the parity of some bits of the address.
     Parity {
         /// The bits of each parity.
         masks: Vec<Mask>,
@@ -57,8 +57,8 @@ pub enum IndexFunction {
 }
 
 impl IndexFunction {
-    /// The bits of the address of which each parity is a bit of the number; none, where no parities are. A bit that no address
-    /// has makes a mask of 0.
+    /// One mask for each bit of the number, which is the parity of the address under it; `None` for [`IndexFunction::Modulo`]. A bit that
+    /// no address has makes a mask of 0.
     pub fn masks(&self) -> Option<Vec<u64>> {
         match self {
             IndexFunction::Bits { bits } => Some(bits.iter().map(|bit| 1u64.checked_shl(*bit).unwrap_or(0)).collect()),

@@ -172,12 +172,14 @@ impl Attribute {
             Attribute::NearLatency => (
                 "The atomics that find the partitions, on lines of the SM's own partition. In DRAM cold loads of lines whose \
                  partition atomics have shown.",
-                "Unknown if partitions are unknown. In the L2 it is of an atomic, with the overhead of timing: a load is faster.",
+                "Unknown if partitions are unknown. In the L2 it is of an atomic, with the overhead of timing: a load is faster. In DRAM \
+                 it is also unknown if there is one partition only, if lines are near no partition clearly, if their memory was \
+                 moved, or if the L2 still answers after a flush.",
                 "The least that a flag or a counter in global memory costs.",
             ),
             Attribute::FarLatency => (
                 "As the near latency, on lines of another partition.",
-                "Unknown if partitions are unknown, or if there is one only.",
+                "Unknown if partitions are unknown, or if there is one only; in DRAM also as the near latency is.",
                 "What an access across the partitions costs more, beside the near latency.",
             ),
             Attribute::SmMap => (
@@ -186,11 +188,11 @@ impl Attribute {
                 "To place blocks that share data on SMs of one partition.",
             ),
             Attribute::PartitionHash => (
-                "A few SMs of each part do dependent atomics on random lines of some pages of 2 MiB. Parities of address bits \
-                 that tell the parts apart there are tried on other pages.",
-                "Unknown if there is one part only, if the address bits below 2 MiB do not tell the parts apart by parities, or \
-                 if these predict less than 99 % of the other pages' lines.",
-                "To keep what the SMs of one part use in the pieces of memory that are near to them.",
+                "A few SMs of each partition do dependent atomics on random lines of some pages of 2 MiB. Parities of address bits \
+                 that tell the partitions apart there are tried on other pages.",
+                "Unknown if there is one partition only, if lines are near no partition clearly, if the address bits below 2 MiB do \
+                 not tell the partitions apart by parities, or if these predict less than 99 % of the other pages' lines.",
+                "To keep what the SMs of one partition use in the pieces of memory that are near to them.",
             ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \

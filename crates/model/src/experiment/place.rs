@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::Bytes;
+
 /// Where an experiment runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,8 +26,11 @@ impl Default for Place {
 }
 
 impl Place {
-    /// The number of an allocation that only experiments with one and the same footprint use, so that it is never moved to make room.
+    /// The number of an allocation that stays where it is for the whole run: only experiments with the footprint
+    /// [`Place::UNMOVED_BYTES`] use it.
     pub const UNMOVED: u32 = 20;
+    /// Bytes of it: sixteen large pages.
+    pub const UNMOVED_BYTES: Bytes = Bytes::mib(32);
 
     /// On this SM.
     pub fn on(sm: u32) -> Self {

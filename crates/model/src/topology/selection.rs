@@ -179,7 +179,8 @@ pub struct Selection {
     /// Whether atomics a second are, too: where bandwidth is, but in a recording that was made before they were measured.
     #[serde(default)]
     pub atomics: bool,
-    /// How many of the [`STEPS`] there were when it was written down: a replay does not ask for what came later.
+    /// How many of the [`STEPS`] there were when it was written down: a replay does not ask for what came later. By default none, as in
+    /// the oldest recordings; [`Selection::of`] asks for all.
     #[serde(default)]
     pub step: u8,
 }

@@ -16,7 +16,7 @@ const SMALL_L2: [(u64, u64); 7] =
 /// The same of a large one. Larger ones would take too long to simulate.
 const LARGE_L2: [(u64, u64); 5] = [(4 * MIB, 16), (9 * MIB / 2, 18), (5 * MIB, 20), (6 * MIB, 12), (6 * MIB, 24)];
 
-/// Above all addresses that a simulated GPU gives out.
+/// Masks of addresses have bits below this.
 const MASKED: u64 = 1 << 34;
 
 /// A cache and its table.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use strata_model::topology::ElementName::{self, L2, TlbL1, TlbL2, TlbL3};
-use strata_sim::machine::spec::Scope;
+use strata_sim::machine::Machine;
+use strata_sim::machine::spec::{Partitions, Scope, Spec};
 
 use super::Truth;
 use crate::expect::Expect;
@@ -20,7 +21,7 @@ const FEW_SETS: usize = 16;
 pub fn translation(truth: &mut Truth) {
     let device = &truth.machine.spec.device;
     let limit = device.memory.0 / WALKED.1 * WALKED.0;
-    let quiet = is_quiet(truth);
+    let quiet = is_quiet(&truth.machine.spec);
     let (mut before, mut entries_before) = (1, 0);
     let levels: Vec<_> = truth.machine.spec.tlb.iter().collect();
     let elements: [ElementName; 3] = [TlbL1, TlbL2, TlbL3];
@@ -100,7 +101,7 @@ pub fn spectrum(truth: &mut Truth) {
         }
     }
     let expect = if spec.tlb.is_empty() { Expect::Unknown("") } else { Expect::Patterns(patterns) };
-    let shows = is_quiet(truth) || truth.machine.spec.tlb.is_empty();
+    let shows = is_quiet(&truth.machine.spec) || truth.machine.spec.tlb.is_empty();
     truth.row(TlbL1, "spectrum", if shows { expect } else { Expect::IfStated(Box::new(expect)) });
 }
 
@@ -127,7 +128,7 @@ pub fn partitions(truth: &mut Truth) {
         .collect();
     // A partition without an SM of its own shows as no more than far lines. With all SMs on one, as the finding's note says, there
     // seems to be one.
-    let shows = is_quiet(truth) && order.len() as u64 == count;
+    let shows = is_quiet(&truth.machine.spec) && order.len() as u64 == count;
     let far = cache.partitions.as_ref().map_or(0, |parts| parts.far_hit.get().max(parts.far_memory.get())) as f64;
     let noise = &spec.noise;
     let hidden = far > 0.0 && far <= (noise.jitter.get() + noise.smear.get()) as f64 / 2.0;
@@ -173,7 +174,18 @@ fn hash(masks: &[u64]) -> Expect {
 }
 
 /// Whether a single load can be told from another by its time.
-fn is_quiet(truth: &Truth) -> bool {
-    let noise = &truth.machine.spec.noise;
+fn is_quiet(spec: &Spec) -> bool {
+    let noise = &spec.noise;
     noise.jitter.get() + noise.smear.get() == 0 && noise.spikes.0 == 0.0
+}
+
+/// Cycles of crossing to another partition that certainly show where nothing disturbs.
+const SHOWS: u64 = 10;
+
+/// Whether it certainly shows in which partition a line is at home: each partition has several SMs, and crossing costs enough.
+pub fn are_clear(machine: &Machine, parts: &Partitions) -> bool {
+    let sms = machine.spec.device.multiprocessors.get() as usize;
+    let of_sms: Vec<u32> = parts.sms.chars().filter_map(|c| c.to_digit(10)).cycle().take(sms).collect();
+    let has_several = |part: u64| of_sms.iter().filter(|of| u64::from(**of) == part).count() > 1;
+    is_quiet(&machine.spec) && parts.far_hit.get() >= SHOWS && (0..parts.count.get()).all(has_several)
 }

@@ -187,7 +187,13 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
     let size = Finding::from_driver(Bytes(facts.total_memory), "device memory")
         .note(format!("{} were free at the start", Bytes(facts.free_memory)));
-    let side = |measured: &latency::Measured| latency::stated(measured, SIDES).note("without the timing overhead");
+    let side = |measured: &latency::Measured| {
+        let method = format!(
+            "per-load chase by ld.global.cg after an L2 flush, over random lines whose partition of the L2 is known, in 2 MiB pages, \
+             {COLD}"
+        );
+        latency::stated(measured, &method)
+    };
     Element::from([notebook.attribute(SIZE, || Ok(size)), dram_latency(notebook)])
         .and([
             notebook.attribute(NEAR_LATENCY, || Ok(side(&near_far::near_far(notebook)?.near))),
@@ -200,9 +206,9 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
         }))
 }
 
-/// How near and far memory are told apart.
-const SIDES: &str = "per-load chase by ld.global.cg after an L2 flush, over lines whose partition of the L2 is known; without the first \
-     load of each page";
+/// What is assumed of cold loads of memory, and what is left out.
+const COLD: &str = "which a TLB entry is assumed to map at least; without the first load of each page and without the timing overhead; a \
+     cache behind the L2 would answer instead, if the flush leaves the lines there";
 
 /// The latency of DRAM, with what the loads went over as its method.
 fn dram_latency(notebook: &Notebook) -> Option<Entry> {
@@ -218,10 +224,7 @@ fn dram_latency(notebook: &Notebook) -> Option<Entry> {
     };
     let method = match dram::dram(notebook) {
         Ok(found) => format!(
-            "per-load chase by ld.global.cg over {} after an L2 flush: random lines in each 2 MiB page, which a TLB \
-             entry is assumed to map at least, page after \
-             page; without the first load of each page and without the timing overhead; a cache behind the L2 would answer \
-             instead, if the flush leaves the lines there{}",
+            "per-load chase by ld.global.cg over {} after an L2 flush: random lines in each 2 MiB page, page after page, {COLD}{}",
             found.footprint,
             found.as_hits.map(as_hits).unwrap_or_default()
         ),

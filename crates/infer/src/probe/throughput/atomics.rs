@@ -55,8 +55,8 @@ const AT_ONE_LINE: [(u32, u32); 2] = [(20_000, 40_000), (40_000, 200_000)];
 const IN_TURN: [(u32, u32); 2] = [(8_000, 40_000), (20_000, 160_000)];
 /// Part of the L2 that the counters take up at most: they must stay in it.
 const OF_L2: u64 = 2;
-/// Thousandths by which the rate of the L2 may differ in another run, because the counters lie elsewhere then: as that of writes, and on
-/// words of their own by more. Six runs of an H200 made 0.86 or 0.89 Top/s there, each of them steadily.
+/// Thousandths by which the rate of the L2 may differ in another run, because the counters lie elsewhere then: 4 as for writes, and 20 where
+/// each thread has a word of its own. Six runs of an H200 made 0.86 or 0.89 Top/s there, each of them steadily.
 const fn other_place(target: Target) -> u32 {
     if matches!(target, Target::Spread) { 20 } else { 4 }
 }

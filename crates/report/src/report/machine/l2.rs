@@ -4,10 +4,11 @@ use toml_edit::Value;
 
 use super::caches::{LINE, sectors};
 use super::found::{Found, Sourced, assumed, named, not_found};
+use super::structure::can_be;
 use super::table::{IntoToml, Table, inline};
 use strata_model::attribute::{Attribute, Data, PARTITION_HASH, SM_MAP, SmPlace, Translation};
 use strata_model::experiment::LoadPath;
-use strata_model::topology::ElementName::{L2, TlbL1};
+use strata_model::topology::ElementName::{Dram, L2, TlbL1};
 
 /// Most ways of an L2, whose structure does not show.
 const WAYS: u64 = 16;
@@ -53,14 +54,23 @@ impl Partitions {
         self.copies.0
     }
 
-    fn value(&self, found: &Found) -> Sourced<Value> {
-        let hash = found.get(L2, PARTITION_HASH).and_then(|hash| hash.masks());
-        let (by, which, source) = match hash.filter(|masks| 1u64.checked_shl(masks.len() as u32) == Some(self.count)) {
+    fn value(&self, found: &Found, line: u64) -> Sourced<Value> {
+        let hash = found.get(L2, PARTITION_HASH).filter(|hash| can_be(hash, self.count, line));
+        let (by, which, source) = match hash.and_then(|hash| hash.masks()) {
             Some(masks) => {
                 let source = format!("{}, bits above 2 MiB assumed not to matter", named(L2, Attribute::PartitionHash));
                 ("parity", masks.into_toml(), source)
             }
             None => ("granule", GRANULE.into_toml(), "assumed".to_owned()),
+        };
+        let sides = found.number(Dram, Attribute::NearLatency).zip(found.number(Dram, Attribute::FarLatency));
+        let (far_memory, memory) = match sides {
+            Some((near, far)) => {
+                let how =
+                    format!("{} minus {}", named(Dram, Attribute::FarLatency), named(Dram, Attribute::NearLatency));
+                ((far - near).max(0.0).round() as u64, how)
+            }
+            None => (self.far, "assumed to be far_hit".to_owned()),
         };
         let value = inline([
             ("count", self.count.into_toml()),
@@ -68,10 +78,10 @@ impl Partitions {
             (by, which),
             ("copies", self.copies.0.into_toml()),
             ("far_hit", self.far.into_toml()),
-            ("far_memory", self.far.into_toml()),
+            ("far_memory", far_memory.into_toml()),
         ]);
         let how = format!(
-            "{}, {}; far_hit: {} minus {}; copies: {}; far_memory assumed to be far_hit; {by}: {source}",
+            "{}, {}; far_hit: {} minus {}; copies: {}; far_memory: {memory}; {by}: {source}",
             named(L2, Attribute::Partitions),
             named(L2, Attribute::SmMap),
             named(L2, Attribute::FarLatency),
@@ -139,9 +149,10 @@ pub(super) fn l2(found: &Found) -> Table {
         Some(size) => (size.value / parts, size.source),
         None => (stated / parts, found.driver("L2 size; the usable one was not found")),
     };
-    let lines = (each / line.value).max(1);
+    let line_bytes = line.value;
+    let lines = (each / line_bytes).max(1);
     let ways = (1..=WAYS).rev().find(|ways| lines.is_multiple_of(*ways)).unwrap_or(1);
-    table.put("size", Sourced::new(lines * line.value * parts, source));
+    table.put("size", Sourced::new(lines * line_bytes * parts, source));
     sectors(&mut table, line, found.whole(L2, Attribute::FetchGranularity));
     let why = assumed("the structure of the L2 is unknown");
     table.put("sets", Sourced::new(lines / ways * parts, why.clone()));
@@ -149,7 +160,7 @@ pub(super) fn l2(found: &Found) -> Table {
     table.put("index", Sourced::new("modulo", why.clone()));
     table.put("replacement", Sourced::new("lru", why));
     match partitions {
-        Some(partitions) => table.put("partitions", partitions.value(found)),
+        Some(partitions) => table.put("partitions", partitions.value(found, line_bytes)),
         None => table.remark(&no_partitions(found)),
     }
     if let Some(bandwidth) = found.rate_of_all(L2, Attribute::ReadBandwidthPerSm) {

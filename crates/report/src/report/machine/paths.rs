@@ -85,7 +85,8 @@ fn nearest(found: &Found, partitions: Option<&Partitions>) -> Sourced<u64> {
 
 /// Latency of memory behind the SM's own partition of the L2, past the L1.
 fn memory(found: &Found, partitions: Option<&Partitions>) -> Sourced<u64> {
-    let near = partitions.and_then(|parts| less_far(found, Dram, parts));
+    let measured = partitions.and_then(|_| found.whole(Dram, Attribute::NearLatency));
+    let near = measured.or_else(|| less_far(found, Dram, partitions?));
     near.unwrap_or_else(|| found.cycles(Dram, Attribute::LatencyCycles, DRAM_CYCLES))
 }
 
