@@ -1,6 +1,6 @@
 //! The latency of the memory behind the SM's own partition of the L2, and of that behind others.
 //!
-//! The L2 is flushed, and SMs of each partition load the lines once whose [homes](super::homes) are known. As for the latency of
+//! The L2 is flushed, and SMs of each partition load the lines once whose homes are known (`homes`). As for the latency of
 //! [DRAM](super::dram) the first load of a page is left out, since it finds no translation.
 //!
 //! Fails where the flush leaves the lines in the L2: then many loads take no longer than the SM's atomics on the same lines did.

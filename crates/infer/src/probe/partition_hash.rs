@@ -1,6 +1,6 @@
 //! Which bits of an address choose the partition of the L2.
 //!
-//! [`homes`](super::homes) says in which partitions random lines of some pages of 2 MiB are at home. A parity of address bits that is
+//! `homes` says in which partitions random lines of some pages of 2 MiB are at home. A parity of address bits that is
 //! the same for all lines of a page that share a partition, and differs between those that do not, is part of the hash; the
 //! bits above the page add the same to all of its lines. What is found so in half of the pages is then tried on the others: each
 //! line predicts the partition of the next line of its page.
