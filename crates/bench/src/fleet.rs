@@ -12,9 +12,12 @@ use std::thread::{self, JoinHandle};
 
 use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
-use strata_model::experiment::{Experiment, Launched, LoadPath, LoadedChase, PatternRun, Place, Prepare, Timing, Walk};
+use strata_model::experiment::{
+    Experiment, LARGE_PAGE, Launched, LoadPath, LoadedChase, PatternRun, Place, Prepare, Timing, Walk,
+};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
+use strata_model::units::Bytes;
 
 /// Part of the free memory that the first allocation takes, at once and on every member: all that is ever walked, so that
 /// it is never moved. Memory of a simulated GPU costs nothing until it is written.
@@ -24,6 +27,8 @@ const FIRST_ALLOCATION: (u64, u64) = (7, 8);
 const OTHER_ALLOCATIONS: (u64, u64) = (1, 512);
 /// The allocations that a probe of a cache asks for at most, the first one included. Behind them is [`Place::UNMOVED`].
 const ALLOCATIONS: u32 = Place::UNMOVED;
+/// Bytes of that one, with a large page to spare.
+const UNMOVED: Bytes = Bytes(Place::UNMOVED_BYTES.0 + LARGE_PAGE.0);
 
 type Answers = Vec<std::result::Result<Samples, Failure>>;
 
@@ -81,7 +86,7 @@ impl Fleet {
                         for number in 1..ALLOCATIONS {
                             let _ = bench.reserve(number, OTHER_ALLOCATIONS);
                         }
-                        let _ = bench.allocate(Place::UNMOVED, Place::UNMOVED_BYTES);
+                        let _ = bench.allocate(Place::UNMOVED, UNMOVED);
                         // Nobody waits any more if the fleet is gone.
                         let _ = ready.send(Ok(bench.sm_count()));
                         work(bench, &inbox, &outbox);
