@@ -121,7 +121,7 @@ pub(super) fn homes(notebook: &Notebook) -> Result<Homes, Gap> {
         let sms: Vec<(u32, usize)> = (0..parts.number()).flat_map(some).collect();
         let atomics = |&(sm, _): &(u32, usize)| Chase { timing, ..chase(LoadPath::Atomic, drawn.clone(), sm) };
         let measurements = notebook.read(&sms.iter().map(atomics).collect::<Vec<Chase>>())?;
-        // A recording of another's making may have any.
+        // It is the same for all, unless the memory was moved or the recording is of another's making.
         let base = measurements[0].samples().base;
         if measurements.iter().any(|measurement| measurement.samples().base != base) {
             return Gap::unknown(MOVED);
