@@ -9,6 +9,7 @@ mod banks;
 mod characterize;
 mod costs;
 mod damaged_machines;
+mod die;
 mod discover;
 mod equal;
 mod machine_files;

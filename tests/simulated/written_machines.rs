@@ -12,7 +12,12 @@ use strata_sim::machine::spec::{Index, Replacement, Spec};
 
 /// What discovery finds of these elements, and the machine that is written of it, with its text.
 fn written(machine: &Machine, only: &[ElementName]) -> (Topology, Machine) {
-    let first = sim::discovery(machine, Effort::Quick, 1, only).topology;
+    written_with(machine, only, 1)
+}
+
+/// As [`written`] with another seed, and so with memory that begins elsewhere.
+fn written_with(machine: &Machine, only: &[ElementName], seed: u64) -> (Topology, Machine) {
+    let first = sim::discovery(machine, Effort::Quick, seed, only).topology;
     let text = report::machine(&first);
     let machine = Machine::parse("written", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"));
     (first, machine)
@@ -34,6 +39,9 @@ fn found_again(first: &Topology, machine: &Machine, element: ElementName, attrib
     }
 }
 
+/// A seed with which memory begins where no seed moves it further on.
+const AT_THE_BEGINNING: u64 = 16;
+
 /// The ways that all sets of the L1 have in a file, and its sets.
 fn l1_of(spec: &Spec) -> (u64, u64) {
     let l1 = &spec.cache["l1"];
@@ -43,7 +51,7 @@ fn l1_of(spec: &Spec) -> (u64, u64) {
 #[test]
 fn a_hashed_l1_keeps_its_sets_and_ways() {
     // Four sets of 16 ways, of which six allocations can use 41 to 61 lines: 55 in the middle.
-    let (first, machine) = written(&strata_drawn::second(98).machine, &[L1]);
+    let (first, machine) = written_with(&strata_drawn::second(98).machine, &[L1], AT_THE_BEGINNING);
     assert_eq!(l1_of(&machine.spec), (4, 16));
     assert!(matches!(machine.spec.cache["l1"].index, Index::Hash(_)));
     let why = "assumed: l1.index was not found; l1.size of 55 lines of the 64 that the sets hold";
@@ -107,7 +115,7 @@ fn a_cache_of_which_only_the_latency_is_found_stays() {
     assert_eq!((path.levels[0].as_str(), path.cycles[0].get()), ("constant_l1", 57));
     found_again(&first, &machine, ConstantL1, &["latency.cycles"]);
     // Loads of local memory are faster than those of the L2, and whether a cache answers them was not clear.
-    let (first, machine) = written(&strata_drawn::second(136).machine, &[L1, Local, L2]);
+    let (first, machine) = written_with(&strata_drawn::second(136).machine, &[L1, Local, L2], AT_THE_BEGINNING);
     assert!(!sim::finding(&first, Local, "cached").is_known());
     assert_eq!(machine.spec.path.local.levels, ["local", "l2"]);
     assert_eq!(machine.spec.path.local.cycles[0].get(), 109);

@@ -98,6 +98,7 @@ fn every_experiment_and_every_sample_has_a_row() {
         ("latencies.csv", 12),
         ("laps.csv", 2),
         ("clocks.csv", 1),
+        ("blocks.csv", 0),
         ("programs.csv", 2),
         ("device.csv", device),
     ];

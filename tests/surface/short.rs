@@ -42,7 +42,7 @@ fn a_discovery_is_a_table_and_a_screen() {
         "32 x 32 array by one element",
         "L2: up to 27.25 MiB that one SM reads again",
         "takes 196 cycles longer",
-        "more than 55.371 GiB miss the TLB L2",
+        "more than 52.582 GiB miss the TLB L2",
         "l1, read_only sets, ways, index, replacement: at 1933 lines",
         "tlb_l3 everything: ",
     ] {

@@ -12,12 +12,9 @@ use std::thread::{self, JoinHandle};
 
 use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
-use strata_model::experiment::{
-    Experiment, LARGE_PAGE, Launched, LoadPath, LoadedChase, PatternRun, Place, Prepare, Timing, Walk,
-};
+use strata_model::experiment::{Experiment, Launched, LoadPath, LoadedChase, PatternRun, Place, Prepare, Timing, Walk};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::units::Bytes;
 
 /// Part of the free memory that the first allocation takes, at once and on every member: all that is ever walked, so that
 /// it is never moved. Memory of a simulated GPU costs nothing until it is written.
@@ -27,10 +24,6 @@ const FIRST_ALLOCATION: (u64, u64) = (7, 8);
 const OTHER_ALLOCATIONS: (u64, u64) = (1, 512);
 /// The allocations that a probe of a cache asks for at most, the first one included. Behind them is [`Place::UNMOVED`].
 const ALLOCATIONS: u32 = Place::UNMOVED;
-/// Bytes of that one, with a large page more. What comes behind it lies where it lay when the simulated machines were judged: with
-/// another size two of them are wrong (docs/evidence/simulated.md).
-const UNMOVED: Bytes = Bytes(Place::UNMOVED_BYTES.0 + LARGE_PAGE.0);
-
 type Answers = Vec<std::result::Result<Samples, Failure>>;
 
 /// What a member does on request.
@@ -87,7 +80,7 @@ impl Fleet {
                         for number in 1..ALLOCATIONS {
                             let _ = bench.reserve(number, OTHER_ALLOCATIONS);
                         }
-                        let _ = bench.allocate(Place::UNMOVED, UNMOVED);
+                        let _ = bench.allocate(Place::UNMOVED, Place::UNMOVED_BYTES);
                         // Nobody waits any more if the fleet is gone.
                         let _ = ready.send(Ok(bench.sm_count()));
                         work(bench, &inbox, &outbox);
@@ -153,6 +146,9 @@ fn cost(experiment: &Experiment) -> u64 {
         }
         Experiment::Atomics(atomics) => (1, 0, u64::from(atomics.timed_cycles) * STREAM_LOADS),
         Experiment::Transfer(transfer) => (1, 0, transfer.bytes.0 / COPIED_FOR_A_LOAD),
+        Experiment::Clusters(clusters) => {
+            (1, 0, SPINS_A_MICROSECOND * u64::from(clusters.span_us) * u64::from(clusters.blocks()))
+        }
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {

@@ -6,6 +6,7 @@
 
 mod atomics;
 mod chain;
+mod clusters;
 mod fleet;
 mod groups;
 mod launch;
@@ -218,6 +219,7 @@ impl<'g> Bench<'g> {
             Experiment::Pattern(run) => self.run_pattern(run).map(|outcome| vec![outcome]),
             Experiment::Stream(stream) => self.run_stream(stream).map(|outcome| vec![outcome]),
             Experiment::Atomics(atomics) => self.run_atomics(atomics).map(|outcome| vec![outcome]),
+            Experiment::Clusters(clusters) => self.run_clusters(clusters).map(|outcome| vec![outcome]),
             Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),

@@ -47,13 +47,14 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         },
         Experiment::Disturb(disturb) => each(disturb.loads),
         Experiment::Warp(warp) => ROUND * warp.rounds as usize,
-        // Patterns, streams and atomics have launches and outputs of their own; copies have no launch, and what another tool measured is not
+        // Patterns, streams, atomics and clusters have launches and outputs of their own; copies have no launch, and what another tool measured is not
         // run.
         Experiment::Pattern(_)
         | Experiment::Stream(_)
         | Experiment::LoadedChase(_)
         | Experiment::Transfer(_)
         | Experiment::Atomics(_)
+        | Experiment::Clusters(_)
         | Experiment::Imported(_) => 0,
     }
 }
@@ -133,6 +134,7 @@ impl Prepared<'_> {
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
+            | Experiment::Clusters(_)
             | Experiment::Imported(_) => common,
         }
     }
@@ -196,6 +198,7 @@ impl Prepared<'_> {
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
+            | Experiment::Clusters(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }

@@ -20,6 +20,8 @@ use crate::recorded::Recorded;
 
 /// Simulated GPUs that work side by side. The number is part of what fixes the samples, so it is the same on every host.
 const MEMBERS: usize = 4;
+/// Places at which a simulated GPU's memory begins, in large pages: as many as the largest pages of known GPUs hold, 32 MiB.
+const BEGINNINGS: u64 = 16;
 
 /// A device, open but idle. As long as it is there, nobody else opens the same GPU through this library or the `strata` command.
 pub struct Device {
@@ -161,8 +163,11 @@ impl Device {
             }
             Kind::Simulated(machine) => {
                 let machine = machine.clone();
-                let open =
-                    move |number: usize| Sim::new(*machine.clone(), seed.wrapping_mul(MEMBERS as u64) + number as u64);
+                // The members' memory lies at the same addresses, which differ from seed to seed as from process to process.
+                let open = move |number: usize| {
+                    let noise = seed.wrapping_mul(MEMBERS as u64) + number as u64;
+                    Sim::new(*machine.clone(), noise).beginning_at(seed % BEGINNINGS)
+                };
                 Ok(Session::new(Fleet::new(MEMBERS, interrupted, open)?, started))
             }
         }

@@ -108,6 +108,8 @@ pub fn discover(
         element.extend(latency::nanoseconds(element, clock.held.as_ref()));
     }
     clock.warnings.extend(question.limit(&mut elements, NOT_MEASURED));
+    // The device has no such thing, or it was not asked for when the recording was made.
+    elements.retain(|name, element| *name != ElementName::Die || element.findings().next().is_some());
     let stages = asking.into_stages();
     Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
 }

@@ -23,6 +23,7 @@ pub fn of_element(name: ElementName) -> u32 {
         | ElementName::Dram
         | ElementName::TlbL2
         | ElementName::TlbL3
+        | ElementName::Die
         | ElementName::ScalarL1 => 0,
     }
 }

@@ -77,6 +77,7 @@ impl Program {
             Experiment::Stream(stream) => Program::Stream(StreamProgram::of(stream)),
             Experiment::LoadedChase(chase) => Program::Stream(StreamProgram::of_chase(chase)),
             Experiment::Atomics(atomics) => Program::Atomics(AtomicProgram::of(atomics)),
+            Experiment::Clusters(_) => Program::Census,
             // Copy engines run no kernel.
             Experiment::Transfer(_) | Experiment::Imported(_) => return None,
         })

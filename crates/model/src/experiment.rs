@@ -13,6 +13,7 @@
 mod atomics;
 mod chase;
 mod clock;
+mod clusters;
 mod disturb;
 mod imported;
 mod launched;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use atomics::{ATOMIC_UNROLLS, AtomicMemory, Atomics, COUNTER, Target};
 pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
+pub use clusters::Clusters;
 pub use disturb::{Disturb, Partner};
 pub use imported::Imported;
 pub use launched::Launched;
@@ -76,11 +78,13 @@ pub enum Experiment {
     Transfer(Transfer),
     /// Many threads add to counters as fast as they can.
     Atomics(Atomics),
+    /// Blocks in clusters say where they are.
+    Clusters(Clusters),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`.
+    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -99,6 +103,7 @@ impl Experiment {
             Experiment::LoadedChase(_) => "loaded_chase",
             Experiment::Transfer(_) => "transfer",
             Experiment::Atomics(_) => "atomics",
+            Experiment::Clusters(_) => "clusters",
         }
     }
 
@@ -116,7 +121,8 @@ impl Experiment {
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
-            | Experiment::Atomics(_) => 1,
+            | Experiment::Atomics(_)
+            | Experiment::Clusters(_) => 1,
         }
     }
 
@@ -133,16 +139,17 @@ impl Experiment {
             Experiment::LoadedChase(loaded) => loaded.defect(),
             Experiment::Transfer(transfer) => transfer.defect(),
             Experiment::Atomics(atomics) => atomics.defect(),
+            Experiment::Clusters(clusters) => clusters.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
         }
     }
 
-    /// The path of its loads; none for the clock, the watch and copies.
+    /// The path of its loads; none for the clock, the watch, copies and clusters.
     pub fn path(&self) -> Option<LoadPath> {
         match self {
-            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Transfer(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Transfer(_) | Experiment::Clusters(_) => None,
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -153,10 +160,10 @@ impl Experiment {
         }
     }
 
-    /// Memory that it walks; none for the clock and the watch, and where another tool's files do not say.
+    /// Memory that it walks; none for the clock, the watch and clusters, and where another tool's files do not say.
     pub fn footprint(&self) -> Option<Bytes> {
         match self {
-            Experiment::Clock(_) | Experiment::Watch(_) => None,
+            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Clusters(_) => None,
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.footprint),
             Experiment::Disturb(disturb) => Some(disturb.footprint),
             Experiment::Warp(warp) => Some(warp.footprint),
@@ -182,7 +189,8 @@ impl Experiment {
             | Experiment::Pattern(_)
             | Experiment::Stream(_)
             | Experiment::Transfer(_)
-            | Experiment::Atomics(_) => None,
+            | Experiment::Atomics(_)
+            | Experiment::Clusters(_) => None,
         }
     }
 
@@ -199,6 +207,7 @@ impl Experiment {
             | Experiment::Stream(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
+            | Experiment::Clusters(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -232,6 +241,7 @@ impl Experiment {
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
+            | Experiment::Clusters(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -255,7 +265,8 @@ impl Experiment {
             | Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
-            | Experiment::Atomics(_) => true,
+            | Experiment::Atomics(_)
+            | Experiment::Clusters(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -280,6 +291,7 @@ impl Experiment {
             | Experiment::Warp(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
+            | Experiment::Clusters(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -296,6 +308,7 @@ impl Experiment {
             Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.repeat,
             Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Atomics(atomics) => atomics.repeat,
+            Experiment::Clusters(clusters) => clusters.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -314,7 +327,7 @@ macro_rules! from_kind {
 from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
     Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
-    Transfer => Transfer, Atomics => Atomics
+    Transfer => Transfer, Atomics => Atomics, Clusters => Clusters
 );
 
 #[cfg(test)]

@@ -59,6 +59,9 @@ pub struct Samples {
     pub base: u64,
     /// What the compiler made of the kernel, where that is part of the question.
     pub program: Option<ProgramFacts>,
+    /// The SM of each block, where that is the question, counted from 0 in ascending `%smid`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sms: Vec<u32>,
 }
 
 /// Why an experiment has no samples.

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Atomics, Chase, Clock, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream, Transfer,
-    Warp, Watch,
+    Atomics, Chase, Clock, Clusters, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream,
+    Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -31,6 +31,7 @@ pub enum Kinds {
     LoadedChase(LoadedChase),
     Transfer(Transfer),
     Atomics(Atomics),
+    Clusters(Clusters),
 }
 
 impl From<&Experiment> for Kinds {
@@ -48,6 +49,7 @@ impl From<&Experiment> for Kinds {
             Experiment::LoadedChase(chase) => Kinds::LoadedChase(chase.clone()),
             Experiment::Transfer(transfer) => Kinds::Transfer(transfer.clone()),
             Experiment::Atomics(atomics) => Kinds::Atomics(atomics.clone()),
+            Experiment::Clusters(clusters) => Kinds::Clusters(*clusters),
         }
     }
 }
@@ -67,6 +69,7 @@ impl Recorded for Kinds {
             Kinds::LoadedChase(chase) => chase.into(),
             Kinds::Transfer(transfer) => transfer.into(),
             Kinds::Atomics(atomics) => atomics.into(),
+            Kinds::Clusters(clusters) => clusters.into(),
         })
     }
 
@@ -80,7 +83,12 @@ impl Recorded for Kinds {
                 size_of_val(stream.sms.as_slice()) as u64
             }
             Kinds::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
-            Kinds::Clock(_) | Kinds::Watch(_) | Kinds::Pattern(_) | Kinds::Imported(_) | Kinds::Transfer(_) => 0,
+            Kinds::Clock(_)
+            | Kinds::Watch(_)
+            | Kinds::Pattern(_)
+            | Kinds::Imported(_)
+            | Kinds::Transfer(_)
+            | Kinds::Clusters(_) => 0,
         }
     }
 }

@@ -52,9 +52,10 @@
 //! does not hold what one holds is an error: no flipped bit makes one.
 //!
 //! An entry is: number (u32), [`Experiment`], version of its kernel (u16), outcome, time since the start in seconds
-//! (f64). The outcome is variant 0 with samples, variant 1 with a [`Failure`], or variant 2 `WithProgram` with samples and
+//! (f64). The outcome is variant 0 with samples, variant 1 with a [`Failure`], variant 2 `WithProgram` with samples and
 //! what the compiler made of the kernel, [`ProgramFacts`](strata_model::samples::ProgramFacts): registers (u32), bytes of local memory (u32), microseconds of
-//! compilation (u64), and an option of [`CodeFacts`](strata_model::samples::CodeFacts): bytes, loads and stores of local memory (u32 each).
+//! compilation (u64), and an option of [`CodeFacts`](strata_model::samples::CodeFacts): bytes, loads and stores of local memory (u32 each). Variant 3
+//! `WithSms` is samples and the SM of each block, in the form of latencies.
 //! Samples are: latencies, list of laps (loads u32, cycles u64), list of clock readings (cycles u64, nanoseconds u64), SM
 //! (u32), base address (u64).
 //! Latencies are a length in bytes and that many bytes, of which the first is the number of planes `p` (1 to 4). The
@@ -78,6 +79,7 @@
 //! | 9 `LoadedChase` | [`LoadedChase`](strata_model::experiment::LoadedChase): the stream, SM, footprint, stride, seed, pause in cycles |
 //! | 10 `Transfer` | [`Transfer`](strata_model::experiment::Transfer): direction, bytes, repeat |
 //! | 11 `Atomics` | [`Atomics`](strata_model::experiment::Atomics): memory, target, atomics in a pass, threads of a block, blocks of an SM, list of SMs, warm cycles, timed cycles, repeat |
+//! | 12 `Clusters` | [`Clusters`](strata_model::experiment::Clusters): blocks of a cluster, clusters, shared memory of a block, microseconds, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

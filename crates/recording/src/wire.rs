@@ -111,13 +111,14 @@ pub struct WireEntry<'a, E> {
     at_s: f64,
 }
 
-/// What came back, on disk. The first two variants are all that version 2 of the format has.
+/// What came back, on disk. The first two variants are all that version 2 of the format has. No kernel tells of its SMs and of its program.
 #[derive(Serialize, DeserializeDerive)]
 enum Outcome<'a> {
     #[serde(borrow)]
     Samples(WireSamples<'a>),
     Failure(Failure),
     WithProgram(#[serde(borrow)] WireSamples<'a>, ProgramFacts),
+    WithSms(#[serde(borrow)] WireSamples<'a>, #[serde(borrow)] Planes<'a>),
 }
 
 /// [`Samples`] on disk.
@@ -141,6 +142,7 @@ impl From<&Entry> for WireEntry<'static, Kinds> {
             base: samples.base,
         };
         let outcome = match &entry.outcome {
+            Ok(samples) if !samples.sms.is_empty() => Outcome::WithSms(wire(samples), Planes::pack(&samples.sms)),
             Ok(samples) => match samples.program {
                 Some(program) => Outcome::WithProgram(wire(samples), program),
                 None => Outcome::Samples(wire(samples)),
@@ -171,6 +173,7 @@ impl<E: Recorded> WireEntry<'_, E> {
             Outcome::Samples(samples) | Outcome::WithProgram(samples, _) => {
                 size(samples.latencies.len(), &samples.laps, &samples.clocks)
             }
+            Outcome::WithSms(samples, sms) => size(samples.latencies.len() + sms.len(), &samples.laps, &samples.clocks),
             Outcome::Failure(failure) => failure_size(failure),
         };
         content + self.experiment.listed() + size_of::<Entry>() as u64
@@ -186,11 +189,13 @@ impl<E: Recorded> WireEntry<'_, E> {
                 sm: wire.sm,
                 base: wire.base,
                 program,
+                sms: Vec::new(),
             })
         };
         let outcome = match self.outcome {
             Outcome::Samples(wire) => Ok(samples(wire, None)?),
             Outcome::WithProgram(wire, program) => Ok(samples(wire, Some(program))?),
+            Outcome::WithSms(wire, sms) => Ok(Samples { sms: sms.unpack()?, ..samples(wire, None)? }),
             Outcome::Failure(failure) => Err(failure),
         };
         let WireEntry { number, kernel_version, at_s, .. } = self;
@@ -204,7 +209,7 @@ impl<E: Recorded> WireEntry<'_, E> {
 /// Bytes that an entry takes in memory; the same as [`WireEntry::held`] of its wire form.
 pub fn held(entry: &Entry) -> u64 {
     let content = match &entry.outcome {
-        Ok(samples) => size(samples.latencies.len(), &samples.laps, &samples.clocks),
+        Ok(samples) => size(samples.latencies.len() + samples.sms.len(), &samples.laps, &samples.clocks),
         Err(failure) => failure_size(failure),
     };
     content + listed_of(&entry.experiment) + size_of::<Entry>() as u64

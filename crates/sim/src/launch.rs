@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::exec::{self, Fault, Grid, LANES, LaneCosts};
+use super::exec::{self, Clustered, Fault, Grid, LANES, LaneCosts};
 use super::machine::Spec;
 use super::machine::spec::Pipeline;
 use super::model::banks::Banks;
@@ -27,6 +27,9 @@ fn lane_costs(spec: &Spec) -> LaneCosts {
 /// Warps of the largest block: 1024 threads.
 const MOST_WARPS: u64 = 32;
 
+/// Blocks of the largest cluster that every SM takes.
+const PAIR: u32 = 2;
+
 /// Cycles of a barrier after the last arrival for a block of so many threads.
 fn barrier(pipeline: &Pipeline, threads: u32) -> u64 {
     let further = u64::from(threads.div_ceil(LANES)) - 1;
@@ -38,8 +41,20 @@ impl Sim {
     pub(super) fn possible(&self, launch: &Launch) -> Result<()> {
         let name = &self.facts.name;
         let unsupported = |reason: String| Err(Error::Unsupported { reason });
-        if launch.cluster.is_some() {
-            return unsupported(format!("the simulated {name} launches no clusters: no machine file describes any"));
+        if let Some(size) = launch.cluster {
+            let device = &self.machine.spec.device;
+            let most = device.largest_cluster.get();
+            if device.gpcs.is_none() {
+                return unsupported(format!(
+                    "the simulated {name} launches no clusters: its machine file has no `gpcs`"
+                ));
+            }
+            if size == 0 || u64::from(size) > most || !launch.blocks.is_multiple_of(size) {
+                let blocks = launch.blocks;
+                return unsupported(format!(
+                    "the simulated {name} launches clusters of up to {most} blocks, and {blocks} in clusters of {size} are not such"
+                ));
+            }
         }
         if let Some(percent) = launch.carveout
             && !self.divides_memory()
@@ -62,6 +77,13 @@ impl Sim {
             ));
         }
         Ok(())
+    }
+
+    /// How blocks in clusters of so many go on the SMs; nothing if no file says.
+    fn clustered(&self, size: u32) -> Option<Clustered> {
+        let device = &self.machine.spec.device;
+        let closed = if size > PAIR { device.pairs_only.clone() } else { Vec::new() };
+        Some(Clustered { size, gpcs: device.gpc_of_sms()?, closed })
     }
 
     /// Whether shared memory and a cache have one memory, which can be divided between them.
@@ -148,6 +170,7 @@ impl Sim {
             blocks: launch.blocks,
             threads: launch.threads,
             shared,
+            clustered: launch.cluster.and_then(|size| self.clustered(size)),
             sms: self.facts.multiprocessors,
             resident: resident as u32,
             pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get()],

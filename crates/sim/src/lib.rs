@@ -100,6 +100,12 @@ impl Sim {
         self
     }
 
+    /// With device memory that begins so many large pages further on: where a driver puts it differs from process to process.
+    pub fn beginning_at(mut self, pages: u64) -> Self {
+        self.next_device = DEVICE_BASE + pages * LARGE_PAGE;
+        self
+    }
+
     /// With every instruction interpreted by itself: the reference for what is otherwise carried out as a whole (lanes that go
     /// on alone, and the inner loops of chases). The samples are the same; only the time that they take differs.
     pub fn interpreted(mut self) -> Self {

@@ -4,6 +4,7 @@
 mod beyond;
 mod capacity;
 pub mod costs;
+mod die;
 mod inside;
 pub mod launches;
 
@@ -144,6 +145,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     shared_banks(&mut truth);
     l2(&mut truth, seen);
     beyond::partitions(&mut truth);
+    die::die(&mut truth);
     beyond::translation(&mut truth);
     beyond::spectrum(&mut truth);
     least_configuration(&mut truth);

@@ -307,6 +307,10 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         let target = Target::ALL[target];
         Atomics { memory, target, unroll, threads_per_block, blocks_per_sm, sms, warm_cycles, timed_cycles, repeat }
     });
+    let clusters = any::<(u32, u32, u64, u32, u32)>().prop_map(|(size, count, shared, span_us, repeat)| {
+        let shared_per_block = Bytes(shared);
+        Clusters { size, count, shared_per_block, span_us, repeat }
+    });
     prop_oneof![
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
@@ -320,6 +324,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => loaded.prop_map(Experiment::from),
         1 => transfers.prop_map(Experiment::from),
         1 => atomics.prop_map(Experiment::from),
+        1 => clusters.prop_map(Experiment::from),
     ]
 }
 
@@ -329,8 +334,19 @@ fn outcomes() -> impl Strategy<Value = Result<Samples, Failure>> {
     let clocks = any::<(u64, u64)>().prop_map(|(cycles, nanoseconds)| ClockSpan { cycles, nanoseconds });
     let lists = (prop::collection::vec(latency, 0..50), prop::collection::vec(laps, 0..5));
     let programs = prop::option::of(programs());
-    let samples = (lists, prop::collection::vec(clocks, 0..3), any::<(u32, u64)>(), programs).prop_map(
-        |((latencies, laps), clocks, (sm, base), program)| Samples { latencies, laps, clocks, sm, base, program },
+    // No kernel tells of both.
+    let blocks = (programs, prop::collection::vec(0..300u32, 0..20))
+        .prop_map(|(program, sms)| if program.is_some() { (program, Vec::new()) } else { (None, sms) });
+    let samples = (lists, prop::collection::vec(clocks, 0..3), any::<(u32, u64)>(), blocks).prop_map(
+        |((latencies, laps), clocks, (sm, base), (program, sms))| Samples {
+            latencies,
+            laps,
+            clocks,
+            sm,
+            base,
+            program,
+            sms,
+        },
     );
     prop_oneof![
         4 => samples.prop_map(Ok),

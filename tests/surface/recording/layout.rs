@@ -214,6 +214,8 @@ fn what_a_stream_has_stays_as_it_is() {
         repeat: 5,
     };
     assert_eq!(hash_of(atomics.into(), &[]), 0xa2c7_f8c6, "{why}");
+    let clusters = Clusters { size: 4, count: 2, shared_per_block: Bytes::kib(100), span_us: 20, repeat: 3 };
+    assert_eq!(hash_of(clusters.into(), &[]), 0x2bae_727a, "{why}");
 }
 
 /// What came later still: named parts of the run, as JSON. A new field behind the others changes the number, and nothing else.

@@ -95,7 +95,11 @@ fn is_new(experiment: &Experiment) -> bool {
     let window = experiment.chain().is_some_and(|chain| matches!(chain.order, Order::Window { .. }));
     let kind = matches!(
         experiment,
-        Experiment::Watch(_) | Experiment::Launched(_) | Experiment::Transfer(_) | Experiment::Atomics(_)
+        Experiment::Watch(_)
+            | Experiment::Launched(_)
+            | Experiment::Transfer(_)
+            | Experiment::Atomics(_)
+            | Experiment::Clusters(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -121,7 +125,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::Stream(_)
         | Experiment::LoadedChase(_)
         | Experiment::Transfer(_)
-        | Experiment::Atomics(_) => {
+        | Experiment::Atomics(_)
+        | Experiment::Clusters(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

@@ -32,6 +32,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             let blocks = chase.stream.blocks_per_sm.max(1) as usize;
             (samples.laps.len() % blocks, 0, "times of blocks too many")
         }
+        Experiment::Clusters(clusters) => (samples.sms.len(), clusters.blocks() as usize, "SMs of blocks"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),
     };

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::Unknown;
 use super::banks;
 use super::capacity::{Capacity, Rough, Search};
+use super::die::Die;
 use super::dram::Dram;
 use super::edge::Edge;
 use super::fetch::Fetch;
@@ -55,6 +56,8 @@ pub(super) struct Memo {
     pub peak: Cache<throughput::Level, throughput::Peak>,
     /// The partitions of the L2.
     pub partitions: Cache<(), Partitions>,
+    /// Which SMs form GPCs.
+    pub die: Cache<(), Die>,
     /// In which of them lines are at home.
     pub homes: Cache<(), Homes>,
     /// Where translation begins to cost more.

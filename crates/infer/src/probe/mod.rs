@@ -9,6 +9,7 @@ mod allocations;
 pub mod banks;
 pub mod capacity;
 pub mod clock;
+pub mod die;
 pub mod disturb;
 pub mod dram;
 mod edge;

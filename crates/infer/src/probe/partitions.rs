@@ -306,6 +306,7 @@ impl Partitions {
             partition: number(&self.of_sm, sm),
             group: number(&self.group, sm),
             tpc: None,
+            gpc: None,
         });
         let groups: Vec<String> = self.groups.iter().map(usize::to_string).collect();
         Finding::measured(SmMap(rows.collect()), METHOD).note(format!(

@@ -13,6 +13,12 @@ use crate::units::Bytes;
 #[schemars(inline)]
 pub struct Sizes(pub Vec<Bytes>);
 
+/// How many there are of several things, in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Counts(pub Vec<u64>);
+
 /// Lines that a set holds: one number where all sets hold as many, otherwise a list in descending order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

@@ -194,6 +194,18 @@ impl Attribute {
                  not tell the partitions apart by parities, or if these predict less than 99 % of the other pages' lines.",
                 "To keep what the SMs of one partition use in the pieces of memory that are near to them.",
             ),
+            Attribute::Gpcs => (
+                "Blocks are launched in clusters of 3 to 16, and each says on which SM it is: the SMs of a cluster are in one GPC. Then \
+                 SMs read the L2 together: those of one GPC share what it delivers, those of different ones do not.",
+                "Unknown without clusters (before compute capability 9.0), and if the two ways disagree.",
+                "How large clusters can be, how many of them run at a time, and how evenly work is spread.",
+            ),
+            Attribute::Map => (
+                "As `gpcs`. SMs that larger clusters leave out are given to the GPC in which they slow the others down. Two SMs that clusters \
+                 of two blocks always use together are a TPC.",
+                "Numbers of GPCs and TPCs are in the order of their first SMs; they are not NVIDIA's.",
+                "To put blocks that exchange data near to each other, and to compare the dies of one product.",
+            ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \
                  away.",

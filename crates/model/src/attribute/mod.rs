@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
-pub use cache::{Configuration, Elements, IndexFunction, Mask, Odds, Policy, Sizes, Ways};
+pub use cache::{Configuration, Counts, Elements, IndexFunction, Mask, Odds, Policy, Sizes, Ways};
 pub use curve::{Curve, Step};
 pub use explained::Explanation;
 pub use launches::{LaunchRow, Launches};
@@ -191,6 +191,10 @@ attributes! {
         "The partition of each SM, and its group within that partition.";
     PartitionHash PARTITION_HASH: IndexFunction, "partition_hash", "Partition by address", Partitions, "",
         "How an address within a page of 2 MiB chooses the partition: by some of its bits, or by parities of its bits.";
+    Gpcs GPCS: Counts, "gpcs", "SMs of the GPCs", Partitions, "SMs",
+        "How many SMs each graphics processing cluster (GPC) has, in ascending order.";
+    Map MAP: SmMap, "map", "Map of the die", Partitions, "",
+        "The graphics processing cluster (GPC) and the texture processing cluster (TPC) of each SM.";
     Banks BANKS: u64, "banks", "Banks", Banks, "",
         "Number of banks of shared memory.";
     BankWidth BANK_WIDTH: Bytes, "bank_width", "Bank width", Banks, "B",

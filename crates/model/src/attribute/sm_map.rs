@@ -18,6 +18,9 @@ pub struct SmPlace {
     /// Its texture processing cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tpc: Option<u32>,
+    /// Its graphics processing cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpc: Option<u32>,
 }
 
 /// Where each SM is, in ascending order of `%smid`.

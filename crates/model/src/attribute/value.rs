@@ -6,7 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value as Json;
 
 use super::{
-    BankCurve, Configuration, Curve, Elements, IndexFunction, Launches, Padding, Policy, Sizes, SmMap, Spectrum, Ways,
+    BankCurve, Configuration, Counts, Curve, Elements, IndexFunction, Launches, Padding, Policy, Sizes, SmMap,
+    Spectrum, Ways,
 };
 use crate::units::{
     Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds, OperationsPerClock, OperationsPerSecond,
@@ -141,6 +142,8 @@ values! {
     Text(String), "text", Exact;
     /// Several sizes.
     Sizes(Sizes), "a list of sizes", Exact;
+    /// How many of several things.
+    Counts(Counts), "a list of counts", Exact;
     /// Lines of a set.
     Ways(Ways), "a count, or a list of counts", Interval;
     /// An index function.
@@ -217,6 +220,7 @@ impl Value {
         1 + match self {
             Value::Text(text) => text.len() / 64,
             Value::Sizes(Sizes(all)) => all.len(),
+            Value::Counts(Counts(all)) => all.len(),
             Value::Ways(ways) => ways.list().len(),
             Value::Index(function) => index(function),
             Value::Policy(replacement) => policy(replacement),

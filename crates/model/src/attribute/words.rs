@@ -30,6 +30,7 @@ fn words(value: &Value) -> String {
         Value::OperationClockRate(rate) => rate.to_string(),
         Value::Sizes(sizes) => list(sizes.0.iter().map(|size| size.0)),
         Value::Ways(ways) => list(ways.list()),
+        Value::Counts(counts) => list(&counts.0),
         Value::Elements(elements) => list(elements.keys()),
         Value::Policy(policy) => replacement(policy),
         Value::Index(function) => index(function),
@@ -104,9 +105,11 @@ fn configuration(parts: &Configuration) -> String {
     )
 }
 
-fn place(sm: &SmPlace) -> String {
+fn place(of: &SmPlace) -> String {
     let or_unknown = |number: Option<u32>| number.map_or(UNKNOWN.to_owned(), |number| number.to_string());
-    format!("sm {}, partition {}, group {}", sm.sm, or_unknown(sm.partition), or_unknown(sm.group))
+    let named = |what: &str, number: Option<u32>| number.map_or(String::new(), |number| format!(", {what} {number}"));
+    let (sm, partition, group) = (of.sm, or_unknown(of.partition), or_unknown(of.group));
+    format!("sm {sm}, partition {partition}, group {group}{}{}", named("tpc", of.tpc), named("gpc", of.gpc))
 }
 
 fn mode(mode: Option<Bytes>) -> String {

@@ -36,6 +36,9 @@ impl ElementName {
             ElementName::TlbL1 => "The first level of address translation: the TLB that is asked first.",
             ElementName::TlbL2 => "The second level of address translation, asked where the first one misses.",
             ElementName::TlbL3 => "The third level of address translation, asked where the second one misses.",
+            ElementName::Die => {
+                "The chip: how its SMs are grouped into graphics and texture processing clusters (GPCs, TPCs)."
+            }
             ElementName::ScalarL1 => "The scalar data cache of an AMD GPU. Only imported timings have it.",
         }
     }
@@ -57,6 +60,7 @@ impl ElementName {
             ElementName::TlbL1 => "Every access to global memory.",
             ElementName::TlbL2 => "Accesses spread over more memory than the first level covers.",
             ElementName::TlbL3 => "Accesses spread over more memory than the second level covers.",
+            ElementName::Die => "Every kernel: blocks of one cluster run on the SMs of one GPC.",
             ElementName::ScalarL1 => "Values that are the same for all lanes of a wavefront.",
         }
     }
@@ -100,6 +104,7 @@ impl ElementName {
             ElementName::Host => (LATENCY, &[]),
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
+            ElementName::Die => (&[], &[Gpcs, Map]),
         };
         const READS: &[Attribute] = &[ReadBandwidth, ReadBandwidthPerSm, BytesInFlight];
         const WRITES: &[Attribute] = &[WriteBandwidth, WriteBandwidthPerSm];

@@ -42,11 +42,13 @@ pub enum ElementName {
     TlbL3,
     /// The scalar data cache of an AMD GPU, which only imported timings have.
     ScalarL1,
+    /// The die: which SMs are together.
+    Die,
 }
 
 impl ElementName {
     /// All of them, in the order of a report.
-    pub const ALL: [ElementName; 15] = [
+    pub const ALL: [ElementName; 16] = [
         ElementName::L1,
         ElementName::Texture,
         ElementName::ReadOnly,
@@ -62,6 +64,7 @@ impl ElementName {
         ElementName::TlbL2,
         ElementName::TlbL3,
         ElementName::ScalarL1,
+        ElementName::Die,
     ];
 
     /// Whether an NVIDIA GPU may have it, and so whether it is asked for.
@@ -86,6 +89,7 @@ impl ElementName {
             ElementName::TlbL1 => "tlb_l1",
             ElementName::TlbL2 => "tlb_l2",
             ElementName::TlbL3 => "tlb_l3",
+            ElementName::Die => "die",
             ElementName::ScalarL1 => "scalar_l1",
         }
     }
@@ -107,6 +111,7 @@ impl ElementName {
             ElementName::TlbL1 => "TLB L1",
             ElementName::TlbL2 => "TLB L2",
             ElementName::TlbL3 => "TLB L3",
+            ElementName::Die => "Die",
             ElementName::ScalarL1 => "Scalar L1",
         }
     }

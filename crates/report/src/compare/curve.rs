@@ -62,7 +62,13 @@ fn padding(row: &PaddingRow) -> (String, CurvePoint) {
 }
 
 fn place(sm: &SmPlace) -> (String, CurvePoint) {
-    let exact = Exact::from([("partition", sm.partition.map(f64::from)), ("group", sm.group.map(f64::from))]);
+    let mut exact = Exact::from([("partition", sm.partition.map(f64::from)), ("group", sm.group.map(f64::from))]);
+    // A result of before they were found says nothing of them.
+    exact.extend(
+        [("tpc", sm.tpc), ("gpc", sm.gpc)]
+            .into_iter()
+            .filter_map(|(what, number)| Some((what, Some(f64::from(number?))))),
+    );
     (sm.sm.to_string(), CurvePoint { ranges: BTreeMap::new(), exact })
 }
 

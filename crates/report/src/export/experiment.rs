@@ -200,6 +200,9 @@ impl<'e> Own<'e> {
                 pattern: Some(serde_json::to_string(atomics)?),
                 ..Own::default()
             },
+            Experiment::Clusters(clusters) => {
+                Own { order: Some("clusters"), pattern: Some(serde_json::to_string(clusters)?), ..Own::default() }
+            }
             Experiment::Imported(imported) => Own {
                 stride: imported.stride,
                 order: Some(imported.series.name()),

@@ -58,7 +58,7 @@ pub struct Summary {
     pub files: Vec<Written>,
 }
 
-/// Writes `experiments.csv`, `latencies.csv`, `laps.csv`, `clocks.csv`, `programs.csv` and `device.csv` into a folder,
+/// Writes `experiments.csv`, `latencies.csv`, `laps.csv`, `clocks.csv`, `blocks.csv`, `programs.csv` and `device.csv` into a folder,
 /// which is made if it is missing. Files of these names that are there already are replaced.
 pub fn csv(recording: &Recording, dir: &Path) -> Result<Summary, Error> {
     make(dir)?;
@@ -78,6 +78,12 @@ pub fn csv(recording: &Recording, dir: &Path) -> Result<Summary, Error> {
             samples().try_for_each(|(e, s)| {
                 let mut clocks = s.clocks.iter().enumerate();
                 clocks.try_for_each(|(i, clock)| rows.row(&[&e.number, &i, &clock.cycles, &clock.nanoseconds]))
+            })
+        })?,
+        table(dir, "blocks.csv", &["number", "block", "sm"], |rows| {
+            samples().try_for_each(|(e, s)| {
+                let mut blocks = s.sms.iter().enumerate();
+                blocks.try_for_each(|(block, sm)| rows.row(&[&e.number, &block, sm]))
             })
         })?,
         table(dir, "programs.csv", PROGRAMS, |rows| {

@@ -1,8 +1,8 @@
 //! What one does with a topology: each line follows from its findings, and is left out where one of them is unknown.
 
 use strata_model::attribute::{
-    BY_LAUNCH, CACHED, FAR_LATENCY, FETCH_GRANULARITY, Launches, MISS_PENALTY, NEAR_LATENCY, PADDING, PARTITIONS,
-    Padding, REACH,
+    BY_LAUNCH, CACHED, Counts, FAR_LATENCY, FETCH_GRANULARITY, GPCS, Launches, MISS_PENALTY, NEAR_LATENCY, PADDING,
+    PARTITIONS, Padding, REACH,
 };
 use strata_model::topology::{Element, ElementName, Topology};
 use strata_model::units::Bytes;
@@ -19,7 +19,7 @@ const PADDED_SIDE: u64 = 32;
 
 /// A line for each thing that one would do.
 pub(super) fn lines(topology: &Topology) -> Vec<String> {
-    [tile(topology), fetch(topology), padding(topology), near_set(topology), pages(topology)]
+    [tile(topology), fetch(topology), padding(topology), near_set(topology), pages(topology), clusters(topology)]
         .into_iter()
         .flatten()
         .collect()
@@ -103,6 +103,12 @@ fn near_set(topology: &Topology) -> Option<String> {
         })
     };
     Some(kept + &far().unwrap_or_default())
+}
+
+fn clusters(topology: &Topology) -> Option<String> {
+    let Counts(gpcs) = topology.elements.get(&ElementName::Die)?.get(GPCS)?;
+    let sizes = gpcs.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    Some(format!("Clusters: the blocks of one share a GPC. The {} GPCs have {sizes} SMs.", gpcs.len()))
 }
 
 /// The last level whose reach and cost are known.

@@ -227,7 +227,9 @@ fn sm_map(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
     }
     let mut sms = sms.to_vec();
     let last = |x: Option<u32>| (x.is_none(), x);
-    sms.sort_by_key(|s| (last(s.partition), last(s.group), last(s.tpc), s.sm));
+    let by_gpc = sms.iter().any(|s| s.gpc.is_some());
+    let (what, of): (_, fn(&SmPlace) -> Option<u32>) = if by_gpc { ("GPC", |s| s.gpc) } else { ("group", |s| s.group) };
+    sms.sort_by_key(|s| (last(s.partition), last(of(s)), last(s.tpc), s.sm));
     let named = |what: &str, x: Option<u32>| x.map_or(format!("{what} unknown"), |x| format!("{what} {x}"));
     let tile = |s: &SmPlace| Tile {
         label: s.sm.to_string(),
@@ -235,19 +237,18 @@ fn sm_map(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
             "SM {}: {}, {}, {}",
             s.sm,
             named("partition", s.partition),
-            named("group", s.group),
+            named(what, of(s)),
             named("TPC", s.tpc)
         ),
     };
-    let row =
-        |same: &[SmPlace]| TileRow { name: named("group", same[0].group), tiles: same.iter().map(tile).collect() };
+    let row = |same: &[SmPlace]| TileRow { name: named(what, of(&same[0])), tiles: same.iter().map(tile).collect() };
     let group = |same: &[SmPlace]| TileGroup {
         name: named("Partition", same[0].partition),
-        rows: same.chunk_by(|a, b| a.group == b.group).map(row).collect(),
+        rows: same.chunk_by(|a, b| of(a) == of(b)).map(row).collect(),
     };
     let groups: Vec<TileGroup> = sms.chunk_by(|a, b| a.partition == b.partition).map(group).collect();
     Some(Tiles {
-        title: format!("{}: SMs by partition and group", name.title()),
+        title: format!("{}: SMs by partition and {what}", name.title()),
         description: format!("{} SMs in {} groups by partition.", sms.len(), groups.len()),
         labels: "SMs".into(),
         groups,

@@ -61,6 +61,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::LoadedChase(chase) => format!("{chase}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
+        Experiment::Clusters(clusters) => format!("{clusters}:"),
         Experiment::Imported(imported) => {
             let series = imported.series;
             let over = imported.footprint.map_or(String::new(), |footprint| format!(", {footprint}"));
@@ -96,6 +97,10 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             Some(seen) => format!("{} together", OperationsPerClock(seen.total())),
             None => "no times".to_owned(),
         },
+        Ok(samples) if let Experiment::Clusters(clusters) = experiment => {
+            let of_cluster = |sms: &[u32]| sms.iter().map(u32::to_string).collect::<Vec<_>>().join("+");
+            format!("on SMs {}", clusters.of(samples).map(of_cluster).collect::<Vec<_>>().join(" "))
+        }
         Ok(samples) if !samples.clocks.is_empty() => {
             let span = samples.clocks[0];
             format!("{:.1} MHz", span.cycles as f64 / span.nanoseconds as f64 * 1e3)

@@ -207,7 +207,11 @@ pub(super) fn cell(finding: &Finding, show: &dyn Fn(&Finding) -> String) -> Stri
 /// The cells of the elements, by [`COLUMNS`], without those of which nothing was asked for that has a column.
 pub(super) fn rows(topology: &Topology) -> impl Iterator<Item = (ElementName, &Element, [String; 8])> {
     let cells = |(name, element): (&ElementName, _)| (*name, element, row(&topology.run, *name, element));
-    topology.elements.iter().map(cells).filter(|(.., cells)| !cells[1..].iter().all(String::is_empty))
+    // Of the die, no column says anything.
+    let has_columns =
+        |name: &ElementName| name.attributes().any(|of| COLUMNS.iter().any(|c| c.attributes.contains(&of)));
+    let elements = topology.elements.iter().filter(move |(name, _)| has_columns(name));
+    elements.map(cells).filter(|(.., cells)| !cells[1..].iter().all(String::is_empty))
 }
 
 /// The cells of an element in a result of this run, by [`COLUMNS`].

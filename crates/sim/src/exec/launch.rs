@@ -4,12 +4,13 @@
 //! time: before such an access an SM that is ahead waits for its turn. So a launch gives the same result each time.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
 use super::issue::Step;
 use super::passes::Passes;
+use super::place::{Clustered, Pending};
 use super::turns::Turns;
 use super::walk::Bounds;
 use super::warp::{LANES, Warp};
@@ -92,7 +93,9 @@ pub(crate) struct Grid<'a> {
     pub threads: u32,
     /// Shared memory of a block, in bytes.
     pub shared: u64,
-    /// SMs, and blocks that one may hold at a time.
+    /// How its blocks come in clusters, if they do.
+    pub clustered: Option<Clustered>,
+    /// SMs.
     pub sms: u32,
     /// Blocks that an SM may hold at a time.
     pub resident: u32,
@@ -156,15 +159,9 @@ enum Turn {
 pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
     let begin = state.now + BETWEEN;
     state.atomics.begin();
-    let mut pending: VecDeque<u32> = (0..grid.blocks).collect();
+    let mut pending = Pending::new(grid);
     let mut sms: Vec<Sm> = (0..grid.sms).map(|number| Sm { number, blocks: Vec::new() }).collect();
-    for _ in 0..grid.resident {
-        for sm in &mut sms {
-            if let Some(number) = pending.pop_front() {
-                sm.blocks.push(Block::new(grid, number, begin));
-            }
-        }
-    }
+    pending.begin(&mut sms, begin);
     let mut queue: BinaryHeap<Reverse<(u64, u32)>> =
         sms.iter().filter(|sm| !sm.blocks.is_empty()).map(|sm| Reverse((begin, sm.number))).collect();
     let mut end = begin;
@@ -177,9 +174,9 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
             Turn::Wait(time) => Some(exchanged(&mut queue, Reverse((time, number)))),
             Turn::BlockEnded(time) => {
                 end = end.max(time);
-                if let Some(next) = pending.pop_front() {
-                    sm.blocks.push(Block::new(grid, next, time));
-                }
+                let woken = pending.refill(&mut sms, number, time);
+                queue.extend(woken.into_iter().map(|sm| Reverse((time, sm))));
+                let sm = &sms[number as usize];
                 if !sm.blocks.is_empty() {
                     queue.push(Reverse((sm.next_time(), number)));
                 }
@@ -202,7 +199,7 @@ fn exchanged<T: Ord>(queue: &mut BinaryHeap<T>, mut one: T) -> T {
 }
 
 impl Block {
-    fn new(grid: &Grid, number: u32, time: u64) -> Self {
+    pub fn new(grid: &Grid, number: u32, time: u64) -> Self {
         let warps = (0..grid.threads.div_ceil(LANES))
             .map(|w| Warp::new(grid.entry, &grid.symbols, w, LANES.min(grid.threads - w * LANES), time))
             .collect();
@@ -229,7 +226,7 @@ impl Block {
 
 impl Sm {
     /// The cycle of the next issue.
-    fn next_time(&self) -> u64 {
+    pub fn next_time(&self) -> u64 {
         let warps = self.blocks.iter().flat_map(|b| &b.warps);
         warps.filter(|w| !w.groups.is_empty()).map(|w| w.time).min().unwrap_or(u64::MAX)
     }

@@ -8,6 +8,7 @@ mod alu;
 mod issue;
 mod launch;
 mod passes;
+mod place;
 mod plain;
 mod requests;
 mod shared;
@@ -17,5 +18,6 @@ mod warp;
 
 pub(super) use launch::{Fault, Grid, LaneCosts, State, run};
 pub(super) use passes::Passes;
+pub(super) use place::Clustered;
 pub(super) use turns::Turns;
 pub(super) use warp::LANES;

@@ -4,7 +4,7 @@ mod caches;
 
 use std::collections::BTreeMap;
 
-use super::spec::{Cache, Path, Scope, Shared, Spec, Tlb};
+use super::spec::{Cache, Device, GPC_RADIX, Path, Scope, Shared, Spec, Tlb};
 use super::value::Whole;
 
 /// The path of the key that is to blame, and what is wrong with it.
@@ -106,7 +106,22 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
             "found less than a block may have, allowed is that and more".into(),
         ));
     }
+    gpcs(&spec.device)?;
     banks(&spec.shared)
+}
+
+fn gpcs(device: &Device) -> Result<(), Wrong> {
+    let sms = device.multiprocessors.get();
+    if let Some(gpcs) = &device.gpcs
+        && (gpcs.len() as u64 != sms || !gpcs.chars().all(|gpc| gpc.is_digit(GPC_RADIX) && !gpc.is_uppercase()))
+    {
+        let what = format!("found \"{gpcs}\", allowed is a digit or a small letter for each of the {sms} SMs");
+        return Err(("device.gpcs".into(), what));
+    }
+    match device.pairs_only.iter().find(|&&sm| u64::from(sm) >= sms) {
+        Some(sm) => Err(("device.pairs_only".into(), format!("found SM {sm}, allowed are SMs below {sms}"))),
+        None => Ok(()),
+    }
 }
 
 fn banks(shared: &Shared) -> Result<(), Wrong> {

@@ -84,9 +84,32 @@ pub struct Device {
     pub memory_clock_mhz: Whole<1, 100_000>,
     /// Width of the memory bus.
     pub memory_bus_bits: Whole<8, 16384>,
+    /// GPC of each SM in turn, as digits and small letters. If absent, no clusters can be launched.
+    pub gpcs: Option<String>,
+    /// SMs that take clusters of two blocks, but no larger ones: the last ones of a GPU whose GPCs differ in size.
+    #[serde(default)]
+    pub pairs_only: Vec<u32>,
+    /// Blocks of the largest cluster.
+    #[serde(default = "default_cluster")]
+    pub largest_cluster: Whole<1, 16>,
     /// Sources.
     #[serde(default)]
     pub sources: Sources,
+}
+
+impl Device {
+    /// Number of each SM's GPC, if the file says them.
+    pub fn gpc_of_sms(&self) -> Option<Vec<u32>> {
+        self.gpcs.as_ref()?.chars().map(|gpc| gpc.to_digit(GPC_RADIX)).collect()
+    }
+}
+
+/// GPCs are named by a digit or a small letter.
+pub(super) const GPC_RADIX: u32 = 36;
+
+/// What every device with clusters takes (CUDA C++ Programming Guide, "Thread Block Clusters").
+fn default_cluster() -> Whole<1, 16> {
+    Whole::new(8).expect("in range")
 }
 
 fn default_block() -> Whole<32, 1024> {
@@ -147,6 +170,8 @@ pub struct Pipeline {
     /// Bytes a cycle that an SM gets from the caches of the device and what lies behind them, all its warps together; as many as it asks
     /// for if absent.
     pub delivery: Option<Rate>,
+    /// Bytes a cycle that the SMs of a GPC get from there together, where the file says the GPCs; as many as they ask for if absent.
+    pub gpc_delivery: Option<Rate>,
     /// Instructions of warps that an SM issues in a cycle, all its warps together; as many as it has warps if absent.
     pub issue_width: Option<Whole<1, 64>>,
     /// Requests of an SM that may be on their way to the caches of the device and back, loads and stores together: a further one
@@ -172,6 +197,7 @@ impl Default for Pipeline {
             atomic_line: None,
             atomic_rate: None,
             delivery: None,
+            gpc_delivery: None,
             issue_width: None,
             outstanding: None,
             sources: Sources::new(),
@@ -326,6 +352,7 @@ impl Spec {
         let caches = || self.cache.values().any(|cache| cache.bandwidth.is_some() || cache.write_bandwidth.is_some());
         self.pipeline.issue_width.is_some()
             || self.pipeline.outstanding.is_some()
+            || self.pipeline.gpc_delivery.is_some()
             || self.pipeline.atomic_rate.is_some()
             || self.shared.bandwidth.is_some()
             || self.memory.bandwidth.is_some()

@@ -61,6 +61,8 @@ pub(super) struct Content {
     channels: Ports,
     /// What all channels give together.
     memory: Width,
+    /// What the SMs of each GPC get together.
+    gpcs: Vec<Width>,
     epoch: u64,
     /// Shared memory that each SM has set aside.
     carveout: u64,
@@ -103,6 +105,7 @@ impl Hierarchy {
             device_tlbs: plan.translations(Scope::Device, seed, 90),
             channels: Ports::new(spec.memory.port.get(), spec.memory.channels.get()),
             memory: Width::new(spec.memory.bandwidth),
+            gpcs: vec![Width::new(spec.pipeline.gpc_delivery); plan.gpcs()],
             epoch: 0,
             carveout: 0,
         };
@@ -262,6 +265,9 @@ impl Content {
                 if QUEUED {
                     queues.leave(private.outstanding.leave(now));
                     queues.wait(private.delivery.wait_whole(queues.left, route.delivered));
+                    if let Some(gpc) = plan.gpc(by.sm) {
+                        queues.wait(self.gpcs[gpc].wait(queues.left, route.delivered));
+                    }
                 } else {
                     waited += private.delivery.wait_whole(now + waited, route.delivered);
                 }

@@ -120,6 +120,8 @@ pub(super) struct Blueprint {
     pub sm_partitions: Vec<u32>,
     /// Bytes a cycle that an SM gets from the device's caches.
     delivery: Option<Rate>,
+    /// GPC of each SM, where those of one wait for each other.
+    gpcs: Vec<u32>,
     /// Requests that an SM may have outstanding; 0 for any number.
     outstanding: u64,
     /// Whether requests wait in queues, all of which they enter when they leave the SM.
@@ -180,6 +182,7 @@ impl Blueprint {
             partitions,
             sm_partitions: (0..sms).map(|sm| digits[sm % digits.len()]).collect(),
             delivery: spec.pipeline.delivery,
+            gpcs: spec.pipeline.gpc_delivery.and_then(|_| spec.device.gpc_of_sms()).unwrap_or_default(),
             outstanding: spec.pipeline.outstanding.map_or(0, |most| most.get()),
             queued: spec.has_queues(),
             kinds,
@@ -194,6 +197,17 @@ impl Blueprint {
         let level = route.levels.first()?;
         let kind = &self.kinds[level.cache];
         (kind.scope == Scope::Sm).then_some((route, level, kind))
+    }
+
+    /// GPCs whose SMs wait for each other.
+    pub fn gpcs(&self) -> usize {
+        self.gpcs.iter().max().map_or(0, |most| *most as usize + 1)
+    }
+
+    /// The one of an SM.
+    #[inline]
+    pub fn gpc(&self, sm: u32) -> Option<usize> {
+        self.gpcs.get(sm as usize).map(|gpc| *gpc as usize)
     }
 
     /// Caches that all SMs share: of each kind, its partitions, if it is the device's.

@@ -105,27 +105,33 @@ pub fn spectrum(truth: &mut Truth) {
     truth.row(TlbL1, "spectrum", if shows { expect } else { Expect::IfStated(Box::new(expect)) });
 }
 
+/// The partitions that have SMs, in the order of their first ones, and the place in it of the partition of each SM.
+pub fn sides(spec: &Spec) -> (Vec<u32>, Vec<usize>) {
+    let cache = &spec.cache[&spec.path.global_cg.levels[0]];
+    let digits: Vec<u32> = match &cache.partitions {
+        Some(parts) => parts.sms.chars().filter_map(|c| c.to_digit(10)).collect(),
+        None => vec![0],
+    };
+    let mut order: Vec<u32> = Vec::new();
+    let mut place = |sm: usize| {
+        let digit = digits[sm % digits.len()];
+        order.iter().position(|&d| d == digit).unwrap_or_else(|| {
+            order.push(digit);
+            order.len() - 1
+        })
+    };
+    let places = (0..spec.device.multiprocessors.get() as usize).map(&mut place).collect();
+    (order, places)
+}
+
 /// Which SM is on which side of the L2.
 pub fn partitions(truth: &mut Truth) {
     let spec = &truth.machine.spec;
+    let (order, places) = sides(spec);
     let cache = &spec.cache[&spec.path.global_cg.levels[0]];
-    let (count, digits) = match &cache.partitions {
-        Some(parts) => (parts.count.get(), parts.sms.chars().filter_map(|c| c.to_digit(10)).collect()),
-        None => (1, vec![0]),
-    };
-    let sms = spec.device.multiprocessors.get() as usize;
-    // Partitions are numbered by their first SMs.
-    let mut order: Vec<u32> = Vec::new();
-    let map: Vec<serde_json::Value> = (0..sms)
-        .map(|sm| {
-            let digit = digits[sm % digits.len()];
-            if !order.contains(&digit) {
-                order.push(digit);
-            }
-            let partition = order.iter().position(|&d| d == digit).unwrap_or_default();
-            json!({ "sm": sm, "partition": partition, "group": 0 })
-        })
-        .collect();
+    let count = cache.partitions.as_ref().map_or(1, |parts| parts.count.get());
+    let with_group = |(sm, partition)| json!({ "sm": sm, "partition": partition, "group": 0 });
+    let map: Vec<serde_json::Value> = places.into_iter().enumerate().map(with_group).collect();
     // A partition without an SM of its own shows as no more than far lines. With all SMs on one, as the finding's note says, there
     // seems to be one.
     let shows = is_quiet(&truth.machine.spec) && order.len() as u64 == count;

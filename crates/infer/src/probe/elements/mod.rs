@@ -6,6 +6,7 @@ mod l1;
 mod memory;
 
 use super::capacity::{self, Capacity, Search};
+use super::die;
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
@@ -13,8 +14,8 @@ use super::throughput::{self, Level, Peak};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    CONFLICTS, Elements, FETCH_GRANULARITY, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAPPING_GRANULARITY, MISS_PENALTY,
-    REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
+    CONFLICTS, Elements, FETCH_GRANULARITY, GPCS, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAP, MAPPING_GRANULARITY,
+    MISS_PENALTY, REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::samples::Failure;
@@ -59,6 +60,12 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         }
         ElementName::TlbL2 => tlb::element(notebook, 1),
         ElementName::TlbL3 => tlb::element(notebook, 2),
+        // Before, there are no clusters.
+        ElementName::Die if notebook.facts().compute_capability < die::FIRST => Element::default(),
+        ElementName::Die => Element::from([
+            notebook.attribute(GPCS, || die::die(notebook)?.counts()),
+            notebook.attribute(MAP, || die::die(notebook)?.map(notebook)),
+        ]),
         // No kernel here reaches it.
         ElementName::ScalarL1 => Element::default(),
     }

@@ -7,9 +7,9 @@
 use super::super::levels::HitMiss;
 use super::super::line::{CROWDED, KEPT_BY_L2, Share, decide};
 use super::super::{Gap, Notebook};
-use super::search::{self, capacity};
-use super::{PASSES, PIECE, SAMPLE, STRIDE, dram_shares, fetch_granularity, held, sample};
-use crate::probe::capacity::{Capacity, OFTEN};
+use super::search::capacity;
+use super::{PASSES, PIECE, SAMPLE, dram_shares, fetch_granularity, near_hits};
+use crate::probe::capacity::Capacity;
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::units::Bytes;
 
@@ -28,7 +28,7 @@ pub fn line_size(notebook: &Notebook) -> Result<Bytes, Gap> {
     let found = capacity(notebook)?;
     let sector = fetch_granularity(notebook)?.granularity;
     if let Some(near) = near_hits(notebook, &found)? {
-        return of_nearest(notebook, &found, sector, &near);
+        return of_nearest(notebook, &found, sector, &near.levels);
     }
     // Clearly more than fits.
     let half_more = Bytes(found.usable.0 * 3 / 2);
@@ -56,17 +56,6 @@ fn scattered(notebook: &Notebook, footprint: Bytes, sector: Bytes) -> Vec<Chase>
 fn answer(chases: &[Chase], shares: &[Share]) -> Result<Bytes, Gap> {
     let chunks: Vec<Bytes> = chases.iter().map(|chase| chase.stride).collect();
     Ok(decide(&chunks, shares, KEPT_BY_L2)?)
-}
-
-/// How hits of the L2 differ from those of a cache behind it, if footprints that fit before memory have such: by the samples of
-/// the search.
-fn near_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<HitMiss>, Gap> {
-    let swept = found.stairs.steps.iter().map(|step| step.footprint);
-    let Some(fits) = swept.filter(|&footprint| footprint <= found.lowest).max() else { return Ok(None) };
-    let small = sample(held(notebook)?.0, STRIDE, 0, notebook.seed(10));
-    let fits = sample(fits, search::step(notebook)?, 0, search::seed(notebook, 0));
-    let measurements = notebook.read(&[small, fits])?;
-    Ok(HitMiss::learn_frequent(measurements[0].latencies(), &[measurements[1].latencies()], OFTEN).ok())
 }
 
 /// The line by loads that take longer than the hits of a small footprint.

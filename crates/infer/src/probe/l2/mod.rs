@@ -164,6 +164,34 @@ fn far_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<(Bytes, f64,
     Ok(robust::quantile_u32(&far, 0.5).map(|median| (footprint, share, median)))
 }
 
+/// Hits of footprints that fit before memory, where many take longer than those of small ones.
+struct NearHits {
+    /// How they differ.
+    levels: HitMiss,
+    /// The largest footprint that was tried of which hardly any do; a piece if none was.
+    most: Bytes,
+}
+
+/// How hits of the L2 differ from those of a cache behind it, or of another partition whose lines it keeps copies of, if footprints that
+/// fit before memory have such: by the samples of the search.
+fn near_hits(notebook: &Notebook, found: &Capacity) -> Result<Option<NearHits>, Gap> {
+    let swept = found.stairs.steps.iter().map(|step| step.footprint).filter(|&footprint| footprint <= found.usable);
+    let swept: Vec<Bytes> = swept.collect();
+    let small = sample(held(notebook)?.0, STRIDE, 0, notebook.seed(10));
+    let step = search::step(notebook)?;
+    let larger = swept.iter().map(|&footprint| sample(footprint, step, 0, search::seed(notebook, 0)));
+    let measurements = notebook.read(&std::iter::once(small).chain(larger).collect::<Vec<_>>())?;
+    let Some((fits, smaller)) = measurements.split_last().filter(|(_, smaller)| !smaller.is_empty()) else {
+        return Ok(None);
+    };
+    let Ok(levels) = HitMiss::learn_frequent(smaller[0].latencies(), &[fits.latencies()], OFTEN) else {
+        return Ok(None);
+    };
+    let near = swept.iter().zip(&measurements[1..]);
+    let near = near.take_while(|(_, sample)| levels.miss_share(sample.latencies()) <= CHANGED);
+    Ok(Some(NearHits { levels, most: near.map(|(&footprint, _)| footprint).last().unwrap_or(PIECE) }))
+}
+
 /// As the finding `size`.
 ///
 /// # Errors
@@ -183,6 +211,16 @@ pub fn size(notebook: &Notebook) -> Result<Finding<Bytes>, Gap> {
         ),
     )
     .range(found.lowest.0 as f64, found.highest.0 as f64);
+    if let Some(near) = near_hits(notebook, &found).settled()?.ok().flatten()
+        && near.most < found.lowest
+    {
+        finding = finding.range(near.most.0 as f64, found.highest.0 as f64).note(format!(
+            "of footprints beyond {} many hits take {:.0} cycles longer: another partition or another cache holds part of \
+             this",
+            near.most,
+            near.levels.miss - near.levels.hit
+        ));
+    }
     let stated = Bytes(notebook.facts().l2_size);
     if (found.usable.0 as f64) < DISAGREES * stated.0 as f64 {
         finding = finding.note(format!("the driver states {stated}: the loads of one SM do not use all of it"));

@@ -22,8 +22,12 @@ pub(super) const LATE: u64 = 3;
 const BEYOND: u64 = 4;
 /// Passes that settle what two do not.
 const MANY_PASSES: u32 = 8;
-/// More passes help if they halve the share of misses and take this away besides: ten loads of a sample.
+/// More passes help where two leave so many times the misses that they leave, and ten loads of a sample besides.
+const FEWER: f64 = 1.5;
+/// Ten loads of a sample.
 const SETTLED: f64 = 0.005;
+/// So many of the loads miss in part, and not nearly all.
+const PARTLY: std::ops::Range<f64> = 2.0 * SETTLED..0.25;
 /// Sections of a bracket.
 const SECTIONS: usize = 16;
 /// Rounds of sections; the last ones only if the bracket is still wide.
@@ -76,7 +80,7 @@ fn shorter_lines(notebook: &Notebook, reached: Bytes) -> Result<Option<Bytes>, G
 fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
     notebook.once(&notebook.memo.l2_capacity, stride, || {
         let levels = levels(notebook)?;
-        settles(notebook, &levels)?;
+        settles(notebook, &levels, Bytes(notebook.facts().l2_size / 2).max(PIECE).round_down(PIECE))?;
         let limit = limit(notebook);
         let sizes = search::doubling(START.0, limit.0);
         let doubling: Vec<Chase> =
@@ -121,6 +125,11 @@ fn capacity_by(notebook: &Notebook, stride: Bytes) -> Result<Capacity, Gap> {
         let sampled = over(&found.iter().map(|one| one.knee.range()).collect::<Vec<_>>());
         let walked = found.iter().filter(|one| one.exact.is_some()).count();
         let knees: Vec<Knee> = found.into_iter().map(|one| one.knee).collect();
+        // A footprint of which only some lines miss may fit, once they no longer displace each other.
+        let partial = knees.iter().flat_map(|knee| &knee.points).filter(|point| PARTLY.contains(&point.1));
+        if let Some(footprint) = partial.map(|point| point.0).max() {
+            settles(notebook, &levels, Bytes(footprint))?;
+        }
         Ok(Capacity {
             usable: allocations::middle(&by_allocation),
             by_allocation,
@@ -146,14 +155,13 @@ fn staircase(knees: &[Knee], off: u64) -> Stairs {
     Stairs::of_shares(first, off, &vec![SAMPLE as usize; first.len()], others)
 }
 
-/// Whether filling the L2 settles: after two passes a footprint of a part of it is there. Where lines give way at random,
+/// Whether filling the L2 settles: after two passes a footprint that fits is there. Where lines give way at random,
 /// those of the footprint displace each other while others still hold the rest, and more passes help.
 ///
 /// # Errors
 ///
 /// An unknown, if more passes do help.
-fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
-    let footprint = Bytes(notebook.facts().l2_size / 2).max(PIECE).round_down(PIECE);
+fn settles(notebook: &Notebook, levels: &HitMiss, footprint: Bytes) -> Result<(), Gap> {
     // Every line of it, also where lines are shorter than the usual distance.
     let stride = fetch_granularity(notebook)?.granularity.min(STRIDE);
     let filled =
@@ -163,7 +171,7 @@ fn settles(notebook: &Notebook, levels: &HitMiss) -> Result<(), Gap> {
     let answers = notebook.read_each(&chases)?;
     let misses = |i: usize| answers[i].as_ref().ok().map(|measurement| levels.miss_share(measurement.latencies()));
     match (misses(1), misses(3)) {
-        (Some(few), Some(many)) if few > 2.0 * many + SETTLED => Gap::unknown(format!(
+        (Some(few), Some(many)) if few > FEWER * many + SETTLED => Gap::unknown(format!(
             "replacement is random: {:.0} % of the lines miss after {PASSES} passes over {footprint}, and {:.0} % after \
              {MANY_PASSES}, so no footprint reaches a steady state",
             few * 100.0,

@@ -55,6 +55,10 @@ const SMALLER_PAGES: f64 = 0.33;
 /// Share of the visits to some footprint that a level's misses are at least. Fewer may be misses of which the second load, which
 /// is taken off, was slow by chance.
 const FREQUENT: f64 = 0.1;
+/// The last footprints of a plateau in which misses may be fewer than that and yet too many to be taken for hits.
+const UNNOTICED: usize = 3;
+/// Times what a miss of the next level costs that a miss costs at most, where it was taken for a hit.
+const MUCH_LESS: f64 = 0.5;
 /// Cycles that a second line of a page may take longer although it stays in the L2: slices of the L2 differ.
 const LITTLE: f64 = 4.0;
 /// Parts into which the footprints are divided between which a level may hide.
@@ -264,18 +268,21 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
             let misses =
                 |&last: &usize| HitMiss::learn_frequent(&hits_up_to(last - 1), &[&visits(last)], FREQUENT).is_ok();
             let last = (start + 1..=step.flat).find(misses).map_or(step.flat, |first| first - 1);
-            let reference = hits_up_to(last);
             // Beyond the next step its misses, which cost more, would pass for those of a level whose own hide among its hits.
-            let larger: Vec<Vec<u32>> = (last + 1..=next.max(step.grown)).map(visits).collect();
-            let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
+            let end = next.max(step.grown);
+            let learn = |last: usize| {
+                let larger: Vec<Vec<u32>> = (last + 1..=end).map(visits).collect();
+                let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
+                HitMiss::learn_frequent(&hits_up_to(last), &larger, FREQUENT).ok()
+            };
+            let (last, classes) = without_misses(start, last, learn);
             // A miss costs no less than visits take longer in the mean; what costs less is another thing, such as data that leaves the
             // L2.
             let extra = points[step.grown].mean - step.below;
-            let classes = HitMiss::learn_frequent(&reference, &larger, FREQUENT).ok();
             let is_cheap = |classes: &HitMiss| classes.miss - classes.hit < LEAST_COST * extra;
             let cheap = classes.as_ref().is_some_and(is_cheap);
             let classes = classes.filter(|classes| !is_cheap(classes));
-            let fitting: Vec<f64> = measurements[..=step.flat].iter().flat_map(|s| Visits::of(s).extras).collect();
+            let fitting: Vec<f64> = measurements[..=last].iter().flat_map(|s| Visits::of(s).extras).collect();
             Rise {
                 distance,
                 flat: points[step.flat].at,
@@ -300,6 +307,19 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
     let all = rises.len();
     rises.truncate(hiding.map_or(all, |at| at + 1));
     Ok(Curve { is_whole: rises.len() == all, rises, reached: Bytes(points[last].at), leaves_l2, hides })
+}
+
+/// The last footprint of a plateau before any of its visits miss, and what is learned from it. Among random victims a few percent miss at
+/// first. Taken for hits, these make hits so different from each other that only misses of the next level are apart from them: then
+/// misses learned from fewer footprints cost much less.
+fn without_misses(start: usize, last: usize, learn: impl Fn(usize) -> Option<HitMiss>) -> (usize, Option<HitMiss>) {
+    let classes = learn(last);
+    let cost = |classes: &Option<HitMiss>| classes.map_or(f64::MAX, |classes| classes.miss - classes.hit);
+    (last.saturating_sub(UNNOTICED).max(start)..last)
+        .rev()
+        .map(|fewer| (fewer, learn(fewer)))
+        .find(|(_, fewer)| cost(fewer) < MUCH_LESS * cost(&classes))
+        .unwrap_or((last, classes))
 }
 
 /// Whether all visits to more pages take longer by about the same, and none by `most`: a level whose misses cost much less.

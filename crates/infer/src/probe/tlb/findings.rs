@@ -30,8 +30,6 @@ impl Level {
     /// one visits, as where entries that were hit are not replaced.
     pub(super) fn reach(&self) -> Result<Finding<Bytes>, Unknown> {
         let reach = self.distance * self.entries;
-        // Where single misses can be told, those that go unseen are within what other page tables change.
-        let unseen = if self.rise.classes.is_some() { 0 } else { self.entries - self.surely(self.entries) };
         let fewest = self.counts().fold(self.entries, u64::min);
         if fewest * APART < self.entries {
             return Err(Unknown::because(format!(
@@ -40,7 +38,8 @@ impl Level {
                 self.entries
             )));
         }
-        let low = (self.distance * fewest).0 as f64 * (1.0 - self.early()) - (self.distance * unseen).0 as f64;
+        // The first misses may go unseen.
+        let low = (self.distance * self.surely(fewest)).0 as f64 * (1.0 - self.early());
         // Among loads that are slow at random one may have passed for the first miss; here visits take longer in the mean.
         let grown = if self.rise.strays > 0.0 { self.rise.grown } else { 0 };
         // What took so long to settle may not be settled yet: as much again.
