@@ -14,7 +14,7 @@ use strata_model::topology::Topology;
 /// Name of the drawing, among the pictures of a report.
 pub(super) const NAME: &str = "topology";
 
-/// The drawing; none of a topology without elements.
+/// The drawing; none of a topology without memories.
 pub(super) fn picture(topology: &Topology) -> Option<Picture> {
     model::Drawing::of(topology).map(|drawing| layout::picture(&drawing))
 }

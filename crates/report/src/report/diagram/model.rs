@@ -90,7 +90,8 @@ pub(super) struct Drawing {
 impl Drawing {
     /// What is drawn of a topology; nothing of one without elements.
     pub fn of(topology: &Topology) -> Option<Self> {
-        if topology.elements.is_empty() {
+        // The die is no memory.
+        if topology.elements.keys().all(|name| *name == ElementName::Die) {
             return None;
         }
         let all = Found(topology);
