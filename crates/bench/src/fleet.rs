@@ -24,6 +24,7 @@ const FIRST_ALLOCATION: (u64, u64) = (7, 8);
 const OTHER_ALLOCATIONS: (u64, u64) = (1, 512);
 /// The allocations that a probe of a cache asks for at most, the first one included. Behind them is [`Place::UNMOVED`].
 const ALLOCATIONS: u32 = Place::UNMOVED;
+
 type Answers = Vec<std::result::Result<Samples, Failure>>;
 
 /// What a member does on request.

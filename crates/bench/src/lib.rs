@@ -176,16 +176,8 @@ impl<'g> Bench<'g> {
 
     /// Which SMs take blocks: numbers need not be contiguous, nor as many as the driver says.
     fn census(&mut self) -> Result<Vec<u32>> {
-        let loaded = self.programs.get(self.gpu, Program::Census)?;
         let expected = self.gpu.facts().multiprocessors.max(1);
-        let blocks = expected * 4;
-        let out = self.outputs.at_least(self.gpu, Bytes(4 * u64::from(blocks)))?;
-        // A block that did not run must not count as SM 0.
-        self.gpu.write(out, &vec![0xff; 4 * blocks as usize])?;
-        self.gpu.launch(loaded.function, &Launch::new(blocks, 1), &[out.0, CENSUS_NS])?;
-        let mut raw = vec![0; 4 * blocks as usize];
-        self.gpu.read(out, &mut raw)?;
-        let mut sms: Vec<u32> = raw.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+        let mut sms = self.smids(&Launch::new(expected * 4, 1), CENSUS_NS)?;
         sms.sort_unstable();
         sms.dedup();
         // No GPU has anywhere near this many SMs; a larger number was never written by the kernel.
@@ -197,6 +189,19 @@ impl<'g> Bench<'g> {
             });
         }
         Ok(sms)
+    }
+
+    /// The `%smid` of each block of a launch, each of which stays there for so many nanoseconds; a number that no SM has, of a block that
+    /// did not run.
+    fn smids(&mut self, launch: &Launch, stays_ns: u64) -> Result<Vec<u32>> {
+        let loaded = self.programs.get(self.gpu, Program::Census)?;
+        let mut raw = vec![0xff; 4 * launch.blocks as usize];
+        let out = self.outputs.at_least(self.gpu, Bytes(raw.len() as u64))?;
+        // A block that did not run must not count as SM 0.
+        self.gpu.write(out, &raw)?;
+        self.gpu.launch(loaded.function, launch, &[out.0, stays_ns])?;
+        self.gpu.read(out, &mut raw)?;
+        Ok(raw.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect())
     }
 
     /// How many SMs take blocks.
