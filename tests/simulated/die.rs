@@ -12,6 +12,10 @@ use crate::sim;
 
 /// Bytes a cycle that an SM of these machines gets, and a GPC: two SMs do not reach the limit of their GPC, four do.
 const DELIVERY: [u32; 2] = [120, 300];
+/// Cycles of a load of another block's shared memory, and for each place of an SM in its GPC, at both ends.
+const REMOTE: [u32; 2] = [140, 3];
+/// Cycles of a cluster's barrier.
+const BARRIER: u32 = 210;
 
 /// The K20c as if it had clusters, with these TPCs of two SMs by GPC, and so many of the last ones that take no large clusters. What a
 /// GPC gets is limited, or not.
@@ -28,7 +32,10 @@ fn machine(tpcs: &[usize], pairs_only: usize, is_limited: bool) -> Machine {
     let text = text.replace("compute_capability = \"3.5\"", "compute_capability = \"9.0\"");
     let [of_sm, of_gpc] = DELIVERY;
     let limit = if is_limited { format!("gpc_delivery = {of_gpc}\n") } else { String::new() };
-    let text = text.replace("[pipeline]\n", &format!("[pipeline]\ndelivery = {of_sm}\n{limit}"));
+    let text =
+        text.replace("[pipeline]\n", &format!("[pipeline]\ndelivery = {of_sm}\n{limit}cluster_barrier = {BARRIER}\n"));
+    let [remote, step] = REMOTE;
+    let text = text.replace("[shared]\n", &format!("[shared]\nremote_cycles = {remote}\nremote_step = {step}\n"));
     // Else the loads in flight and the L2 are the limit.
     let text =
         text.replace("outstanding = 512\n", "outstanding = 2560\n").replace("bandwidth = 640\n", "bandwidth = 4000\n");
@@ -36,7 +43,7 @@ fn machine(tpcs: &[usize], pairs_only: usize, is_limited: bool) -> Machine {
 }
 
 fn found(machine: &Machine, seed: u64) -> Topology {
-    sim::discovery(machine, Effort::Quick, seed, &[ElementName::Die]).topology
+    sim::discovery(machine, Effort::Quick, seed, &[ElementName::Die, ElementName::DistributedShared]).topology
 }
 
 fn of<'t>(topology: &'t Topology, attribute: &str) -> &'t Finding {
@@ -69,6 +76,16 @@ proptest! {
             prop_assert_eq!(place["gpc"].clone(), json!(all[sm / 2]), "SM {}: {}", sm, place);
             prop_assert_eq!(place["tpc"].clone(), json!(sm / 2), "SM {}: {}", sm, place);
         }
+        let clusters = |attribute| sim::finding(&found, ElementName::DistributedShared, attribute);
+        let number = |attribute| clusters(attribute).number().unwrap_or_else(|| panic!("{:?}", clusters(attribute)));
+        let [remote, step] = REMOTE.map(f64::from);
+        let latency = number("latency.cycles");
+        let furthest = remote + 2.0 * step * (sizes[sizes.len() - 1] - 1) as f64;
+        prop_assert!((remote..=furthest).contains(&latency), "{} of {} to {}", latency, remote, furthest);
+        // Whatever pairs were seen, each is at least as far as the nearest two SMs of a GPC.
+        prop_assert!(clusters("latency.cycles").low.is_some_and(|low| low > remote - 2.0), "{:?}", clusters("latency.cycles"));
+        prop_assert!((0.0..=2.0).contains(&(number("cluster_barrier") - f64::from(BARRIER))));
+        prop_assert_eq!(number("largest_cluster"), sizes[sizes.len() - 1] as f64);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! One program for all of it: it is linked once, and long tests run beside short ones.
 
+mod addresses;
 mod agreement;
 mod atomics;
 mod bandwidth;

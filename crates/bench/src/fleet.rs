@@ -150,6 +150,9 @@ fn cost(experiment: &Experiment) -> u64 {
         Experiment::Clusters(clusters) => {
             (1, 0, SPINS_A_MICROSECOND * u64::from(clusters.span_us) * u64::from(clusters.blocks()))
         }
+        Experiment::Distributed(distributed) => {
+            (1, 0, 3 * u64::from(distributed.steps) * u64::from(distributed.rounds * distributed.workers()))
+        }
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {

@@ -1,6 +1,7 @@
 //! Laying out what a launch needs: SMs, chains in device memory and in the constant bank, room for the samples.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
 use super::Bench;
 use super::chain::{self, Arena, Placed, PlannedChain};
@@ -108,10 +109,29 @@ impl Bench<'_> {
         self.allocate(number, Bytes(self.gpu.facts().free_memory / of * part))
     }
 
-    /// Makes the allocation of this number now.
+    /// Makes the allocation of this number now, and keeps it where it is between launches.
     pub(super) fn allocate(&mut self, number: u32, size: Bytes) -> Result<()> {
         let arena = Arena::allocate(self.gpu, number, false, size)?;
         self.arenas.insert((number, false), arena);
+        self.reserved.push((number, size));
+        Ok(())
+    }
+
+    /// Makes the reserved allocations again after a launch that took their place, so that they lie where they lay before. What
+    /// cannot be had now may never be needed, and is an error where it is.
+    pub(super) fn restore(&mut self) -> Result<()> {
+        if !self.displaced || self.reserved.is_empty() {
+            return Ok(());
+        }
+        self.free_arenas()?;
+        for &(number, size) in &self.reserved {
+            if let Entry::Vacant(place) = self.arenas.entry((number, false))
+                && let Ok(arena) = Arena::allocate(self.gpu, number, false, size)
+            {
+                place.insert(arena);
+            }
+        }
+        self.displaced = false;
         Ok(())
     }
 
@@ -200,6 +220,7 @@ impl Bench<'_> {
     /// Frees all arenas but the one that must stay where it is; whether there were any.
     pub(super) fn free_arenas(&mut self) -> Result<bool> {
         self.laid_out.clear();
+        self.displaced = true;
         let others = self.arenas.extract_if(|(number, _), _| *number != Place::UNMOVED);
         let all: Vec<Arena> = others.map(|(_, arena)| arena).collect();
         let any = !all.is_empty();
@@ -215,6 +236,7 @@ impl Bench<'_> {
                 continue;
             }
             if let Some(old) = self.arenas.remove(&(number, host)) {
+                self.displaced = true;
                 old.free(self.gpu)?;
             }
             let arena = Arena::allocate(self.gpu, number, host, size)?;

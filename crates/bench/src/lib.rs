@@ -7,6 +7,7 @@
 mod atomics;
 mod chain;
 mod clusters;
+mod distributed;
 mod fleet;
 mod groups;
 mod launch;
@@ -100,6 +101,9 @@ pub struct Bench<'g> {
     sms: Vec<u32>,
     jobs: DevicePtr,
     arenas: HashMap<(u32, bool), Arena>,
+    /// Allocations that lie at the same addresses all the time, and whether a launch has just moved one.
+    reserved: Vec<(u32, Bytes)>,
+    displaced: bool,
     /// Chains as they lie in their arenas now.
     laid_out: HashMap<ChainKey, Placed>,
     lists: Scratch,
@@ -155,6 +159,8 @@ impl<'g> Bench<'g> {
             sms: Vec::new(),
             jobs: DevicePtr(0),
             arenas: HashMap::new(),
+            reserved: Vec::new(),
+            displaced: false,
             laid_out: HashMap::new(),
             lists: Scratch::default(),
             outputs: Scratch::default(),
@@ -225,6 +231,7 @@ impl<'g> Bench<'g> {
             Experiment::Stream(stream) => self.run_stream(stream).map(|outcome| vec![outcome]),
             Experiment::Atomics(atomics) => self.run_atomics(atomics).map(|outcome| vec![outcome]),
             Experiment::Clusters(clusters) => self.run_clusters(clusters).map(|outcome| vec![outcome]),
+            Experiment::Distributed(distributed) => self.run_distributed(distributed).map(|outcome| vec![outcome]),
             Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
@@ -246,6 +253,9 @@ impl<'g> Bench<'g> {
         // Arenas of earlier launches may have taken up what is missing, or be larger than is needed now.
         if matches!(outcome, Err(Error::OutOfMemory { .. })) && matches!(self.free_arenas(), Ok(true)) {
             outcome = self.attempt(experiments);
+        }
+        if let Err(error) = self.restore() {
+            outcome = Err(error);
         }
         let name = Program::of(experiments[0]).map_or_else(|| experiments[0].name().to_owned(), Program::name);
         let entry = self.timings.kernels.entry(name).or_default();

@@ -55,6 +55,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::Transfer(_)
         | Experiment::Atomics(_)
         | Experiment::Clusters(_)
+        | Experiment::Distributed(_)
         | Experiment::Imported(_) => 0,
     }
 }
@@ -135,6 +136,7 @@ impl Prepared<'_> {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
+            | Experiment::Distributed(_)
             | Experiment::Imported(_) => common,
         }
     }
@@ -199,6 +201,7 @@ impl Prepared<'_> {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
+            | Experiment::Distributed(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }

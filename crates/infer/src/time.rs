@@ -24,6 +24,7 @@ pub fn of_element(name: ElementName) -> u32 {
         | ElementName::TlbL2
         | ElementName::TlbL3
         | ElementName::Die
+        | ElementName::DistributedShared
         | ElementName::ScalarL1 => 0,
     }
 }

@@ -10,6 +10,7 @@
 mod atomics;
 pub mod cubin;
 mod dialect;
+pub mod distributed;
 pub mod job;
 mod patterns;
 mod ptx;
@@ -17,7 +18,7 @@ pub mod sizes;
 mod streams;
 mod sums;
 
-use strata_model::experiment::{AccessWidth, Experiment, Launched, LoadPath, Timing};
+use strata_model::experiment::{AccessWidth, ClusterWork, Experiment, Launched, LoadPath, Timing};
 
 pub use atomics::AtomicProgram;
 pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
@@ -54,6 +55,8 @@ pub enum Program {
     Stream(StreamProgram),
     /// Adds to counters.
     Atomics(AtomicProgram),
+    /// Uses the shared memory of other blocks of its cluster.
+    Distributed(ClusterWork),
 }
 
 /// Paths whose caches may be one and the same: the L1 data, texture, read-only and constant caches (Größler, section 4.5).
@@ -78,6 +81,7 @@ impl Program {
             Experiment::LoadedChase(chase) => Program::Stream(StreamProgram::of_chase(chase)),
             Experiment::Atomics(atomics) => Program::Atomics(AtomicProgram::of(atomics)),
             Experiment::Clusters(_) => Program::Census,
+            Experiment::Distributed(distributed) => Program::Distributed(distributed.work),
             // Copy engines run no kernel.
             Experiment::Transfer(_) | Experiment::Imported(_) => return None,
         })
@@ -100,6 +104,7 @@ impl Program {
             Program::Stream(_) => vec![Program::Content],
             // Few, and whoever needs one of them needs all.
             Program::Atomics(_) => AtomicProgram::all().into_iter().map(Program::Atomics).collect(),
+            Program::Distributed(_) => ClusterWork::ALL.map(Program::Distributed).to_vec(),
         };
         if !family.contains(&self) {
             family.push(self);
@@ -121,6 +126,7 @@ impl Program {
         all.push(Program::Content);
         all.extend(StreamProgram::samples().into_iter().map(Program::Stream));
         all.extend(AtomicProgram::all().into_iter().map(Program::Atomics));
+        all.extend(ClusterWork::ALL.map(Program::Distributed));
         all
     }
 
@@ -148,6 +154,7 @@ impl Program {
             Program::Content => "content".into(),
             Program::Stream(program) => program.name(),
             Program::Atomics(program) => program.name(),
+            Program::Distributed(work) => format!("distributed_{}", work.name()),
         }
     }
 
@@ -160,6 +167,7 @@ impl Program {
             Program::Pattern(program) => (program.path(), program.path()),
             Program::Stream(program) => (program.path, program.path),
             Program::Atomics(program) => (program.path(), program.path()),
+            Program::Distributed(_) => (LoadPath::Shared, LoadPath::Shared),
             _ => (LoadPath::GlobalCg, LoadPath::GlobalCg),
         }
     }

@@ -14,6 +14,7 @@ mod atomics;
 mod chase;
 mod clock;
 mod clusters;
+mod distributed;
 mod disturb;
 mod imported;
 mod launched;
@@ -34,6 +35,7 @@ pub use atomics::{ATOMIC_UNROLLS, AtomicMemory, Atomics, COUNTER, Target};
 pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
 pub use clusters::Clusters;
+pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
 pub use disturb::{Disturb, Partner};
 pub use imported::Imported;
 pub use launched::Launched;
@@ -80,11 +82,14 @@ pub enum Experiment {
     Atomics(Atomics),
     /// Blocks in clusters say where they are.
     Clusters(Clusters),
+    /// Blocks of a cluster use each other's shared memory.
+    Distributed(Distributed),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
-    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`.
+    /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
+    /// `distributed`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -104,6 +109,7 @@ impl Experiment {
             Experiment::Transfer(_) => "transfer",
             Experiment::Atomics(_) => "atomics",
             Experiment::Clusters(_) => "clusters",
+            Experiment::Distributed(_) => "distributed",
         }
     }
 
@@ -122,7 +128,8 @@ impl Experiment {
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
-            | Experiment::Clusters(_) => 1,
+            | Experiment::Clusters(_)
+            | Experiment::Distributed(_) => 1,
         }
     }
 
@@ -140,6 +147,7 @@ impl Experiment {
             Experiment::Transfer(transfer) => transfer.defect(),
             Experiment::Atomics(atomics) => atomics.defect(),
             Experiment::Clusters(clusters) => clusters.defect(),
+            Experiment::Distributed(distributed) => distributed.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -150,6 +158,7 @@ impl Experiment {
     pub fn path(&self) -> Option<LoadPath> {
         match self {
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Transfer(_) | Experiment::Clusters(_) => None,
+            Experiment::Distributed(_) => Some(LoadPath::Shared),
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -164,6 +173,7 @@ impl Experiment {
     pub fn footprint(&self) -> Option<Bytes> {
         match self {
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Clusters(_) => None,
+            Experiment::Distributed(_) => Some(CHAIN.1 * u64::from(CHAIN.0)),
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.footprint),
             Experiment::Disturb(disturb) => Some(disturb.footprint),
             Experiment::Warp(warp) => Some(warp.footprint),
@@ -190,7 +200,8 @@ impl Experiment {
             | Experiment::Stream(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
-            | Experiment::Clusters(_) => None,
+            | Experiment::Clusters(_)
+            | Experiment::Distributed(_) => None,
         }
     }
 
@@ -208,6 +219,7 @@ impl Experiment {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
+            | Experiment::Distributed(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -242,6 +254,7 @@ impl Experiment {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
+            | Experiment::Distributed(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -266,7 +279,8 @@ impl Experiment {
             | Experiment::LoadedChase(_)
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
-            | Experiment::Clusters(_) => true,
+            | Experiment::Clusters(_)
+            | Experiment::Distributed(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -292,6 +306,7 @@ impl Experiment {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
+            | Experiment::Distributed(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -309,6 +324,7 @@ impl Experiment {
             Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Clusters(clusters) => clusters.repeat,
+            Experiment::Distributed(distributed) => distributed.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -327,7 +343,8 @@ macro_rules! from_kind {
 from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
     Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
-    Transfer => Transfer, Atomics => Atomics, Clusters => Clusters
+    Transfer => Transfer, Atomics => Atomics, Clusters => Clusters,
+    Distributed => Distributed
 );
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Atomics, Chase, Clock, Clusters, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PatternRun, Stream,
-    Transfer, Warp, Watch,
+    Atomics, Chase, Clock, Clusters, Distributed, Disturb, Experiment, Imported, Launched, LoadedChase, Order,
+    PatternRun, Stream, Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -32,6 +32,7 @@ pub enum Kinds {
     Transfer(Transfer),
     Atomics(Atomics),
     Clusters(Clusters),
+    Distributed(Distributed),
 }
 
 impl From<&Experiment> for Kinds {
@@ -50,6 +51,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Transfer(transfer) => Kinds::Transfer(transfer.clone()),
             Experiment::Atomics(atomics) => Kinds::Atomics(atomics.clone()),
             Experiment::Clusters(clusters) => Kinds::Clusters(*clusters),
+            Experiment::Distributed(distributed) => Kinds::Distributed(*distributed),
         }
     }
 }
@@ -70,6 +72,7 @@ impl Recorded for Kinds {
             Kinds::Transfer(transfer) => transfer.into(),
             Kinds::Atomics(atomics) => atomics.into(),
             Kinds::Clusters(clusters) => clusters.into(),
+            Kinds::Distributed(distributed) => distributed.into(),
         })
     }
 
@@ -88,7 +91,8 @@ impl Recorded for Kinds {
             | Kinds::Pattern(_)
             | Kinds::Imported(_)
             | Kinds::Transfer(_)
-            | Kinds::Clusters(_) => 0,
+            | Kinds::Clusters(_)
+            | Kinds::Distributed(_) => 0,
         }
     }
 }

@@ -80,6 +80,7 @@
 //! | 10 `Transfer` | [`Transfer`](strata_model::experiment::Transfer): direction, bytes, repeat |
 //! | 11 `Atomics` | [`Atomics`](strata_model::experiment::Atomics): memory, target, atomics in a pass, threads of a block, blocks of an SM, list of SMs, warm cycles, timed cycles, repeat |
 //! | 12 `Clusters` | [`Clusters`](strata_model::experiment::Clusters): blocks of a cluster, clusters, shared memory of a block, microseconds, repeat |
+//! | 13 `Distributed` | [`Distributed`](strata_model::experiment::Distributed): blocks of a cluster, clusters, shared memory of a block, work, distance, steps, rounds, alone, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

@@ -83,7 +83,9 @@ impl Sim {
     fn clustered(&self, size: u32) -> Option<Clustered> {
         let device = &self.machine.spec.device;
         let closed = if size > PAIR { device.pairs_only.clone() } else { Vec::new() };
-        Some(Clustered { size, gpcs: device.gpc_of_sms()?, closed })
+        let gpcs = device.gpc_of_sms()?;
+        let place = |sm: usize| gpcs[..sm].iter().filter(|&&gpc| gpc == gpcs[sm]).count() as u32;
+        Some(Clustered { size, places: (0..gpcs.len()).map(place).collect(), gpcs, closed })
     }
 
     /// Whether shared memory and a cache have one memory, which can be divided between them.
@@ -175,6 +177,8 @@ impl Sim {
             resident: resident as u32,
             pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get()],
             barrier: barrier(&spec.pipeline, launch.threads),
+            cluster_barrier: spec.pipeline.cluster_barrier.get(),
+            remote: [spec.shared.remote_cycles.get(), spec.shared.remote_step.get()],
             shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
             banks: self.banks(launch),
             lanes: lane_costs(spec),

@@ -48,8 +48,8 @@ pub struct Sim {
     state: State,
     modules: Vec<Option<Loaded>>,
     functions: Vec<Callable>,
-    next_device: u64,
-    next_host: u64,
+    /// Where its memory begins.
+    device_base: u64,
     next_texture: u64,
     used: u64,
     marked: Option<u64>,
@@ -73,6 +73,9 @@ impl Sim {
             turns: (0..machine.spec.device.multiprocessors.get()).map(|_| Turns::new(&machine.spec)).collect(),
             passes: Passes::NONE,
             textures: FxHashMap::default(),
+            meetings: Vec::new(),
+            met: false,
+            remote: None,
             now: 0,
             slices: Slices::NONE,
             bus: [Width::new(machine.spec.memory.host_bandwidth), Width::new(machine.spec.memory.host_bandwidth)],
@@ -83,8 +86,7 @@ impl Sim {
             state,
             modules: Vec::new(),
             functions: Vec::new(),
-            next_device: DEVICE_BASE,
-            next_host: HOST_BASE,
+            device_base: DEVICE_BASE,
             next_texture: 1,
             used: 0,
             marked: None,
@@ -102,7 +104,7 @@ impl Sim {
 
     /// With device memory that begins so many large pages further on: where a driver puts it differs from process to process.
     pub fn beginning_at(mut self, pages: u64) -> Self {
-        self.next_device = DEVICE_BASE + pages * LARGE_PAGE;
+        self.device_base = DEVICE_BASE + pages * LARGE_PAGE;
         self
     }
 
@@ -132,9 +134,17 @@ impl Sim {
         Error::Call { call, code, name: name.into(), meaning: meaning.into(), lost }
     }
 
-    fn place(next: &mut u64, bytes: u64) -> u64 {
-        let address = next.next_multiple_of(if bytes >= LARGE_PAGE / 2 { LARGE_PAGE } else { SMALL_STEP });
-        *next = address + bytes.max(1);
+    /// The lowest free address from `base` on where so many bytes fit, as drivers, too, use again what was freed.
+    fn place(&self, base: u64, bytes: u64) -> u64 {
+        let step = if bytes >= LARGE_PAGE / 2 { LARGE_PAGE } else { SMALL_STEP };
+        let after = self.state.allocations.iter().filter(|(start, _)| *start >= base);
+        let mut address = base.next_multiple_of(step);
+        for &(start, size) in after {
+            if address + bytes <= start {
+                break;
+            }
+            address = (start + size.max(1)).next_multiple_of(step);
+        }
         address
     }
 
@@ -149,7 +159,7 @@ impl Sim {
             return Err(Error::OutOfMemory { needed, free, total });
         }
         self.used += bytes;
-        let address = Self::place(&mut self.next_device, bytes);
+        let address = self.place(self.device_base, bytes);
         self.remember(address, bytes);
         Ok(address)
     }
@@ -213,7 +223,7 @@ impl Gpu for Sim {
 
     fn allocate_pinned(&mut self, bytes: Bytes) -> Result<DevicePtr> {
         self.usable()?;
-        let address = Self::place(&mut self.next_host, bytes.0);
+        let address = self.place(HOST_BASE, bytes.0);
         self.remember(address, bytes.0);
         Ok(DevicePtr(address))
     }

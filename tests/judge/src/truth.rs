@@ -146,6 +146,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     l2(&mut truth, seen);
     beyond::partitions(&mut truth);
     die::die(&mut truth);
+    die::distributed(&mut truth);
     beyond::translation(&mut truth);
     beyond::spectrum(&mut truth);
     least_configuration(&mut truth);

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod atomics;
+mod clusters;
 mod lanes;
 mod modules;
 mod queues;

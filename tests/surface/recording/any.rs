@@ -311,6 +311,20 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         let shared_per_block = Bytes(shared);
         Clusters { size, count, shared_per_block, span_us, repeat }
     });
+    let numbers = any::<(u32, u32, u64, (u32, u32, u32), bool, u32)>();
+    let distributed = (numbers, 0..ClusterWork::ALL.len()).prop_map(
+        |((size, count, shared, (distance, steps, rounds), alone, repeat), work)| Distributed {
+            size,
+            count,
+            shared_per_block: Bytes(shared),
+            work: ClusterWork::ALL[work],
+            distance,
+            steps,
+            rounds,
+            alone,
+            repeat,
+        },
+    );
     prop_oneof![
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
@@ -325,6 +339,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => transfers.prop_map(Experiment::from),
         1 => atomics.prop_map(Experiment::from),
         1 => clusters.prop_map(Experiment::from),
+        1 => distributed.prop_map(Experiment::from),
     ]
 }
 

@@ -216,6 +216,18 @@ fn what_a_stream_has_stays_as_it_is() {
     assert_eq!(hash_of(atomics.into(), &[]), 0xa2c7_f8c6, "{why}");
     let clusters = Clusters { size: 4, count: 2, shared_per_block: Bytes::kib(100), span_us: 20, repeat: 3 };
     assert_eq!(hash_of(clusters.into(), &[]), 0x2bae_727a, "{why}");
+    let distributed = Distributed {
+        size: 4,
+        count: 2,
+        shared_per_block: Bytes::kib(100),
+        work: ClusterWork::Barrier,
+        distance: 1,
+        steps: 64,
+        rounds: 5,
+        alone: false,
+        repeat: 3,
+    };
+    assert_eq!(hash_of(distributed.into(), &[]), 0xfaab_48b4, "{why}");
 }
 
 /// What came later still: named parts of the run, as JSON. A new field behind the others changes the number, and nothing else.

@@ -100,6 +100,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
+            | Experiment::Distributed(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -126,7 +127,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::LoadedChase(_)
         | Experiment::Transfer(_)
         | Experiment::Atomics(_)
-        | Experiment::Clusters(_) => {
+        | Experiment::Clusters(_)
+        | Experiment::Distributed(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use super::{Gap, Notebook, Settle, partitions};
 use crate::analysis::graph;
+use sha2::{Digest, Sha256};
 use strata_model::attribute::{Counts, SmMap, SmPlace};
 use strata_model::experiment::{
     AccessWidth, Clusters, Content, LoadPath, Persistent, Prepare, Region, Stream, Traffic,
@@ -22,9 +23,9 @@ use strata_model::units::{Bytes, MIB};
 /// Compute capability from which there are clusters.
 pub const FIRST: (u32, u32) = (9, 0);
 /// Blocks of the largest cluster that any device takes.
-const LARGEST: u32 = 16;
+pub(super) const LARGEST: u32 = 16;
 /// Blocks of a cluster on the SMs of one TPC.
-const PAIR: u32 = 2;
+pub(super) const PAIR: u32 = 2;
 /// Launches of each size: the driver begins with another GPC each time.
 const REPEATS: u32 = 2;
 /// Microseconds that a block stays: longer than a launch takes to spread.
@@ -38,6 +39,8 @@ const FOOTPRINT: (Bytes, u64) = (Bytes(2 * MIB), 4);
 const CYCLES: (u32, u32) = (12_000, 24_000);
 /// Loads of a thread on their way at a time.
 const UNROLL: u32 = 4;
+/// Bytes of a fingerprint: among ten thousand layouts two are alike by chance with a probability of 3e-12.
+const FINGERPRINT_BYTES: usize = 8;
 /// Part of what SMs read alone that they add at most in their own GPC, and at least in another. Seen were 6 % at most and 88 % at least on
 /// H200s, 2 % and 78 % on H100s; with an L2 that did not yet hold all of it, 54 %.
 const ADDS: (f64, f64) = (0.25, 0.4);
@@ -67,7 +70,8 @@ struct Together {
 /// SMs that are together for sure: those of a TPC, or one.
 type Unit = Vec<u32>;
 
-fn launches(notebook: &Notebook) -> Vec<Clusters> {
+/// Clusters of every size, the smallest first.
+pub(super) fn cluster_launches(notebook: &Notebook) -> Vec<Clusters> {
     let facts = notebook.facts();
     let shared_per_block = facts.most_shared_per_block();
     let of = |size| {
@@ -84,7 +88,7 @@ fn launches(notebook: &Notebook) -> Vec<Clusters> {
 
 fn together(notebook: &Notebook) -> Result<Together, Gap> {
     let sms = notebook.facts().multiprocessors as usize;
-    let launches = launches(notebook);
+    let launches = cluster_launches(notebook);
     let answers = notebook.read_each(&launches)?;
     // The largest clusters may fail, which not every device takes. The smallest that say something of a GPC must not.
     if let Some(Err(failure)) = answers.iter().zip(&launches).find(|(_, launch)| launch.size > PAIR).map(|(one, _)| one)
@@ -296,6 +300,25 @@ impl Die {
             gpc: self.gpcs[sm].map(|gpc| gpc as u32),
         });
         Ok(self.noted(Finding::measured(SmMap(rows.collect()), METHOD)))
+    }
+
+    /// As the finding `fingerprint`.
+    ///
+    /// # Errors
+    ///
+    /// An unknown, if the place of any SM is.
+    pub fn fingerprint(&self, notebook: &Notebook) -> Result<Finding<String>, Gap> {
+        partitions::partitions(notebook)?;
+        let map = self.map(notebook)?.value.unwrap_or_default();
+        let mut hash = Sha256::new();
+        for place in &map.0 {
+            let (Some(gpc), Some(tpc), Some(partition)) = (place.gpc, place.tpc, place.partition) else {
+                return Gap::unknown(format!("the GPC, the TPC or the partition of SM {} is unknown", place.sm));
+            };
+            hash.update(format!("{gpc} {tpc} {partition}\n"));
+        }
+        let digits: String = hash.finalize().iter().take(FINGERPRINT_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        Ok(self.noted(Finding::measured(digits, METHOD)).note("another die may have the same: it is that of the map"))
     }
 
     fn noted<T>(&self, finding: Finding<T>) -> Finding<T> {

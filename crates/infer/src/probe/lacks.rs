@@ -33,6 +33,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             (samples.laps.len() % blocks, 0, "times of blocks too many")
         }
         Experiment::Clusters(clusters) => (samples.sms.len(), clusters.blocks() as usize, "SMs of blocks"),
+        Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),
     };

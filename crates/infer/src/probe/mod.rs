@@ -10,6 +10,7 @@ pub mod banks;
 pub mod capacity;
 pub mod clock;
 pub mod die;
+pub mod distributed;
 pub mod disturb;
 pub mod dram;
 mod edge;

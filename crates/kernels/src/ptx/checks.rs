@@ -1,6 +1,6 @@
 //! What may touch memory in the machine code of a pattern, a stream or atomics.
 
-use strata_model::experiment::LoadPath;
+use strata_model::experiment::{ClusterWork, LoadPath};
 use strata_model::pattern::{BURST_OPTIONAL, Counters, Layout, LoadedFrom, OperandsIn, Scope};
 
 use crate::{AtomicProgram, Check, PatternProgram, StreamProgram};
@@ -45,6 +45,16 @@ pub(super) fn atomics(program: AtomicProgram) -> Check {
         false => &["RED.E.ADD.STRONG.GPU", "REDG.E.ADD.STRONG.GPU"],
     };
     Check::Atomics { atomic, atomics: unroll, shuffles: if aggregated { SHUFFLES * unroll } else { 0 } }
+}
+
+/// What a step in the shared memory of a cluster must be made of: generic loads only, or the barrier with its fences.
+pub(super) fn distributed(work: ClusterWork) -> Check {
+    let accesses: &[&str] = match work {
+        ClusterWork::Load => &["LD.E.64"],
+        ClusterWork::Barrier => &["UCGABAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL"],
+        ClusterWork::RelaxedBarrier => &["UCGABAR", "CCTL"],
+    };
+    Check::Block { accesses, path: LoadPath::Shared }
 }
 
 /// Shuffles by which the lanes of a warp sum up: half as many lanes are left after each.

@@ -37,6 +37,8 @@ macro_rules! template {
 
 /// First compute capability with caches, `ld.global.ca` and textures of any kind: Fermi.
 const FERMI: Capability = (2, 0);
+/// First compute capability with clusters: Hopper.
+const HOPPER: Capability = (9, 0);
 /// First compute capability with `ld.global.nc` (PTX ISA, `ld.global.nc`: sm_32; desktop parts: 3.5).
 const READ_ONLY: Capability = (3, 5);
 
@@ -55,6 +57,7 @@ fn template(program: Program) -> Template {
         Program::Content => template!("content", FERMI),
         Program::Stream(_) => template!("stream", FERMI),
         Program::Atomics(_) => template!("atomics", FERMI),
+        Program::Distributed(_) => template!("distributed", HOPPER),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -96,7 +99,7 @@ const fn target(major: u32, minor: u32, version: &'static str) -> Target {
 }
 
 /// The targets, ascending, each with the first version of the PTX ISA that has it (PTX ISA, release notes), but none before
-/// 6.0, the first with `bar.warp.sync`. The oldest is old on purpose: the driver compiles the text for the GPU at hand.
+/// 6.0, the first with `bar.warp.sync`, and for 9.0 the first with `barrier.cluster.arrive.relaxed`. The oldest is old on purpose: the driver compiles the text for the GPU at hand.
 const TARGETS: [Target; 9] = [
     target(3, 0, "6.0"),
     target(3, 5, "6.0"),
@@ -105,7 +108,7 @@ const TARGETS: [Target; 9] = [
     target(7, 0, "6.0"),
     target(7, 5, "6.3"),
     target(8, 0, "7.0"),
-    target(9, 0, "7.8"),
+    target(9, 0, "8.0"),
     target(10, 0, "8.6"),
 ];
 
@@ -198,6 +201,7 @@ impl Dialect for Ptx {
             }
             Program::Stream(stream) => checks::stream(stream),
             Program::Atomics(atomics) => checks::atomics(atomics),
+            Program::Distributed(work) => checks::distributed(work),
         }
     }
 
@@ -266,16 +270,20 @@ mod tests {
     fn the_target_follows_from_what_a_program_needs() {
         assert!(TARGETS.is_sorted_by_key(|target| target.capability));
         for (needs, expected, version) in
-            [(FERMI, (3, 0), "6.0"), (READ_ONLY, (3, 5), "6.0"), ((6, 1), (7, 0), "6.0"), ((9, 0), (9, 0), "7.8")]
+            [(FERMI, (3, 0), "6.0"), (READ_ONLY, (3, 5), "6.0"), ((6, 1), (7, 0), "6.0"), ((9, 0), (9, 0), "8.0")]
         {
             let target = target_for(needs);
             assert_eq!((target.capability, target.version), (expected, version));
         }
-        // Every text of today is for every device from Kepler on, or from its second chip on.
+        // Every text of today but those of clusters is for every device from Kepler on, or from its second chip on.
         for text in all(PTX, (9, 0)) {
-            let (target, name) = if text.code.contains(".nc.") { ((3, 5), "sm_35") } else { ((3, 0), "sm_30") };
+            let (target, head) = match text.code.as_str() {
+                code if code.contains("cluster") => ((9, 0), ".version 8.0\n.target sm_90\n"),
+                code if code.contains(".nc.") => ((3, 5), ".version 6.0\n.target sm_35\n"),
+                _ => ((3, 0), ".version 6.0\n.target sm_30\n"),
+            };
             assert_eq!(text.target, target, "{}", text.code);
-            assert!(text.code.contains(&format!(".version 6.0\n.target {name}\n")), "{}", text.code);
+            assert!(text.code.contains(head), "{}", text.code);
         }
     }
 

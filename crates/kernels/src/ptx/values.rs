@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use minijinja::context;
 use minijinja::value::Value;
-use strata_model::experiment::{LoadPath, WARP};
+use strata_model::experiment::{CHAIN, LoadPath, STEPS_A_PASS, WARP};
 use strata_model::pattern::{
     BURST_LINE, BURST_LINES, BURST_OPTIONAL, BURST_STEP, CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom,
     MOST_THREADS, MOST_WARPS, OPERANDS, OPERATIONS_A_PASS, Operand, OperandsIn, Scope, WRITES_A_PASS, burst_begin,
@@ -13,7 +13,9 @@ use strata_model::units::Bytes;
 
 use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
-use crate::{AtomicProgram, FACTOR, PatternProgram, Program, StreamProgram, TERM, job, sizes, streams, sums};
+use crate::{
+    AtomicProgram, FACTOR, PatternProgram, Program, StreamProgram, TERM, distributed, job, sizes, streams, sums,
+};
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
 const PATTERN_PARAMETERS: [&str; 3] = ["a", "b", "c"];
@@ -61,6 +63,15 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
         Program::Atomics(AtomicProgram { shared, aggregated, unroll }) => {
             context! { shared, aggregated, unroll, patience => streams::PATIENCE }
         }
+        Program::Distributed(work) => context! {
+            work => work.name(),
+            distributed => context! {
+                elements => CHAIN.0,
+                stride => CHAIN.1.0,
+                unroll => STEPS_A_PASS,
+                head => distributed::HEAD,
+            },
+        },
         _ => context! {},
     };
     context! { ..own, ..common }

@@ -206,6 +206,31 @@ impl Attribute {
                 "Numbers of GPCs and TPCs are in the order of their first SMs; they are not NVIDIA's.",
                 "To put blocks that exchange data near to each other, and to compare the dies of one product.",
             ),
+            Attribute::OwnLatency => (
+                "One thread of each block follows a chain in its own shared memory, by the addresses that other blocks of the cluster use.",
+                "Unknown without clusters (before compute capability 9.0).",
+                "Beside the latency of other blocks' memory: what distance costs. Beside that of shared memory: what generic addresses cost.",
+            ),
+            Attribute::ClusterBarrier => (
+                "One thread of each block arrives and waits at `barrier.cluster`, again and again, in clusters of 2, 4, 8 and 16 blocks.",
+                "Unknown without clusters. The interval holds clusters of all sizes.",
+                "The least that blocks pay to exchange data: a barrier before others read, and one before it is overwritten.",
+            ),
+            Attribute::RelaxedClusterBarrier => (
+                "As the barrier of a cluster, by `barrier.cluster.arrive.relaxed`.",
+                "Unknown without clusters. The interval holds clusters of all sizes.",
+                "What a barrier costs if blocks wrote nothing that others read: before memory is overwritten, or before a block ends.",
+            ),
+            Attribute::LargestCluster => (
+                "Launches in clusters of 2 to 16 blocks, until one is refused.",
+                "Unknown without clusters. Each block asks for the most shared memory, so smaller blocks may share an SM.",
+                "How many SMs can exchange data without the L2.",
+            ),
+            Attribute::Fingerprint => (
+                "The map of the die as numbers in the order of the SMs, hashed by SHA-256, of which it is the first 16 hexadecimal digits.",
+                "Unknown if the GPC, the TPC or the partition of any SM is. Two dies may have the same fingerprint: two H200s did.",
+                "To notice that a GPU was replaced, and to find GPUs on which a placement of blocks works alike.",
+            ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \
                  away.",

@@ -157,6 +157,14 @@ attributes! {
         "Load latency of a hit, in cycles of the SM clock.";
     LatencyNs LATENCY_NS: Nanoseconds, "latency.ns", "Latency in nanoseconds", Latency, "ns",
         "Load latency of a hit in nanoseconds, by the SM clock that the same run measured.";
+    OwnLatency OWN_LATENCY: Cycles, "own_latency", "Latency of the block's own memory", Latency, "cycles",
+        "Latency of a block's own shared memory, loaded by its generic addresses in the cluster.";
+    ClusterBarrier CLUSTER_BARRIER: Cycles, "cluster_barrier", "Barrier of a cluster", Latency, "cycles",
+        "Cycles of a barrier for all blocks of a cluster that arrive together.";
+    RelaxedClusterBarrier RELAXED_CLUSTER_BARRIER: Cycles, "relaxed_cluster_barrier", "Relaxed barrier of a cluster", Latency, "cycles",
+        "The same without the fence that orders what was written to memory before it.";
+    LargestCluster LARGEST_CLUSTER: u64, "largest_cluster", "Largest cluster", Structure, "blocks",
+        "Most blocks of a cluster of which each has an SM to itself.";
     MissPenalty MISS_PENALTY: Cycles, "miss_penalty", "Miss penalty", Misses, "cycles",
         "How many cycles longer a miss takes than a hit.";
     MissOverhead MISS_OVERHEAD: Cycles, "miss_overhead", "Miss overhead", Misses, "cycles",
@@ -195,6 +203,8 @@ attributes! {
         "How many SMs each graphics processing cluster (GPC) has, in ascending order.";
     Map MAP: SmMap, "map", "Map of the die", Partitions, "",
         "The graphics processing cluster (GPC) and the texture processing cluster (TPC) of each SM.";
+    Fingerprint FINGERPRINT: String, "fingerprint", "Fingerprint of the die", Partitions, "",
+        "A hash of the GPC, the TPC and the partition of every SM: equal for two dies whose SMs are in the same places.";
     Banks BANKS: u64, "banks", "Banks", Banks, "",
         "Number of banks of shared memory.";
     BankWidth BANK_WIDTH: Bytes, "bank_width", "Bank width", Banks, "B",

@@ -39,6 +39,9 @@ impl ElementName {
             ElementName::Die => {
                 "The chip: how its SMs are grouped into graphics and texture processing clusters (GPCs, TPCs)."
             }
+            ElementName::DistributedShared => {
+                "Distributed shared memory: the shared memory of the other blocks of a cluster, which a block can load and store."
+            }
             ElementName::ScalarL1 => "The scalar data cache of an AMD GPU. Only imported timings have it.",
         }
     }
@@ -61,6 +64,7 @@ impl ElementName {
             ElementName::TlbL2 => "Accesses spread over more memory than the first level covers.",
             ElementName::TlbL3 => "Accesses spread over more memory than the second level covers.",
             ElementName::Die => "Every kernel: blocks of one cluster run on the SMs of one GPC.",
+            ElementName::DistributedShared => "What blocks of a cluster exchange without going through the L2.",
             ElementName::ScalarL1 => "Values that are the same for all lanes of a wavefront.",
         }
     }
@@ -104,7 +108,10 @@ impl ElementName {
             ElementName::Host => (LATENCY, &[]),
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
-            ElementName::Die => (&[], &[Gpcs, Map]),
+            ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),
+            ElementName::DistributedShared => {
+                (LATENCY, &[OwnLatency, ClusterBarrier, RelaxedClusterBarrier, LargestCluster])
+            }
         };
         const READS: &[Attribute] = &[ReadBandwidth, ReadBandwidthPerSm, BytesInFlight];
         const WRITES: &[Attribute] = &[WriteBandwidth, WriteBandwidthPerSm];

@@ -44,11 +44,13 @@ pub enum ElementName {
     ScalarL1,
     /// The die: which SMs are together.
     Die,
+    /// Shared memory of the other blocks of a cluster.
+    DistributedShared,
 }
 
 impl ElementName {
     /// All of them, in the order of a report.
-    pub const ALL: [ElementName; 16] = [
+    pub const ALL: [ElementName; 17] = [
         ElementName::L1,
         ElementName::Texture,
         ElementName::ReadOnly,
@@ -65,6 +67,7 @@ impl ElementName {
         ElementName::TlbL3,
         ElementName::ScalarL1,
         ElementName::Die,
+        ElementName::DistributedShared,
     ];
 
     /// Whether an NVIDIA GPU may have it, and so whether it is asked for.
@@ -90,6 +93,7 @@ impl ElementName {
             ElementName::TlbL2 => "tlb_l2",
             ElementName::TlbL3 => "tlb_l3",
             ElementName::Die => "die",
+            ElementName::DistributedShared => "distributed_shared",
             ElementName::ScalarL1 => "scalar_l1",
         }
     }
@@ -112,6 +116,7 @@ impl ElementName {
             ElementName::TlbL2 => "TLB L2",
             ElementName::TlbL3 => "TLB L3",
             ElementName::Die => "Die",
+            ElementName::DistributedShared => "Distributed",
             ElementName::ScalarL1 => "Scalar L1",
         }
     }

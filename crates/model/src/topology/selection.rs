@@ -154,13 +154,16 @@ impl JsonSchema for Wanted {
 }
 
 /// Steps by which more came to be measured. The first: the bandwidth of textures and constants, and the loads that are outstanding. The
-/// second: how an address chooses the partition of the L2, and the latency of near and far memory. The third: the GPCs.
-pub const STEPS: u8 = 3;
+/// second: how an address chooses the partition of the L2, and the latency of near and far memory. The third: the GPCs. The
+/// fourth: the fingerprint of the die, and distributed shared memory.
+pub const STEPS: u8 = 4;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
     let of_first = [ElementName::Texture, ElementName::ConstantL1, ElementName::ConstantL15];
     match attribute {
+        Attribute::Fingerprint => 4,
+        _ if element == ElementName::DistributedShared => 4,
         Attribute::Gpcs | Attribute::Map => 3,
         Attribute::PartitionHash => 2,
         Attribute::NearLatency | Attribute::FarLatency if element == ElementName::Dram => 2,

@@ -10,6 +10,7 @@ mod chance;
 mod comparison;
 mod content;
 mod curve;
+mod die;
 mod input;
 pub mod mt4g;
 mod place;
@@ -61,7 +62,7 @@ pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
         intervals_compared: 0,
         only: options.only.iter().map(Choice::to_string).collect(),
         required: options.required.iter().map(Requirement::to_string).collect(),
-        remarks: remarks(&a.side, &b.side).into_iter().chain(empty(a, b, options)).collect(),
+        remarks: remarks(&a.side, &b.side).into_iter().chain(die::sentence(a, b)).chain(empty(a, b, options)).collect(),
         same: true,
         unmet: Vec::new(),
         differs: Vec::new(),

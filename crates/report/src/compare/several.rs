@@ -14,7 +14,7 @@ use super::comparison::{Side, Stated};
 use super::place::{Choice, Place};
 use super::require;
 use super::statement::Statement;
-use super::{Known, Options, is_pair, remarks, row};
+use super::{Known, Options, die, is_pair, remarks, row};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "strata/comparison-of-several/1";
@@ -125,6 +125,7 @@ pub fn several(sides: &[Statement], options: &Options) -> Several {
             }
         }
     }
+    about.extend(die::layouts(sides));
     Several {
         schema: SCHEMA.into(),
         sides: sides.iter().map(|side| side.side.clone()).collect(),

@@ -203,6 +203,13 @@ impl<'e> Own<'e> {
             Experiment::Clusters(clusters) => {
                 Own { order: Some("clusters"), pattern: Some(serde_json::to_string(clusters)?), ..Own::default() }
             }
+            Experiment::Distributed(distributed) => Own {
+                order: Some(distributed.work.name()),
+                pattern: Some(serde_json::to_string(distributed)?),
+                timed_loads: Some(distributed.steps),
+                rounds: Some(distributed.rounds),
+                ..Own::default()
+            },
             Experiment::Imported(imported) => Own {
                 stride: imported.stride,
                 order: Some(imported.series.name()),

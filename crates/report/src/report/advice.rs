@@ -1,8 +1,8 @@
 //! What one does with a topology: each line follows from its findings, and is left out where one of them is unknown.
 
 use strata_model::attribute::{
-    BY_LAUNCH, CACHED, Counts, FAR_LATENCY, FETCH_GRANULARITY, GPCS, Launches, MISS_PENALTY, NEAR_LATENCY, PADDING,
-    PARTITIONS, Padding, REACH,
+    BY_LAUNCH, CACHED, Counts, FAR_LATENCY, FETCH_GRANULARITY, GPCS, LATENCY_CYCLES, Launches, MISS_PENALTY,
+    NEAR_LATENCY, PADDING, PARTITIONS, Padding, REACH,
 };
 use strata_model::topology::{Element, ElementName, Topology};
 use strata_model::units::Bytes;
@@ -108,7 +108,12 @@ fn near_set(topology: &Topology) -> Option<String> {
 fn clusters(topology: &Topology) -> Option<String> {
     let Counts(gpcs) = topology.elements.get(&ElementName::Die)?.get(GPCS)?;
     let sizes = gpcs.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    Some(format!("Clusters: the blocks of one share a GPC. The {} GPCs have {sizes} SMs.", gpcs.len()))
+    let latency =
+        topology.elements.get(&ElementName::DistributedShared).and_then(|element| element.get(LATENCY_CYCLES));
+    let remote = latency.map_or(String::new(), |cycles| {
+        format!(" A load of another block's shared memory takes {:.0} cycles.", cycles.0)
+    });
+    Some(format!("Clusters: the blocks of one share a GPC. The {} GPCs have {sizes} SMs.{remote}", gpcs.len()))
 }
 
 /// The last level whose reach and cost are known.

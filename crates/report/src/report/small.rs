@@ -62,6 +62,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
         Experiment::Clusters(clusters) => format!("{clusters}:"),
+        Experiment::Distributed(distributed) => format!("{distributed}:"),
         Experiment::Imported(imported) => {
             let series = imported.series;
             let over = imported.footprint.map_or(String::new(), |footprint| format!(", {footprint}"));
@@ -100,6 +101,16 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Ok(samples) if let Experiment::Clusters(clusters) = experiment => {
             let of_cluster = |sms: &[u32]| sms.iter().map(u32::to_string).collect::<Vec<_>>().join("+");
             format!("on SMs {}", clusters.of(samples).map(of_cluster).collect::<Vec<_>>().join(" "))
+        }
+        Ok(samples) if let Experiment::Distributed(distributed) = experiment => {
+            match distributed.steps_taken(samples) {
+                Some(taken) => {
+                    let cycles = taken.iter().map(|&(.., cycles)| cycles);
+                    let (least, most) = cycles.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+                    format!("{least:.1} to {most:.1} cycles a step")
+                }
+                None => "no times".to_owned(),
+            }
         }
         Ok(samples) if !samples.clocks.is_empty() => {
             let span = samples.clocks[0];

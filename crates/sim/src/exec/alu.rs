@@ -1,7 +1,7 @@
 //! Arithmetic: one lane, one instruction. Values are kept with the bits above their type zero.
 
 use super::warp::LANES;
-use crate::ptx::{Atomic, Compare, Op, Type};
+use crate::ptx::{Atomic, Compare, Op, Type, cluster_address, map_shared};
 
 /// [`compute`] for all lanes of a warp, of which `values` are the sources a, b and c. The operations of most kernels' loops are
 /// told apart once, not lane by lane.
@@ -49,6 +49,8 @@ fn compute_inline(op: Op, kind: Type, a: u64, b: u64, c: u64) -> u64 {
     let product = |a, b| kind.signed(a).wrapping_mul(kind.signed(b)) as u64;
     let value = match op {
         Op::Mov => a,
+        Op::MapShared => map_shared(a, b),
+        Op::ClusterAddress => cluster_address(a),
         Op::Add => a.wrapping_add(b),
         Op::Sub => a.wrapping_sub(b),
         Op::MulLo => a.wrapping_mul(b),

@@ -2,6 +2,7 @@
 
 use super::access::{self, Cost, Owner, When};
 use super::alu;
+use super::cluster::{Meeting, Remote};
 use super::launch::{Block, Fault, Grid, State};
 use super::shared;
 use super::walk::Bounds;
@@ -29,6 +30,8 @@ pub(super) enum Step {
     Barrier,
     /// Some lanes have ended.
     Ended,
+    /// Done but for a load of another block's shared memory, or all of a cluster have met: the launch goes on from there.
+    Shared,
 }
 
 pub(super) fn illegal(grid: &Grid, inst: &Inst, what: String) -> Fault {
@@ -81,6 +84,9 @@ impl Block {
                     warp.time = now + grid.pipeline[1];
                     *live -= mask.count_ones();
                     advance(warp, index, group.lanes & !mask);
+                    if let Some(meeting) = grid.cluster_of(*number).map(|cluster| &mut state.meetings[cluster]) {
+                        state.met |= meeting.end(mask.count_ones());
+                    }
                     return Ok(Step::Ended);
                 }
                 Op::Barrier => {
@@ -89,6 +95,32 @@ impl Block {
                     warp.waiting.push(Group { at: group.at + 1, lanes: mask });
                     advance(warp, index, group.lanes & !mask);
                     return Ok(Step::Barrier);
+                }
+                Op::ClusterArrive | Op::ClusterWait | Op::Load(Space::Generic) if now > horizon => {
+                    state.turns[sm as usize].take_back(issued);
+                    return Ok(Step::Wait(now));
+                }
+                Op::ClusterArrive => {
+                    let meeting = meeting(grid, inst, *number, &mut state.meetings)?;
+                    warp.awaits = meeting.times;
+                    if meeting.arrive(mask.count_ones(), now) {
+                        state.met = true;
+                        step = Step::Shared;
+                    }
+                }
+                Op::ClusterWait => {
+                    let meeting = *meeting(grid, inst, *number, &mut state.meetings)?;
+                    if meeting.times <= warp.awaits {
+                        warp.time = now + grid.pipeline[1];
+                        warp.meeting.push(Group { at: group.at + 1, lanes: mask });
+                        advance(warp, index, group.lanes & !mask);
+                        return Ok(Step::Barrier);
+                    }
+                    held = (meeting.at + grid.cluster_barrier).saturating_sub(now);
+                }
+                Op::Load(Space::Generic) => {
+                    state.remote = Some(Remote::of(warp, inst, mask, grid, *number, now)?);
+                    step = Step::Shared;
                 }
                 Op::WarpBarrier | Op::Fence => {}
                 Op::Special(special) => {
@@ -145,6 +177,14 @@ impl Block {
     }
 }
 
+/// The barrier of a block's cluster.
+fn meeting<'m>(grid: &Grid, inst: &Inst, block: u32, all: &'m mut [Meeting]) -> Result<&'m mut Meeting, Fault> {
+    let cluster = grid.cluster_of(block);
+    cluster
+        .and_then(|cluster| all.get_mut(cluster))
+        .ok_or_else(|| illegal(grid, inst, "the barrier of a cluster in a launch without clusters".into()))
+}
+
 /// Moves what is left of a group to the next instruction.
 fn advance(warp: &mut Warp, index: usize, left: u32) {
     if left == 0 {
@@ -187,6 +227,8 @@ pub(super) fn value_of(
         Special::Warp => u64::from(warp),
         Special::Sm => u64::from(sm),
         Special::Sms => u64::from(grid.sms),
+        Special::ClusterRank => u64::from(grid.clustered.as_ref().map_or(0, |clustered| block % clustered.size)),
+        Special::ClusterSize => u64::from(grid.clustered.as_ref().map_or(1, |clustered| clustered.size)),
         Special::Clock | Special::Clock64 => state.slices.shown(now),
         Special::Timer => state.clock.timer(state.slices.shown(now)),
     }

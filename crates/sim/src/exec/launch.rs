@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use super::cluster::{Meeting, Remote};
 use super::issue::Step;
 use super::passes::Passes;
 use super::place::{Clustered, Pending};
@@ -50,6 +51,11 @@ pub(crate) struct State {
     pub passes: Passes,
     /// The bus to the host: what comes from there, and what goes there.
     pub bus: [Width; 2],
+    /// The barriers of clusters, and whether all of a cluster have just met at one.
+    pub meetings: Vec<Meeting>,
+    pub met: bool,
+    /// A load of another block's shared memory that is to be carried out.
+    pub remote: Option<Remote>,
     /// Cycles since the machine was switched on.
     pub now: u64,
     /// Another process that has the device in turn with this one.
@@ -103,6 +109,10 @@ pub(crate) struct Grid<'a> {
     pub pipeline: [u64; 2],
     /// Cycles of a barrier after the last arrival, for the warps of a block.
     pub barrier: u64,
+    /// Cycles of a barrier of a cluster after the last arrival.
+    pub cluster_barrier: u64,
+    /// Latency of another block's shared memory, and what each place of an SM in its GPC adds, at both ends.
+    pub remote: [u64; 2],
     /// Latency of shared memory, and cycles for each further row of a bank.
     pub shared_cycles: [u64; 2],
     /// Banks of shared memory.
@@ -153,6 +163,8 @@ enum Turn {
     Wait(u64),
     /// A block ended, at this cycle.
     BlockEnded(u64),
+    /// Something is to be done that concerns other SMs, or there is nothing to do until others arrive at a barrier.
+    Paused,
 }
 
 /// Runs a launch to its end.
@@ -164,6 +176,11 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
     pending.begin(&mut sms, begin);
     let mut queue: BinaryHeap<Reverse<(u64, u32)>> =
         sms.iter().filter(|sm| !sm.blocks.is_empty()).map(|sm| Reverse((begin, sm.number))).collect();
+    let clusters = grid.clustered.as_ref().map_or(0, |clustered| grid.blocks / clustered.size);
+    let threads = grid.clustered.as_ref().map_or(0, |clustered| clustered.size * grid.threads);
+    state.meetings = vec![Meeting::of(threads); clusters as usize];
+    (state.met, state.remote) = (false, None);
+    let mut asleep = vec![false; grid.sms as usize];
     let mut end = begin;
     let mut left = grid.budget;
     let mut turn = queue.pop();
@@ -172,20 +189,83 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
         let sm = &mut sms[number as usize];
         turn = match sm.run(state, grid, horizon, &mut left)? {
             Turn::Wait(time) => Some(exchanged(&mut queue, Reverse((time, number)))),
+            Turn::Paused => {
+                if let Some(remote) = state.remote.take() {
+                    remote.carry_out(&mut sms, number, pending.placed(), grid)?;
+                }
+                if std::mem::take(&mut state.met) {
+                    resume(state, grid, &mut sms, &mut asleep, &mut queue);
+                }
+                let next = sms[number as usize].next_time();
+                asleep[number as usize] = next == u64::MAX;
+                if next < u64::MAX {
+                    queue.push(Reverse((next, number)));
+                }
+                queue.pop()
+            }
             Turn::BlockEnded(time) => {
                 end = end.max(time);
                 let woken = pending.refill(&mut sms, number, time);
                 queue.extend(woken.into_iter().map(|sm| Reverse((time, sm))));
+                // Those that were asleep may have a new block.
+                if std::mem::take(&mut state.met) || grid.clustered.is_some() {
+                    resume(state, grid, &mut sms, &mut asleep, &mut queue);
+                }
                 let sm = &sms[number as usize];
                 if !sm.blocks.is_empty() {
-                    queue.push(Reverse((sm.next_time(), number)));
+                    let next = sm.next_time();
+                    asleep[number as usize] = next == u64::MAX;
+                    if next < u64::MAX || !sm.meets() {
+                        queue.push(Reverse((next, number)));
+                    }
                 }
                 queue.pop()
             }
         };
     }
+    if sms.iter().any(Sm::meets) {
+        return Err(stuck(grid, "waits at the barrier of a cluster that not all blocks reach"));
+    }
     state.now = end;
     Ok(())
+}
+
+/// Lets those go on whose cluster has met, and wakes the SMs that had nothing to do.
+fn resume(
+    state: &State,
+    grid: &Grid,
+    sms: &mut [Sm],
+    asleep: &mut [bool],
+    queue: &mut BinaryHeap<Reverse<(u64, u32)>>,
+) {
+    for sm in sms {
+        sm.resume(&state.meetings, grid);
+        let next = sm.next_time();
+        if asleep[sm.number as usize] && next < u64::MAX {
+            asleep[sm.number as usize] = false;
+            queue.push(Reverse((next, sm.number)));
+        }
+    }
+}
+
+/// A kernel that cannot go on.
+fn stuck(grid: &Grid, what: &str) -> Fault {
+    let line = grid.entry.code.first().map_or(0, |i| i.line);
+    Fault::Illegal(TextFault { line, what: format!("kernel `{}` {what}", grid.entry.name) })
+}
+
+impl Grid<'_> {
+    /// The number of a block's cluster, in a launch of clusters.
+    pub fn cluster_of(&self, block: u32) -> Option<usize> {
+        self.clustered.as_ref().map(|clustered| (block / clustered.size) as usize)
+    }
+
+    /// Cycles of a load by one SM of the shared memory of a block on another.
+    pub fn remote_cycles(&self, by: u32, of: u32) -> u64 {
+        let Some(clustered) = self.clustered.as_ref().filter(|_| by != of) else { return self.shared_cycles[0] };
+        let [base, step] = self.remote;
+        base + step * u64::from(clustered.places[by as usize] + clustered.places[of as usize])
+    }
 }
 
 /// Puts somebody into a queue and takes the first out, in one step.
@@ -257,10 +337,11 @@ impl Sm {
     fn run(&mut self, state: &mut State, grid: &Grid, horizon: u64, left: &mut u64) -> Result<Turn, Fault> {
         loop {
             let Some((b, w, others)) = self.next_warp() else {
+                if self.meets() {
+                    return Ok(Turn::Paused);
+                }
                 // Threads of one block wait at a barrier for others that wait elsewhere.
-                let line = grid.entry.code.first().map_or(0, |i| i.line);
-                let what = format!("kernel `{}` waits at a barrier that not all threads can reach", grid.entry.name);
-                return Err(Fault::Illegal(TextFault { line, what }));
+                return Err(stuck(grid, "waits at a barrier that not all threads can reach"));
             };
             let block = &mut self.blocks[b];
             let bounds = Bounds { others, horizon };
@@ -293,6 +374,7 @@ impl Sm {
                     self.park(who, until, state);
                 }
                 Step::Gone => self.wake(state),
+                Step::Shared => return Ok(Turn::Paused),
                 Step::Issued | Step::Later => {}
             }
         }

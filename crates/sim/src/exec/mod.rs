@@ -5,6 +5,7 @@
 
 mod access;
 mod alu;
+mod cluster;
 mod issue;
 mod launch;
 mod passes;

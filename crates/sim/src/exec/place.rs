@@ -12,6 +12,8 @@ pub(crate) struct Clustered {
     pub size: u32,
     /// GPC of each SM.
     pub gpcs: Vec<u32>,
+    /// Place of each SM in its GPC.
+    pub places: Vec<u32>,
     /// SMs that take none of the clusters: they are larger than pairs.
     pub closed: Vec<u32>,
 }
@@ -20,16 +22,24 @@ pub(crate) struct Clustered {
 pub(super) struct Pending<'g, 'a> {
     grid: &'g Grid<'a>,
     next: u32,
+    /// SM of each block that has begun.
+    placed: Vec<u32>,
 }
 
 impl<'g, 'a> Pending<'g, 'a> {
     /// All blocks of a launch.
     pub fn new(grid: &'g Grid<'a>) -> Self {
-        Pending { grid, next: 0 }
+        Pending { grid, next: 0, placed: Vec::new() }
+    }
+
+    /// The SM of each block that has begun.
+    pub fn placed(&self) -> &[u32] {
+        &self.placed
     }
 
     fn put(&mut self, sm: &mut Sm, time: u64) {
         sm.blocks.push(Block::new(self.grid, self.next, time));
+        self.placed.push(sm.number);
         self.next += 1;
     }
 

@@ -125,7 +125,11 @@ impl Lane<'_> {
             now = inst.more.into_iter().fold(now, |now, slot| now.max(warp.ready(slot)));
         }
         let passes = inst.guard == NONE || (warp.get(inst.guard, lane) != 0) != inst.negated;
-        if passes && matches!(inst.op, Op::Return | Op::Barrier | Op::Shuffle(_)) {
+        let is_rare = matches!(
+            inst.op,
+            Op::Return | Op::Barrier | Op::Shuffle(_) | Op::ClusterArrive | Op::ClusterWait | Op::Load(Space::Generic)
+        );
+        if passes && is_rare {
             return Ok(Done::Left);
         }
         let sm = self.owner.by.sm as usize;

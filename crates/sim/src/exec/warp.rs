@@ -29,6 +29,10 @@ pub(super) struct Warp {
     pub groups: Vec<Group>,
     /// Groups that wait at a barrier, with the instruction after it.
     pub waiting: Vec<Group>,
+    /// Groups that wait at the barrier of a cluster, with the instruction after it.
+    pub meeting: Vec<Group>,
+    /// How often the cluster had met when this warp arrived there.
+    pub awaits: u64,
     /// Cycle of the next issue.
     pub time: u64,
 }
@@ -42,6 +46,8 @@ impl Warp {
             ready: vec![0; entry.slots],
             groups: vec![Group { at: 0, lanes: if width == LANES { u32::MAX } else { (1 << width) - 1 } }],
             waiting: Vec::new(),
+            meeting: Vec::new(),
+            awaits: 0,
             time,
         };
         for &(slot, value) in entry.constants.iter().chain(symbols) {

@@ -112,6 +112,11 @@ fn default_cluster() -> Whole<1, 16> {
     Whole::new(8).expect("in range")
 }
 
+/// About what Hopper takes (docs/evidence/h200.md).
+fn default_remote() -> Whole<1, 10_000> {
+    Whole::new(190).expect("in range")
+}
+
 fn default_block() -> Whole<32, 1024> {
     Whole::new(1024).expect("in range")
 }
@@ -146,6 +151,8 @@ pub struct Pipeline {
     pub barrier: Whole<1, 1000>,
     /// Cycles that a barrier of 32 warps takes longer than one of a single warp; fewer warps take their share of it, rounded up.
     pub barrier_warps: Whole<0, 1000>,
+    /// Cycles that a barrier of a cluster takes once everybody has arrived.
+    pub cluster_barrier: Whole<1, 10_000>,
     /// Bytes of memory that the lanes of a warp get by one transaction where a cache of the SM is asked first: a power of two
     /// from 32 on; 32 if absent. Requests that go straight to a cache of the device are divided into sectors of 32 B.
     pub coalescing: Whole<32, 1024>,
@@ -189,6 +196,7 @@ impl Default for Pipeline {
             issue: Whole::new(1).expect("in range"),
             barrier: Whole::new(20).expect("in range"),
             barrier_warps: Whole::new(0).expect("in range"),
+            cluster_barrier: Whole::new(300).expect("in range"),
             coalescing: Whole::new(32).expect("in range"),
             transaction: Whole::new(1).expect("in range"),
             constant_word: Whole::new(4).expect("in range"),
@@ -236,6 +244,12 @@ pub struct Shared {
     pub reserved_per_block: Size,
     /// Latency of a load without conflicts.
     pub cycles: Delay,
+    /// Latency of the shared memory of another block of the same cluster.
+    #[serde(default = "default_remote")]
+    pub remote_cycles: Whole<1, 10_000>,
+    /// What it takes longer for each place of an SM in its GPC, counted from 0, at both ends.
+    #[serde(default)]
+    pub remote_step: Extra,
     /// Banks; a power of two.
     pub banks: Whole<1, 128>,
     /// Width of a bank in bytes: what it gives at once. 4 or 8.

@@ -55,6 +55,8 @@ pub enum Space {
     Local,
     /// `.param`.
     Parameter,
+    /// None: a generic address. Only those of a cluster's shared memory are known.
+    Generic,
 }
 
 /// Comparison.
@@ -127,6 +129,10 @@ pub enum Special {
     Sm,
     /// `%nsmid`.
     Sms,
+    /// `%cluster_ctarank`.
+    ClusterRank,
+    /// `%cluster_nctarank`.
+    ClusterSize,
     /// `%clock`.
     Clock,
     /// `%clock64`.
@@ -208,6 +214,14 @@ pub enum Op {
     FromFloat,
     /// a * b + c, in floating point. No machine here has a unit for it.
     Fma,
+    /// The address in the cluster's shared memory of what lies at a in that of block b.
+    MapShared,
+    /// The generic address of a in the cluster's shared memory.
+    ClusterAddress,
+    /// Arrives at the barrier of the cluster.
+    ClusterArrive,
+    /// Waits for the cluster.
+    ClusterWait,
     /// Waits for the block.
     Barrier,
     /// Waits for the warp.
@@ -220,6 +234,28 @@ pub enum Op {
     Branch(u32),
     /// Ends the thread.
     Return,
+}
+
+/// Where the shared memory of a cluster begins among generic addresses: far from device and host memory.
+const WINDOW: u64 = 0x7f00_0000_0000;
+/// Bits of an address within the shared memory of a block.
+const WITHIN_BLOCK: u32 = 24;
+
+/// The address in the cluster's shared memory of what lies at an address in that of the block of this rank.
+pub fn map_shared(address: u64, rank: u64) -> u64 {
+    rank << WITHIN_BLOCK | address & ((1 << WITHIN_BLOCK) - 1)
+}
+
+/// The generic address of an address in the cluster's shared memory.
+pub fn cluster_address(address: u64) -> u64 {
+    WINDOW + address
+}
+
+/// The rank and the place in its shared memory that a generic address stands for, if it stands for one.
+pub fn cluster_window(address: u64) -> Option<(u32, u64)> {
+    let within = address.checked_sub(WINDOW)?;
+    let rank = u32::try_from(within >> WITHIN_BLOCK).ok()?;
+    Some((rank, within & ((1 << WITHIN_BLOCK) - 1)))
 }
 
 /// The slot that means "none".

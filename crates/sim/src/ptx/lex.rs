@@ -62,6 +62,16 @@ pub fn lex(text: &str) -> Result<Vec<(Token, u32)>, Fault> {
                     word.push(c);
                     chars.next();
                 }
+                // A state space with a part of it: `shared::cluster`.
+                let mut ahead = chars.clone();
+                if word.ends_with(".shared") && ahead.next() == Some(':') && ahead.next() == Some(':') {
+                    word.push_str("::");
+                    chars = ahead;
+                    while let Some(&c) = chars.peek().filter(|&&c| is_word(c)) {
+                        word.push(c);
+                        chars.next();
+                    }
+                }
                 tokens.push((Token::Word(word), line));
             }
             ',' | ';' | ':' | '{' | '}' | '(' | ')' | '[' | ']' | '<' | '>' | '@' | '!' | '+' | '-' | '=' => {

@@ -91,6 +91,10 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
         ("bra", [] | ["uni"]) => return Some(Decoded { op: Op::Branch(0), kind: BYTE4, form: Form::Branch }),
         ("bar", ["sync"]) | ("barrier", ["sync"]) => return bare(Op::Barrier),
         ("bar", ["warp", "sync"]) => return bare(Op::WarpBarrier),
+        ("barrier", ["cluster", "arrive", "aligned"] | ["cluster", "arrive", "relaxed", "aligned"]) => {
+            return bare(Op::ClusterArrive);
+        }
+        ("barrier", ["cluster", "wait", "aligned"]) => return bare(Op::ClusterWait),
         ("membar" | "fence", _) => return bare(Op::Fence),
         ("tex", ["2d", "v4", "f32", "f32"]) => {
             return Some(Decoded { op: Op::Sample, kind: BYTE4, form: Form::Texture(2) });
@@ -131,6 +135,8 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
     let plain = |op, sources| Some(Decoded { op, kind, form: Form::Plain(sources) });
     match (*name, inner) {
         ("mov", []) | ("cvta", ["to", "global"]) => plain(Op::Mov, 1),
+        ("mapa", ["shared::cluster"]) => plain(Op::MapShared, 2),
+        ("cvta", ["shared::cluster"]) => plain(Op::ClusterAddress, 1),
         ("add", []) => plain(Op::Add, 2),
         ("sub", []) => plain(Op::Sub, 2),
         ("mul", ["lo"]) => plain(Op::MulLo, 2),
@@ -174,6 +180,7 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             let fits = elements * usize::from(kind.bytes) <= 16;
             (known && fits).then_some(Decoded { op: Op::Load(space), kind, form: Form::VectorLoad(elements) })
         }
+        ("ld", []) => Some(Decoded { op: Op::Load(Space::Generic), kind, form: Form::Load }),
         ("ld", space) => Some(Decoded { op: Op::Load(space_of(space)?), kind, form: Form::Load }),
         ("st", [space @ .., vector @ ("v2" | "v4")]) => {
             let elements = if *vector == "v2" { 2 } else { 4 };
@@ -211,6 +218,8 @@ pub(super) fn special(name: &str) -> Option<Special> {
         ("%warpid", false) => Special::Warp,
         ("%smid", false) => Special::Sm,
         ("%nsmid", false) => Special::Sms,
+        ("%cluster_ctarank", false) => Special::ClusterRank,
+        ("%cluster_nctarank", false) => Special::ClusterSize,
         ("%clock", false) => Special::Clock,
         ("%clock64", false) => Special::Clock64,
         ("%globaltimer", false) => Special::Timer,

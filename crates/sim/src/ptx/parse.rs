@@ -216,6 +216,9 @@ impl Reader {
         while !matches!(self.peek(), Some(Token::Mark('{')) | None) {
             let line = self.line();
             let directive = self.word()?;
+            if directive == ".explicitcluster" {
+                continue;
+            }
             if ![".maxntid", ".minnctapersm", ".maxnreg"].contains(&directive.as_str()) {
                 return Err(Fault::at(line, format!("`{{` is expected, not `{directive}`")));
             }

@@ -7,6 +7,7 @@ mod memory;
 
 use super::capacity::{self, Capacity, Search};
 use super::die;
+use super::distributed;
 use super::disturb::{self, Seen};
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
@@ -14,10 +15,11 @@ use super::throughput::{self, Level, Peak};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    CONFLICTS, Elements, FETCH_GRANULARITY, GPCS, INDEX, INSTANCES_PER_SM, LINE_SIZE, MAP, MAPPING_GRANULARITY,
-    MISS_PENALTY, REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
+    CLUSTER_BARRIER, CONFLICTS, Elements, FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX, INSTANCES_PER_SM,
+    LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP, MAPPING_GRANULARITY, MISS_PENALTY, OWN_LATENCY,
+    RELAXED_CLUSTER_BARRIER, REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
-use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
+use strata_model::experiment::{Chase, ClusterWork, LoadPath, Order, Timing, Traffic};
 use strata_model::samples::Failure;
 use strata_model::topology::{DISTURBANCE, Element, ElementName, Entry, Finding};
 use strata_model::units::{Bytes, Cycles, MIB};
@@ -61,10 +63,20 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::TlbL2 => tlb::element(notebook, 1),
         ElementName::TlbL3 => tlb::element(notebook, 2),
         // Before, there are no clusters.
-        ElementName::Die if notebook.facts().compute_capability < die::FIRST => Element::default(),
+        ElementName::Die | ElementName::DistributedShared if notebook.facts().compute_capability < die::FIRST => {
+            Element::default()
+        }
         ElementName::Die => Element::from([
             notebook.attribute(GPCS, || die::die(notebook)?.counts()),
             notebook.attribute(MAP, || die::die(notebook)?.map(notebook)),
+            notebook.attribute(FINGERPRINT, || die::die(notebook)?.fingerprint(notebook)),
+        ]),
+        ElementName::DistributedShared => Element::from([
+            notebook.attribute(LATENCY_CYCLES, || distributed::latency(notebook)),
+            notebook.attribute(OWN_LATENCY, || distributed::own(notebook)),
+            notebook.attribute(CLUSTER_BARRIER, || distributed::barrier(notebook, ClusterWork::Barrier)),
+            notebook.attribute(RELAXED_CLUSTER_BARRIER, || distributed::barrier(notebook, ClusterWork::RelaxedBarrier)),
+            notebook.attribute(LARGEST_CLUSTER, || distributed::largest(notebook)),
         ]),
         // No kernel here reaches it.
         ElementName::ScalarL1 => Element::default(),

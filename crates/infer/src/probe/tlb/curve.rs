@@ -237,23 +237,21 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
     if let Some(first) = steps.first() {
         unseen_before(&measurements[..=first.flat], points[first.flat].at)?;
     }
-    // Whether it is translation that takes longer: where the step is complete, or as far as it goes.
     let tops: Vec<usize> = steps.iter().map(|s| s.settled.unwrap_or(points.len() - 1)).collect();
-    let controls: Vec<Chase> =
-        tops.iter().map(|&top| walk_lines(notebook, distance, points[top].at / distance.0, 2, true)).collect();
-    let controls = notebook.read(&controls)?;
-    let is_translation = |i: usize| {
-        let extra = points[tops[i]].mean - steps[i].below;
-        let [(first, _), (second, error)] = of_lines(&controls[i]);
-        // Where data leaves the L2, a walk of the page tables may leave it, too: that is no level of its own. If another cache is
-        // close behind, only a few cycles tell.
-        let tolerated = (DATA * extra).min(LITTLE + UNEXPLAINED * error);
-        first - second - steps[i].below >= TRANSLATION * extra && second <= tolerated
+    let ends = translated(notebook, distance, &points, &steps, &tops)?;
+    let kept = ends.len();
+    // Larger footprints leave the L2: those of a step that is none of translation, and those beyond where the last one is.
+    let is_cut = kept > 0 && ends[kept - 1] < tops[kept - 1];
+    let leaves_l2 = kept < steps.len() || is_cut;
+    let last = match (is_cut, steps.get(kept)) {
+        (true, _) => ends[kept - 1],
+        (false, Some(step)) => step.flat,
+        (false, None) => points.len() - 1,
     };
-    let kept = (0..steps.len()).find(|&i| !is_translation(i)).unwrap_or(steps.len());
-    let leaves_l2 = kept < steps.len();
-    let last = if leaves_l2 { steps[kept].flat } else { points.len() - 1 };
     steps.truncate(kept);
+    if let Some(cut) = steps.last_mut().filter(|_| is_cut) {
+        (cut.settled, cut.above) = (None, None);
+    }
     let next: Vec<usize> = steps.iter().skip(1).map(|next| next.flat).chain([last]).collect();
     // Each begins where the one before has ended.
     let starts: Vec<usize> = iter::once(0).chain(steps.iter().map(|step| step.settled.unwrap_or(step.grown))).collect();
@@ -307,6 +305,43 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
     let all = rises.len();
     rises.truncate(hiding.map_or(all, |at| at + 1));
     Ok(Curve { is_whole: rises.len() == all, rises, reached: Bytes(points[last].at), leaves_l2, hides })
+}
+
+/// For each step, up to the first at which something else takes longer: the last footprint of which it is shown that translation does.
+/// That is where the step is complete, or as far as it goes. If lines have left the L2 there, it is an earlier footprint of its rise.
+fn translated(
+    notebook: &Notebook,
+    distance: Bytes,
+    points: &[Point],
+    steps: &[plateau::Step],
+    tops: &[usize],
+) -> Result<Vec<usize>, Gap> {
+    let control = |&at: &usize| walk_lines(notebook, distance, points[at].at / distance.0, 2, true);
+    let is_translation = |step: &plateau::Step, at: usize, control: &Measurement<Chase>, little: f64| {
+        let extra = points[at].mean - step.below;
+        let [(first, _), (second, error)] = of_lines(control);
+        // Where data leaves the L2, a walk of the page tables may leave it, too: that is no level of its own. If another cache is
+        // close behind, only a few cycles tell.
+        let tolerated = (DATA * extra).min(little + UNEXPLAINED * error);
+        first - second - step.below >= TRANSLATION * extra && second <= tolerated
+    };
+    let controls = notebook.read(&tops.iter().map(control).collect::<Vec<_>>())?;
+    let mut ends = Vec::new();
+    for ((step, &top), at_top) in steps.iter().zip(tops).zip(&controls) {
+        if is_translation(step, top, at_top, LITTLE) {
+            ends.push(top);
+            continue;
+        }
+        let earlier: Vec<usize> = (step.grown..top).collect();
+        // Some lines have begun to leave the L2 at the larger footprint, so that here none may take longer at all. An older recording has
+        // no controls of the footprints before.
+        let controls = notebook.read(&earlier.iter().map(control).collect::<Vec<_>>()).settled()?.unwrap_or_default();
+        ends.extend(
+            earlier.iter().zip(&controls).rev().find(|(at, s)| is_translation(step, **at, s, 0.0)).map(|(&at, _)| at),
+        );
+        break;
+    }
+    Ok(ends)
 }
 
 /// The last footprint of a plateau before any of its visits miss, and what is learned from it. Among random victims a few percent miss at

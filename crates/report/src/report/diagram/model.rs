@@ -90,8 +90,8 @@ pub(super) struct Drawing {
 impl Drawing {
     /// What is drawn of a topology; nothing of one without elements.
     pub fn of(topology: &Topology) -> Option<Self> {
-        // The die is no memory.
-        if topology.elements.keys().all(|name| *name == ElementName::Die) {
+        // The die is no memory, and the memory of other blocks is drawn where it is: as shared memory.
+        if topology.elements.keys().all(|name| matches!(name, ElementName::Die | ElementName::DistributedShared)) {
             return None;
         }
         let all = Found(topology);

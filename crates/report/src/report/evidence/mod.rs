@@ -65,6 +65,7 @@ enum What {
     Transfer,
     Atomics,
     Clusters,
+    Distributed,
     Imported,
 }
 
@@ -100,6 +101,7 @@ impl Kind {
             Experiment::Transfer(_) => (What::Transfer, "copy", false),
             Experiment::Atomics(_) => (What::Atomics, "additions", false),
             Experiment::Clusters(_) => (What::Clusters, "clusters", false),
+            Experiment::Distributed(distributed) => (What::Distributed, distributed.work.name(), false),
             Experiment::Imported(imported) => {
                 let order = match imported.series.question {
                     Question::Size => "imported, over footprints",
@@ -232,7 +234,9 @@ impl<'e> Exhibits<'e> {
                 What::Laps => fixed::laps(kind, measurements),
                 What::Warp => fixed::warps(measurements),
                 What::Disturb => fixed::disturbed(kind, measurements, &groups),
-                What::Pattern | What::Stream | What::Transfer | What::Atomics | What::Clusters => Vec::new(),
+                What::Pattern | What::Stream | What::Transfer | What::Atomics | What::Clusters | What::Distributed => {
+                    Vec::new()
+                }
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

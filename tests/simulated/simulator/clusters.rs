@@ -1,0 +1,104 @@
+//! Blocks of clusters: what a load of another block's shared memory gives and takes, and barriers of a cluster.
+
+use strata_gpu::{Error, Gpu, Launch};
+use strata_model::units::Bytes;
+use strata_sim::Sim;
+
+use super::{HEADER, parsed, text};
+
+/// The small machine with six SMs in two GPCs, and what clusters cost: 100 cycles and 5 for each place of an SM in its GPC.
+fn six() -> Sim {
+    let text = text("")
+        .replace("multiprocessors = 1\n", "multiprocessors = 6\ngpcs = \"001011\"\n")
+        .replace("compute_capability = \"8.0\"", "compute_capability = \"9.0\"")
+        .replace("[shared]\n", "[pipeline]\ncluster_barrier = 70\n[shared]\nremote_cycles = 100\nremote_step = 5\n");
+    Sim::new(parsed(&text), 1)
+}
+
+/// What each block of a launch in clusters of three leaves in its four words.
+fn run(body: &str) -> Result<Vec<[u32; 4]>, Error> {
+    let mut gpu = six();
+    let text = format!(
+        "{HEADER}.extern .shared .align 16 .b8 window[];\n.visible .entry k(.param .u64 memory)\n.explicitcluster\n{{\n\
+         .reg .u64 %m, %a, %t0, %t1;\n.reg .u32 %rank, %size, %block, %sm, %v, %at, %other;\n.reg .pred %p;\n\
+         ld.param.u64 %m, [memory];\nmov.u32 %block, %ctaid.x;\nmul.wide.u32 %a, %block, 16;\nadd.u64 %m, %m, %a;\n\
+         mov.u32 %rank, %cluster_ctarank;\nmov.u32 %size, %cluster_nctarank;\nmov.u32 %sm, %smid;\n{body}\nret;\n}}\n"
+    );
+    let module = gpu.load(&text)?;
+    let function = gpu.function(module, "k")?;
+    let memory = gpu.allocate(Bytes(96))?;
+    gpu.launch(function, &Launch::new(6, 1).cluster(3).shared(Bytes(1024)), &[memory.0])?;
+    let mut raw = [0; 96];
+    gpu.read(memory, &mut raw)?;
+    let words: Vec<u32> = raw.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect();
+    Ok(words.chunks_exact(4).map(|four| four.try_into().unwrap()).collect())
+}
+
+const MEET: &str = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+
+/// The block after this one, around the cluster: the generic address of its shared memory.
+const NEXT: &str = "add.u32 %other, %rank, 1;\nrem.u32 %other, %other, %size;\nmov.u32 %at, window;\n\
+    mapa.shared::cluster.u32 %at, %at, %other;\ncvt.u64.u32 %a, %at;\ncvta.shared::cluster.u64 %a, %a;\n";
+
+#[test]
+fn a_block_reads_what_another_one_of_its_cluster_wrote() {
+    let body = format!(
+        "add.u32 %v, %block, 40;\nst.shared.u32 [window+8], %v;\n{NEXT}{MEET}mov.u64 %t0, %clock64;\nld.u32 %v, [%a+8];\n\
+         setp.ne.u32 %p, %v, 0;\n@%p mov.u64 %t1, %clock64;\nsub.u64 %t1, %t1, %t0;\ncvt.u32.u64 %other, %t1;\n\
+         st.global.u32 [%m], %v;\nst.global.u32 [%m+4], %sm;\nst.global.u32 [%m+8], %other;\n{MEET}"
+    );
+    let seen = run(&body).unwrap();
+    let values: Vec<u32> = seen.iter().map(|words| words[0]).collect();
+    assert_eq!(values, [41, 42, 40, 44, 45, 43]);
+    // SMs 0, 1 and 3 are one GPC, and 2, 4 and 5 the other.
+    let place = |sm: u32| [0, 1, 0, 2, 1, 2][sm as usize];
+    for (block, words) in seen.iter().enumerate() {
+        let next = seen[block / 3 * 3 + (block + 1) % 3];
+        assert_eq!([0, 0, 1, 0, 1, 1][words[1] as usize], [0, 0, 1, 0, 1, 1][next[1] as usize]);
+        let load = 100 + 5 * (place(words[1]) + place(next[1]));
+        // One cycle for the issue, and the comparison of 6.
+        assert_eq!(words[2], load + 1 + 6, "{seen:?}");
+    }
+}
+
+#[test]
+fn all_blocks_of_a_cluster_meet_at_its_barrier() {
+    // Blocks arrive up to two thousand cycles apart.
+    let body = format!(
+        "mul.lo.u32 %v, %rank, 250;\nsetp.eq.u32 %p, %v, 0;\n@%p bra there;\nspin:\nadd.u32 %v, %v, -1;\nsetp.ne.u32 %p, %v, 0;\n\
+         @%p bra spin;\nthere:\nmov.u64 %t0, %clock64;\n{MEET}mov.u64 %t1, %clock64;\ncvt.u32.u64 %v, %t0;\n\
+         st.global.u32 [%m], %v;\ncvt.u32.u64 %v, %t1;\nst.global.u32 [%m+4], %v;"
+    );
+    let seen = run(&body).unwrap();
+    for cluster in seen.chunks_exact(3) {
+        let last = cluster.iter().map(|words| words[0]).max().unwrap();
+        assert!(cluster[0][0] + 1000 < last, "{seen:?}");
+        // The arrival is issued one cycle after the clock is read, and the read after the wait in the one after it.
+        for words in cluster {
+            assert!((last + 70..=last + 73).contains(&words[1]), "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn what_clusters_cannot_do_is_a_fault_with_its_reason() {
+    let faulty = |body: &str, says: &str| match run(body) {
+        Err(Error::Call { meaning, .. }) if meaning.contains(says) => {}
+        other => panic!("{says}: {other:?}"),
+    };
+    // One block leaves without waiting for who reads its memory.
+    let leaves = format!(
+        "setp.eq.u32 %p, %rank, 1;\n{MEET}@%p ret;\n{NEXT}mov.u32 %v, 400;\nspin:\nadd.u32 %v, %v, -1;\nsetp.ne.u32 %p, %v, 0;\n@%p bra spin;\nld.u32 %v, [%a];"
+    );
+    faulty(&leaves, "which has ended");
+    faulty(&format!("{NEXT}ld.u32 %v, [%a+1024];"), "4-byte access to 0x400 of 1024 B of shared memory");
+    faulty("mov.u64 %a, 4096;\nld.u32 %v, [%a];", "generic address 0x1000");
+    // One of three never arrives, since it waits for nobody and does not end either.
+    faulty(
+        "setp.eq.u32 %p, %rank, 1;\n@%p bra skip;\nbarrier.cluster.arrive.aligned;\nskip:\nbarrier.cluster.wait.aligned;",
+        "waits at the barrier of a cluster that not all blocks reach",
+    );
+    // An end counts as an arrival.
+    let ends = format!("setp.eq.u32 %p, %rank, 1;\n@%p ret;\n{MEET}st.global.u32 [%m], %sm;");
+    assert_eq!(run(&ends).unwrap().len(), 6);
+}
