@@ -36,7 +36,8 @@ fn allocations_lie_where_they_lay_after_a_launch_that_left_them_no_room() {
     assert!(larger[0] != before[1] && larger[1] != before[2], "{before:x?} {larger:x?}");
     assert_eq!(bases(&mut fleet, &small), before);
     // In whatever order, and whoever of the two does it.
-    let mixed = [chase(3, Bytes(600 * MIB)), chase(0, Bytes(64 * KIB)), chase(1, Bytes(64 * KIB)), chase(0, Bytes(MIB))];
+    let mixed =
+        [chase(3, Bytes(600 * MIB)), chase(0, Bytes(64 * KIB)), chase(1, Bytes(64 * KIB)), chase(0, Bytes(MIB))];
     assert_eq!(bases(&mut fleet, &mixed)[1..], [before[0], before[1], before[0]]);
     assert_eq!(bases(&mut fleet, &small), before);
 }

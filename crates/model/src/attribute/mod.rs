@@ -162,7 +162,7 @@ attributes! {
     ClusterBarrier CLUSTER_BARRIER: Cycles, "cluster_barrier", "Barrier of a cluster", Latency, "cycles",
         "Cycles of a barrier for all blocks of a cluster that arrive together.";
     RelaxedClusterBarrier RELAXED_CLUSTER_BARRIER: Cycles, "relaxed_cluster_barrier", "Relaxed barrier of a cluster", Latency, "cycles",
-        "The same without the fence that orders what was written to memory before it.";
+        "Cycles of a barrier for all blocks of a cluster, without the fence that orders what was written to memory before it.";
     LargestCluster LARGEST_CLUSTER: u64, "largest_cluster", "Largest cluster", Structure, "blocks",
         "Most blocks of a cluster of which each has an SM to itself.";
     MissPenalty MISS_PENALTY: Cycles, "miss_penalty", "Miss penalty", Misses, "cycles",
