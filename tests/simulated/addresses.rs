@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use strata_bench::Fleet;
-use strata_model::experiment::{Chase, Experiment, LoadPath, Order, Place};
+use strata_model::experiment::{
+    AccessWidth, Chase, Content, Experiment, LoadPath, Order, Place, Prepare, Region, Stream, Traffic,
+};
 use strata_model::source::Source;
 use strata_model::units::{Bytes, KIB, MIB};
 use strata_sim::Sim;
@@ -15,6 +17,27 @@ fn chase(allocation: u32, footprint: Bytes) -> Experiment {
     let place = Place { allocation, ..Place::alone_on(0) };
     let chase = Chase::each_load(LoadPath::GlobalCg, footprint, Bytes(footprint.0 / 16));
     Chase { order: Order::Sequential, place, ..chase }.into()
+}
+
+/// One SM that reads memory of its own.
+fn stream(footprint: Bytes) -> Experiment {
+    Stream {
+        traffic: Traffic::Read,
+        path: LoadPath::GlobalCg,
+        width: AccessWidth::B16,
+        unroll: 4,
+        threads_per_block: 64,
+        blocks_per_sm: 1,
+        sms: vec![0],
+        footprint,
+        region: Region::Together,
+        content: Content::Zeros,
+        prepare: Prepare::Nothing,
+        warm_cycles: 1000,
+        timed_cycles: 1000,
+        repeat: 0,
+    }
+    .into()
 }
 
 /// The base addresses of the chains of some experiments, each of which must have been measured.
@@ -39,5 +62,9 @@ fn allocations_lie_where_they_lay_after_a_launch_that_left_them_no_room() {
     let mixed =
         [chase(3, Bytes(600 * MIB)), chase(0, Bytes(64 * KIB)), chase(1, Bytes(64 * KIB)), chase(0, Bytes(MIB))];
     assert_eq!(bases(&mut fleet, &mixed)[1..], [before[0], before[1], before[0]]);
+    assert_eq!(bases(&mut fleet, &small), before);
+    // A stream keeps its memory for the next one, until a chase needs the place.
+    let streamed = [stream(Bytes(256 * MIB)), chase(0, Bytes(64 * KIB)), chase(2, Bytes(64 * KIB))];
+    assert_eq!(bases(&mut fleet, &streamed)[1..], [before[0], before[2]]);
     assert_eq!(bases(&mut fleet, &small), before);
 }

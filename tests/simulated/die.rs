@@ -42,8 +42,11 @@ fn machine(tpcs: &[usize], pairs_only: usize, is_limited: bool) -> Machine {
     Machine::parse("k20c in GPCs", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"))
 }
 
+/// What is asked for.
+const ASKED: [ElementName; 2] = [ElementName::Die, ElementName::DistributedShared];
+
 fn found(machine: &Machine, seed: u64) -> Topology {
-    sim::discovery(machine, Effort::Quick, seed, &[ElementName::Die, ElementName::DistributedShared]).topology
+    sim::discovery(machine, Effort::Quick, seed, &ASKED).topology
 }
 
 fn of<'t>(topology: &'t Topology, attribute: &str) -> &'t Finding {
@@ -67,7 +70,17 @@ proptest! {
         rest.sort_by_key(|gpc| order.wrapping_mul(2 * *gpc as u64 + 1) >> 32);
         let left_over = left_over.min(rest.len());
         all.extend(rest);
-        let found = found(&machine(&all, left_over, true), seed);
+        let machine = machine(&all, left_over, true);
+        let outcome = sim::discovery(&machine, Effort::Quick, seed, &ASKED);
+        // All that is said of both, by what is true of the machine: latencies, barriers, the largest cluster, the fingerprint.
+        let rows: Vec<_> =
+            sim::truth::rows(&machine, &outcome.seen).into_iter().filter(|row| ASKED.contains(&row.element)).collect();
+        prop_assert_eq!(rows.len(), 8);
+        for (row, verdict) in sim::expect::judge(&outcome.topology, &rows) {
+            let finding = sim::finding(&outcome.topology, row.element, row.attribute);
+            prop_assert_eq!(verdict, sim::expect::Verdict::Right, "{}.{}: {:?}", row.element, row.attribute, finding);
+        }
+        let found = outcome.topology;
         let mut sizes: Vec<usize> = more.iter().map(|more| 2 * (more + 3)).collect();
         sizes.sort_unstable();
         prop_assert_eq!(sim::json(of(&found, "gpcs")), json!(sizes), "{:?}", of(&found, "gpcs"));
@@ -76,17 +89,23 @@ proptest! {
             prop_assert_eq!(place["gpc"].clone(), json!(all[sm / 2]), "SM {}: {}", sm, place);
             prop_assert_eq!(place["tpc"].clone(), json!(sm / 2), "SM {}: {}", sm, place);
         }
-        let clusters = |attribute| sim::finding(&found, ElementName::DistributedShared, attribute);
-        let number = |attribute| clusters(attribute).number().unwrap_or_else(|| panic!("{:?}", clusters(attribute)));
-        let [remote, step] = REMOTE.map(f64::from);
-        let latency = number("latency.cycles");
-        let furthest = remote + 2.0 * step * (sizes[sizes.len() - 1] - 1) as f64;
-        prop_assert!((remote..=furthest).contains(&latency), "{} of {} to {}", latency, remote, furthest);
-        // Whatever pairs were seen, each is at least as far as the nearest two SMs of a GPC.
-        prop_assert!(clusters("latency.cycles").low.is_some_and(|low| low > remote - 2.0), "{:?}", clusters("latency.cycles"));
-        prop_assert!((0.0..=2.0).contains(&(number("cluster_barrier") - f64::from(BARRIER))));
-        prop_assert_eq!(number("largest_cluster"), sizes[sizes.len() - 1] as f64);
     }
+}
+
+#[test]
+fn a_written_machine_keeps_its_gpcs_and_what_clusters_cost() {
+    let first = found(&machine(&[0, 1, 2, 0, 1, 2, 0, 1, 2, 0], 0, true), 1);
+    let text = strata_report::report::machine(&first);
+    let written = Machine::parse("written", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"));
+    assert_eq!(written.spec.device.gpcs.as_deref(), Some("00112200112200112200"));
+    assert_eq!(written.spec.device.largest_cluster.get(), 8);
+    assert!((210..=212).contains(&written.spec.pipeline.cluster_barrier.get()), "{text}");
+    let cycles = sim::finding(&first, ElementName::DistributedShared, "latency.cycles").number();
+    assert_eq!(Some(written.spec.shared.remote_cycles.get() as f64), cycles.map(f64::round));
+    // All pairs take as long there.
+    let second = sim::discovery(&written, Effort::Quick, 1, &[ElementName::DistributedShared]).topology;
+    let again = sim::finding(&second, ElementName::DistributedShared, "latency.cycles");
+    assert!((again.number().unwrap_or_default() - cycles.unwrap_or_default()).abs() <= 0.6, "{again:?}");
 }
 
 #[test]

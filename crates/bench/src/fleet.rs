@@ -151,7 +151,8 @@ fn cost(experiment: &Experiment) -> u64 {
             (1, 0, SPINS_A_MICROSECOND * u64::from(clusters.span_us) * u64::from(clusters.blocks()))
         }
         Experiment::Distributed(distributed) => {
-            (1, 0, 3 * u64::from(distributed.steps) * u64::from(distributed.rounds * distributed.workers()))
+            let measured = 3 * u64::from(distributed.steps) * u64::from(distributed.rounds);
+            (1, 0, measured.saturating_mul(distributed.workers().into()))
         }
         Experiment::Imported(_) => (0, 0, 0),
     };

@@ -109,30 +109,50 @@ impl Bench<'_> {
         self.allocate(number, Bytes(self.gpu.facts().free_memory / of * part))
     }
 
-    /// Makes the allocation of this number now, and keeps it where it is between launches.
+    /// Makes the allocation of this number now. Whenever a chain is walked, it lies where it lies now.
     pub(super) fn allocate(&mut self, number: u32, size: Bytes) -> Result<()> {
         let arena = Arena::allocate(self.gpu, number, false, size)?;
+        self.reserved.push((number, size, arena.at(0)));
         self.arenas.insert((number, false), arena);
-        self.reserved.push((number, size));
         Ok(())
     }
 
-    /// Makes the reserved allocations again after a launch that took their place, so that they lie where they lay before. What
-    /// cannot be had now may never be needed, and is an error where it is.
+    /// Makes the reserved allocations again after launches that took their place. If buffers of streams, patterns or results lie there now, these
+    /// give way. What cannot be had even then may never be needed, and is an error where it is.
     pub(super) fn restore(&mut self) -> Result<()> {
         if !self.displaced || self.reserved.is_empty() {
             return Ok(());
         }
+        if !self.reserve_again()? {
+            self.free_buffers()?;
+            self.reserve_again()?;
+        }
+        self.displaced = false;
+        Ok(())
+    }
+
+    /// Whether all reserved allocations are where they were, after this attempt to bring them there.
+    fn reserve_again(&mut self) -> Result<bool> {
         self.free_arenas()?;
-        for &(number, size) in &self.reserved {
+        for &(number, size, _) in &self.reserved {
             if let Entry::Vacant(place) = self.arenas.entry((number, false))
                 && let Ok(arena) = Arena::allocate(self.gpu, number, false, size)
             {
                 place.insert(arena);
             }
         }
-        self.displaced = false;
-        Ok(())
+        let lies = |(number, _, address): &(u32, Bytes, DevicePtr)| {
+            self.arenas.get(&(*number, false)).is_some_and(|arena| arena.at(0) == *address)
+        };
+        Ok(self.reserved.iter().all(lies))
+    }
+
+    /// Gives back what launches other than walks, and results, keep from one to the next.
+    fn free_buffers(&mut self) -> Result<()> {
+        self.on_device.free(self.gpu)?;
+        let buffers =
+            [&mut self.lists, &mut self.outputs, &mut self.flush, &mut self.pattern_memory, &mut self.chase_times];
+        buffers.into_iter().try_for_each(|buffer| buffer.free(self.gpu))
     }
 
     /// Lists of offsets for chains that the kernel builds itself; empty where there are none.

@@ -7,7 +7,7 @@ use super::chain::PlannedChain;
 use super::persistent::{RECORD, Times, samples, word};
 use super::prepared::Outcome;
 use super::programs::Loaded;
-use strata_gpu::{DevicePtr, Function, Launch, Result, Texture};
+use strata_gpu::{DevicePtr, Function, Gpu, Launch, Result, Texture};
 use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, constants, content, stored, stream_sum};
 use strata_model::experiment::{Content, LoadPath, LoadedChase, Prepare, Region, Stream, Traffic, WARP};
 use strata_model::samples::{Failure, Samples};
@@ -41,6 +41,13 @@ impl Side {
     pub fn new(on_host: bool) -> Self {
         let scratch = || super::Scratch { on_host, ..super::Scratch::default() };
         Side { source: Source { memory: scratch(), filled: None }, target: scratch() }
+    }
+
+    /// Gives its memory back; it is allocated and filled again when it is needed.
+    pub fn free(&mut self, gpu: &mut dyn Gpu) -> Result<()> {
+        self.source.filled = None;
+        self.source.memory.free(gpu)?;
+        self.target.free(gpu)
     }
 }
 

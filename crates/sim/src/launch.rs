@@ -155,6 +155,16 @@ impl Sim {
                 ),
             });
         }
+        let clustered = launch.cluster.and_then(|size| self.clustered(size));
+        if let Some(clustered) = clustered.as_ref().filter(|clustered| !clustered.fits(resident)) {
+            let size = clustered.size;
+            return Err(Error::Unsupported {
+                reason: format!(
+                    "no GPC of the simulated {} has room for a cluster of {size} such blocks",
+                    self.facts.name
+                ),
+            });
+        }
         let spec = &self.machine.spec;
         let address = |name: &str| loaded.variables.get(name).map(|variable| variable.0);
         // In the constant space addresses count from the first variable on.
@@ -172,7 +182,7 @@ impl Sim {
             blocks: launch.blocks,
             threads: launch.threads,
             shared,
-            clustered: launch.cluster.and_then(|size| self.clustered(size)),
+            clustered,
             sms: self.facts.multiprocessors,
             resident: resident as u32,
             pipeline: [spec.pipeline.arithmetic.get(), spec.pipeline.issue.get()],

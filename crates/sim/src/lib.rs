@@ -136,6 +136,7 @@ impl Sim {
 
     /// The lowest free address from `base` on where so many bytes fit, as drivers, too, use again what was freed.
     fn place(&self, base: u64, bytes: u64) -> u64 {
+        let bytes = bytes.max(1);
         let step = if bytes >= LARGE_PAGE / 2 { LARGE_PAGE } else { SMALL_STEP };
         let after = self.state.allocations.iter().filter(|(start, _)| *start >= base);
         let mut address = base.next_multiple_of(step);

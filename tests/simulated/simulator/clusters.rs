@@ -1,6 +1,6 @@
 //! Blocks of clusters: what a load of another block's shared memory gives and takes, and barriers of a cluster.
 
-use strata_gpu::{Error, Gpu, Launch};
+use strata_gpu::{DevicePtr, Error, Function, Gpu, Launch};
 use strata_model::units::Bytes;
 use strata_sim::Sim;
 
@@ -15,9 +15,25 @@ fn six() -> Sim {
     Sim::new(parsed(&text), 1)
 }
 
-/// What each block of a launch in clusters of three leaves in its four words.
+/// What each block of a launch in two clusters of three leaves in its four words.
 fn run(body: &str) -> Result<Vec<[u32; 4]>, Error> {
+    run_many(body, 2)
+}
+
+/// The same of so many clusters.
+fn run_many(body: &str, clusters: u32) -> Result<Vec<[u32; 4]>, Error> {
     let mut gpu = six();
+    let bytes = 48 * clusters as usize;
+    let (function, memory) = prepared(&mut gpu, body, bytes)?;
+    gpu.launch(function, &Launch::new(3 * clusters, 1).cluster(3).shared(Bytes(1024)), &[memory.0])?;
+    let mut raw = vec![0; bytes];
+    gpu.read(memory, &mut raw)?;
+    let words: Vec<u32> = raw.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect();
+    Ok(words.chunks_exact(4).map(|four| four.try_into().unwrap()).collect())
+}
+
+/// A kernel with this body, and so much memory for what its blocks leave.
+fn prepared(gpu: &mut Sim, body: &str, bytes: usize) -> Result<(Function, DevicePtr), Error> {
     let text = format!(
         "{HEADER}.extern .shared .align 16 .b8 window[];\n.visible .entry k(.param .u64 memory)\n.explicitcluster\n{{\n\
          .reg .u64 %m, %a, %t0, %t1;\n.reg .u32 %rank, %size, %block, %sm, %v, %at, %other;\n.reg .pred %p;\n\
@@ -26,12 +42,7 @@ fn run(body: &str) -> Result<Vec<[u32; 4]>, Error> {
     );
     let module = gpu.load(&text)?;
     let function = gpu.function(module, "k")?;
-    let memory = gpu.allocate(Bytes(96))?;
-    gpu.launch(function, &Launch::new(6, 1).cluster(3).shared(Bytes(1024)), &[memory.0])?;
-    let mut raw = [0; 96];
-    gpu.read(memory, &mut raw)?;
-    let words: Vec<u32> = raw.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect();
-    Ok(words.chunks_exact(4).map(|four| four.try_into().unwrap()).collect())
+    Ok((function, gpu.allocate(Bytes(bytes as u64))?))
 }
 
 const MEET: &str = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
@@ -80,6 +91,50 @@ fn all_blocks_of_a_cluster_meet_at_its_barrier() {
     }
 }
 
+/// Waits so many passes of a loop, none of 0.
+fn spin(passes: &str) -> String {
+    format!(
+        "mov.u32 %v, {passes};\nsetp.eq.u32 %p, %v, 0;\n@%p bra there;\nspin:\nadd.u32 %v, %v, -1;\nsetp.ne.u32 %p, %v, 0;\n\
+         @%p bra spin;\nthere:\n"
+    )
+}
+
+/// Notes the clock in the block's first word.
+const NOTE: &str = "mov.u64 %t0, %clock64;\ncvt.u32.u64 %v, %t0;\nst.global.u32 [%m], %v;\n";
+
+#[test]
+fn a_block_that_arrives_and_ends_is_waited_for_no_longer_and_counts_once() {
+    // Rank 0 arrives and ends at once, rank 1 waits, and rank 2 comes late.
+    let late = "mul.lo.u32 %other, %rank, 400;\nsetp.lt.u32 %p, %rank, 2;\n@%p mov.u32 %other, 0;\n";
+    let body = format!(
+        "{late}{}barrier.cluster.arrive.aligned;\nmov.u64 %t1, %clock64;\ncvt.u32.u64 %v, %t1;\nst.global.u32 [%m+4], %v;\n\
+         setp.eq.u32 %p, %rank, 0;\n@%p ret;\nbarrier.cluster.wait.aligned;\n{NOTE}",
+        spin("%other")
+    );
+    for cluster in run(&body).unwrap().chunks_exact(3) {
+        let [_, waited, came] = cluster else { unreachable!("three blocks") };
+        assert!(came[1] > waited[1] + 1000 && waited[0] >= came[1] + 60, "{cluster:?}");
+    }
+    // Rank 2 ends late and never arrives: the others go on when it has ended.
+    let body = format!("{late}{}{NOTE}setp.eq.u32 %p, %rank, 2;\n@%p ret;\n{MEET}{NOTE}", spin("%other"));
+    for cluster in run(&body).unwrap().chunks_exact(3) {
+        assert!(cluster[0][0] >= cluster[2][0] + 60 && cluster[1][0] >= cluster[2][0] + 60, "{cluster:?}");
+    }
+}
+
+#[test]
+fn more_clusters_than_there_is_room_for_run_one_after_the_other() {
+    // Four blocks of an SM at a time, of which some wait while others begin.
+    let body = format!(
+        "and.b32 %other, %block, 7;\nmul.lo.u32 %other, %other, 90;\n{}{MEET}{MEET}{NOTE}{MEET}",
+        spin("%other")
+    );
+    let seen = run_many(&body, 40).unwrap();
+    assert_eq!(seen.len(), 120);
+    assert!(seen.iter().all(|words| words[0] > 0), "{seen:?}");
+    assert!(seen[119][0] > seen[0][0] + 1000, "{seen:?}");
+}
+
 #[test]
 fn what_clusters_cannot_do_is_a_fault_with_its_reason() {
     let faulty = |body: &str, says: &str| match run(body) {
@@ -98,7 +153,34 @@ fn what_clusters_cannot_do_is_a_fault_with_its_reason() {
         "setp.eq.u32 %p, %rank, 1;\n@%p bra skip;\nbarrier.cluster.arrive.aligned;\nskip:\nbarrier.cluster.wait.aligned;",
         "waits at the barrier of a cluster that not all blocks reach",
     );
-    // An end counts as an arrival.
-    let ends = format!("setp.eq.u32 %p, %rank, 1;\n@%p ret;\n{MEET}st.global.u32 [%m], %sm;");
-    assert_eq!(run(&ends).unwrap().len(), 6);
+}
+
+#[test]
+fn two_blocks_of_a_cluster_may_be_on_one_sm() {
+    // Clusters of five on GPCs of three SMs that hold two blocks each: one place of six is free, and the next cluster waits for more.
+    let body =
+        format!("and.b32 %other, %block, 3;\nmul.lo.u32 %other, %other, 50;\n{}{MEET}{NOTE}{MEET}", spin("%other"));
+    let mut gpu = six();
+    let (function, memory) = prepared(&mut gpu, &body, 16 * 40).unwrap();
+    gpu.launch(function, &Launch::new(40, 1).cluster(5).shared(Bytes::kib(30)), &[memory.0]).unwrap();
+    let mut raw = vec![0; 16 * 40];
+    gpu.read(memory, &mut raw).unwrap();
+    assert!(raw.chunks_exact(16).all(|words| words[..4] != [0; 4]));
+}
+
+#[test]
+fn a_cluster_that_no_gpc_has_room_for_is_refused() {
+    let mut gpu = six();
+    let text = format!("{HEADER}.visible .entry k()\n{{\nret;\n}}\n");
+    let module = gpu.load(&text).unwrap();
+    let function = gpu.function(module, "k").unwrap();
+    // 48 KiB of 64 KiB a block, so one block an SM and three a GPC.
+    let blocks = |size| Launch::new(size, 1).cluster(size).shared(Bytes::kib(48));
+    gpu.launch(function, &blocks(3), &[]).unwrap();
+    match gpu.launch(function, &blocks(4), &[]) {
+        Err(Error::Unsupported { reason }) => {
+            assert!(reason.contains("room for a cluster of 4 such blocks"), "{reason}")
+        }
+        other => panic!("{other:?}"),
+    }
 }

@@ -23,7 +23,7 @@ use strata_model::units::{Bytes, MIB};
 /// Compute capability from which there are clusters.
 pub const FIRST: (u32, u32) = (9, 0);
 /// Blocks of the largest cluster that any device takes.
-pub(super) const LARGEST: u32 = 16;
+const LARGEST: u32 = 16;
 /// Blocks of a cluster on the SMs of one TPC.
 pub(super) const PAIR: u32 = 2;
 /// Launches of each size: the driver begins with another GPC each time.

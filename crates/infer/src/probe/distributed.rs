@@ -5,9 +5,9 @@
 //! SM, because each asks for the most shared memory that there is; every block says on which SM it is, and the finding says what pairs of
 //! SMs differ by. What would refute it: a block that takes as long for its own memory as for another's (it is stated beside it).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::die::{LARGEST, PAIR, cluster_launches};
+use super::die::{PAIR, cluster_launches};
 use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::robust;
 use strata_model::experiment::{ClusterWork, Distributed};
@@ -19,8 +19,8 @@ const STEPS: (u32, u32) = (64, 3);
 /// Blocks of the clusters in which all pairs are looked at: what every device with clusters takes (CUDA C++ Programming Guide, "Thread
 /// Block Clusters").
 const PORTABLE: u32 = 8;
-/// Cycles by which a pair of SMs differed between two launches of an H200, at most.
-const AGAIN: f64 = 1.2;
+/// More cycles than a pair of SMs differed by between two launches: 1.5 at most on an H200 and an H100.
+const AGAIN: f64 = 2.0;
 /// Sizes of clusters whose barriers are timed.
 const MEETING: [u32; 4] = [2, 4, 8, 16];
 
@@ -46,26 +46,48 @@ fn launch(notebook: &Notebook, work: ClusterWork, size: u32, distance: u32) -> D
     }
 }
 
-/// What each worker of some launches took, with its own SM and the other one.
+/// What each worker of some launches took, with its own SM and the other one. Two blocks of a cluster on one SM would be near each other
+/// for that reason.
 fn taken(measurements: &[Measurement<Distributed>]) -> Result<Vec<(u32, u32, f64)>, Gap> {
-    let all: Option<Vec<_>> =
-        measurements.iter().map(|measurement| measurement.experiment.steps_taken(measurement.samples())).collect();
-    match all {
-        Some(all) => Ok(all.into_iter().flatten().collect()),
-        None => Gap::unknown("blocks of clusters reported no times"),
+    let mut all = Vec::new();
+    for measurement in measurements {
+        let (experiment, samples) = (&measurement.experiment, measurement.samples());
+        let Some(taken) = experiment.steps_taken(samples) else {
+            return Gap::unknown("blocks of clusters reported no times");
+        };
+        if !experiment.clusters().of(samples).all(are_apart) {
+            return Gap::unknown(
+                "two blocks of a cluster were on one SM, although each asks for all of its shared memory",
+            );
+        }
+        all.extend(taken);
     }
+    Ok(all)
+}
+
+/// Whether each block of a cluster is on another SM.
+fn are_apart(sms: &[u32]) -> bool {
+    sms.iter().collect::<BTreeSet<_>>().len() == sms.len()
 }
 
 /// The median, and all that was seen.
-fn spread(cycles: &[f64]) -> Option<(f64, f64, f64)> {
+fn spread(cycles: impl IntoIterator<Item = f64>) -> Option<(f64, f64, f64)> {
+    let cycles: Vec<f64> = cycles.into_iter().collect();
     let least = cycles.iter().copied().reduce(f64::min)?;
     let most = cycles.iter().copied().reduce(f64::max)?;
-    Some((robust::median(cycles)?, least, most))
+    Some((robust::median(&cycles)?, least, most))
 }
 
 fn finding((median, least, most): (f64, f64, f64), method: &str) -> Finding<Cycles> {
     let tenths = |x: f64| (10.0 * x).round() / 10.0;
     Finding::measured(Cycles(tenths(median)), method).range(tenths(least - AGAIN), tenths(most + AGAIN))
+}
+
+/// The median of what each ordered pair of SMs took, in ascending order of the pairs.
+fn by_pair(taken: &[(u32, u32, f64)]) -> Vec<f64> {
+    let mut pairs: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    taken.iter().for_each(|&(own, other, cycles)| pairs.entry((own, other)).or_default().push(cycles));
+    pairs.values().filter_map(|cycles| robust::median(cycles)).collect()
 }
 
 /// As the finding `latency.cycles`: over all pairs of SMs that were in one cluster.
@@ -74,25 +96,23 @@ fn finding((median, least, most): (f64, f64, f64), method: &str) -> Finding<Cycl
 ///
 /// An unknown, if the device launches no clusters or two blocks were on one SM.
 pub fn latency(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
-    let pairs = launch(notebook, ClusterWork::Load, PAIR, 1);
-    let others = (1..PORTABLE).map(|distance| launch(notebook, ClusterWork::Load, PORTABLE, distance));
-    let measurements = notebook.read(&[pairs].into_iter().chain(others).collect::<Vec<_>>())?;
-    let (pairs, all) = (taken(&measurements[..1])?, taken(&measurements)?);
-    if let Some((sm, ..)) = all.iter().find(|(own, other, _)| own == other) {
-        return Gap::unknown(format!("two blocks of a cluster were on SM {sm}: their memory is near for that reason"));
-    }
-    let cycles = |of: &[(u32, u32, f64)]| of.iter().map(|(.., cycles)| *cycles).collect::<Vec<f64>>();
-    let (Some(whole), Some(near)) = (spread(&cycles(&all)), spread(&cycles(&pairs))) else {
-        return Gap::unknown("no cluster ran");
-    };
-    let seen: BTreeSet<(u32, u32)> = all.iter().map(|&(own, other, _)| (own, other)).collect();
+    let pairs = [launch(notebook, ClusterWork::Load, PAIR, 1)];
+    let others: Vec<Distributed> =
+        (1..PORTABLE).map(|distance| launch(notebook, ClusterWork::Load, PORTABLE, distance)).collect();
+    let [pairs, others] = [
+        notebook.read(&pairs),
+        notebook.read_each(&others).map(|all| all.into_iter().flatten().collect()).map_err(Gap::from),
+    ];
+    // No GPC may have room for clusters of eight. Those of two are enough for an answer.
+    let (pairs, others): (_, Vec<_>) = (taken(&pairs?)?, others?);
+    let all = [pairs.clone(), taken(&others)?].concat();
+    let (all, pairs) = (by_pair(&all), by_pair(&pairs));
+    let seen = all.len();
+    let (Some(whole), Some(near)) = (spread(all), spread(pairs)) else { return Gap::unknown("no cluster ran") };
     Ok(finding(whole, LOADS).note(format!(
-        "the interval holds all {} pairs of SMs that were in one cluster; in clusters of two, which have the SMs of a TPC, the median is \
-         {:.0}, from {:.0} to {:.0}",
-        seen.len(),
-        near.0,
-        near.1,
-        near.2
+        "the interval holds all {seen} ordered pairs of SMs that were in one cluster; in clusters of two, which have the SMs of a TPC, the \
+         median is {:.0}, from {:.0} to {:.0}",
+        near.0, near.1, near.2
     )))
 }
 
@@ -103,37 +123,39 @@ pub fn latency(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
 /// As [`latency`].
 pub fn own(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     let measurements = notebook.read(&[launch(notebook, ClusterWork::Load, PAIR, 0)])?;
-    let cycles: Vec<f64> = taken(&measurements)?.into_iter().map(|(.., cycles)| cycles).collect();
-    spread(&cycles).map(|spread| finding(spread, OWN)).ok_or_else(|| Unknown::because("no cluster ran").into())
+    let cycles = taken(&measurements)?.into_iter().map(|(.., cycles)| cycles);
+    spread(cycles).map(|spread| finding(spread, OWN)).ok_or_else(|| Unknown::because("no cluster ran").into())
 }
 
-/// As the finding `cluster_barrier` or `relaxed_cluster_barrier`: over clusters of all sizes.
+/// As the finding `cluster_barrier` or `relaxed_cluster_barrier`: of clusters of two.
 ///
 /// # Errors
 ///
 /// As [`latency`].
 pub fn barrier(notebook: &Notebook, work: ClusterWork) -> Result<Finding<Cycles>, Gap> {
     let launches = MEETING.map(|size| launch(notebook, work, size, 0));
-    let answers = notebook.read_each(&launches)?;
-    if let Err(failure) = &answers[0] {
-        return Err(failure.clone().into());
-    }
-    let mut all = Vec::new();
     let mut sizes = Vec::new();
-    for measurement in answers.into_iter().flatten() {
-        let size = measurement.experiment.size;
-        let cycles: Vec<f64> = taken(&[measurement])?.into_iter().map(|(.., cycles)| cycles).collect();
-        if let Some((median, ..)) = spread(&cycles) {
-            sizes.push(format!("{median:.0} of {size}"));
+    let mut of_pairs = None;
+    for (answer, size) in notebook.read_each(&launches)?.into_iter().zip(MEETING) {
+        match answer {
+            Ok(measurement) => {
+                let Some(seen) = spread(taken(&[measurement])?.into_iter().map(|(.., cycles)| cycles)) else {
+                    continue;
+                };
+                of_pairs = of_pairs.or(Some(seen));
+                sizes.push(format!("{:.0} in clusters of {size}", seen.0));
+            }
+            Err(failure) if size == PAIR => return Err(failure.into()),
+            // Larger ones need more room.
+            Err(_) => {}
         }
-        all.extend(cycles);
     }
-    let Some(whole) = spread(&all) else { return Gap::unknown("no cluster ran") };
+    let Some(of_pairs) = of_pairs else { return Gap::unknown("no cluster ran") };
     let (method, what) = match work {
         ClusterWork::RelaxedBarrier => (RELAXED, "without the fence before it"),
         _ => (BARRIERS, "with the fence before it"),
     };
-    Ok(finding(whole, method).note(format!("medians by blocks of a cluster: {}; {what}", sizes.join(", "))))
+    Ok(finding(of_pairs, method).note(format!("of clusters of two blocks; medians: {}; {what}", sizes.join(", "))))
 }
 
 /// As the finding `largest_cluster`.
@@ -144,12 +166,28 @@ pub fn barrier(notebook: &Notebook, work: ClusterWork) -> Result<Finding<Cycles>
 pub fn largest(notebook: &Notebook) -> Result<Finding<u64>, Gap> {
     let launches = cluster_launches(notebook);
     let answers = notebook.read_each(&launches)?;
-    let ran = launches.iter().zip(&answers).filter(|(_, answer)| answer.is_ok()).map(|(launch, _)| launch.size).max();
-    let (Some(most), Some(first)) = (ran, answers.first()) else { return Gap::unknown("no cluster was asked for") };
-    if let Err(failure) = first {
-        return Err(failure.clone().into());
+    let mut most = None;
+    let mut refused = None;
+    for (launch, answer) in launches.iter().zip(answers) {
+        match answer {
+            Ok(measurement) if launch.of(measurement.samples()).all(are_apart) => most = most.max(Some(launch.size)),
+            Ok(_) => {
+                return Gap::unknown(
+                    "two blocks of a cluster were on one SM, although each asks for all of its shared memory",
+                );
+            }
+            Err(failure) => refused = refused.or(Some((launch.size, failure))),
+        }
     }
+    let most = match (most, refused.clone()) {
+        (Some(most), _) => most,
+        (None, Some((_, failure))) => return Err(failure.into()),
+        (None, None) => return Gap::unknown("no cluster was asked for"),
+    };
     let method = "launches in clusters of 2 to 16 blocks, each with the most shared memory that a block can have";
     let finding = Finding::measured(u64::from(most), method).range(f64::from(most), f64::from(most)).unit("blocks");
-    Ok(if most == LARGEST { finding.note("no larger one was tried") } else { finding })
+    Ok(match refused.filter(|(size, _)| *size > most) {
+        Some((size, failure)) => finding.note(format!("of {size}: {failure}")),
+        None => finding.note("no larger one was tried"),
+    })
 }

@@ -51,7 +51,7 @@ pub(super) fn atomics(program: AtomicProgram) -> Check {
 pub(super) fn distributed(work: ClusterWork) -> Check {
     let accesses: &[&str] = match work {
         ClusterWork::Load => &["LD.E.64"],
-        ClusterWork::Barrier => &["UCGABAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL"],
+        ClusterWork::Barrier => &["UCGABAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", UNEXECUTED],
         ClusterWork::RelaxedBarrier => &["UCGABAR", "CCTL"],
     };
     Check::Block { accesses, path: LoadPath::Shared }

@@ -212,23 +212,25 @@ impl Attribute {
                 "Beside the latency of other blocks' memory: what distance costs. Beside that of shared memory: what generic addresses cost.",
             ),
             Attribute::ClusterBarrier => (
-                "One thread of each block arrives and waits at `barrier.cluster`, again and again, in clusters of 2, 4, 8 and 16 blocks.",
-                "Unknown without clusters. The interval holds clusters of all sizes.",
+                "One thread of each block arrives and waits at `barrier.cluster`, again and again, in clusters of two blocks on all SMs. The note \
+                 gives the medians of larger clusters.",
+                "Unknown without clusters.",
                 "The least that blocks pay to exchange data: a barrier before others read, and one before it is overwritten.",
             ),
             Attribute::RelaxedClusterBarrier => (
                 "As the barrier of a cluster, by `barrier.cluster.arrive.relaxed`.",
-                "Unknown without clusters. The interval holds clusters of all sizes.",
-                "What a barrier costs if blocks wrote nothing that others read: before memory is overwritten, or before a block ends.",
+                "Unknown without clusters.",
+                "What is left of a barrier without its fence. It is enough only where no memory access before it must be ordered with one after \
+                 it.",
             ),
             Attribute::LargestCluster => (
-                "Launches in clusters of 2 to 16 blocks, until one is refused.",
+                "Launches in clusters of 2 to 16 blocks: the largest that ran.",
                 "Unknown without clusters. Each block asks for the most shared memory, so smaller blocks may share an SM.",
                 "How many SMs can exchange data without the L2.",
             ),
             Attribute::Fingerprint => (
                 "The map of the die as numbers in the order of the SMs, hashed by SHA-256, of which it is the first 16 hexadecimal digits.",
-                "Unknown if the GPC, the TPC or the partition of any SM is. Two dies may have the same fingerprint: two H200s did.",
+                "Unknown if the GPC, the TPC or the partition of any SM is. Two dies may have the same fingerprint: six of nine H200s did.",
                 "To notice that a GPU was replaced, and to find GPUs on which a placement of blocks works alike.",
             ),
             Attribute::Banks => (

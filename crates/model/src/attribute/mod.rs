@@ -160,11 +160,11 @@ attributes! {
     OwnLatency OWN_LATENCY: Cycles, "own_latency", "Latency of the block's own memory", Latency, "cycles",
         "Latency of a block's own shared memory, loaded by its generic addresses in the cluster.";
     ClusterBarrier CLUSTER_BARRIER: Cycles, "cluster_barrier", "Barrier of a cluster", Latency, "cycles",
-        "Cycles of a barrier for all blocks of a cluster that arrive together.";
+        "Cycles of a barrier for both blocks of a cluster of two that arrive together.";
     RelaxedClusterBarrier RELAXED_CLUSTER_BARRIER: Cycles, "relaxed_cluster_barrier", "Relaxed barrier of a cluster", Latency, "cycles",
-        "Cycles of a barrier for all blocks of a cluster, without the fence that orders what was written to memory before it.";
+        "Cycles of a barrier for both blocks of a cluster of two, without the fence that orders the memory accesses before it.";
     LargestCluster LARGEST_CLUSTER: u64, "largest_cluster", "Largest cluster", Structure, "blocks",
-        "Most blocks of a cluster of which each has an SM to itself.";
+        "Blocks of the largest cluster, if each of them takes an SM to itself.";
     MissPenalty MISS_PENALTY: Cycles, "miss_penalty", "Miss penalty", Misses, "cycles",
         "How many cycles longer a miss takes than a hit.";
     MissOverhead MISS_OVERHEAD: Cycles, "miss_overhead", "Miss overhead", Misses, "cycles",
@@ -204,7 +204,7 @@ attributes! {
     Map MAP: SmMap, "map", "Map of the die", Partitions, "",
         "The graphics processing cluster (GPC) and the texture processing cluster (TPC) of each SM.";
     Fingerprint FINGERPRINT: String, "fingerprint", "Fingerprint of the die", Partitions, "",
-        "A hash of the GPC, the TPC and the partition of every SM: equal for two dies whose SMs are in the same places.";
+        "A hash of the GPC, the TPC and the partition of every SM: equal for two dies with the same map.";
     Banks BANKS: u64, "banks", "Banks", Banks, "",
         "Number of banks of shared memory.";
     BankWidth BANK_WIDTH: Bytes, "bank_width", "Bank width", Banks, "B",

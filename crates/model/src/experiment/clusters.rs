@@ -46,7 +46,7 @@ impl Clusters {
 
     /// Blocks of the launch.
     pub const fn blocks(&self) -> u32 {
-        self.size * self.count
+        self.size.saturating_mul(self.count)
     }
 
     /// The SMs of each cluster, counted from 0 in ascending `%smid`; none if the samples are not of this.

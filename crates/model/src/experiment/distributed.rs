@@ -12,10 +12,10 @@ use crate::units::Bytes;
 pub const UNROLL: u32 = 8;
 /// Elements of a block's chain, and bytes from one to the next: all banks are used in turn.
 pub const CHAIN: (u32, Bytes) = (64, Bytes(136));
-/// Most steps of a measurement: some milliseconds.
-const MOST_STEPS: u32 = 1 << 14;
-/// Most rounds.
-const MOST_ROUNDS: u32 = 64;
+/// Most steps of a short measurement times rounds, and most blocks: a block of a Hopper then takes some 20 ms, and all of them together, one after
+/// the other, less than a display's watchdog allows.
+const MOST_STEPS: u32 = 1 << 16;
+const MOST_BLOCKS: u32 = 1 << 12;
 
 /// What one thread of each block does, step by step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -87,11 +87,15 @@ impl Distributed {
         if self.shared_per_block < chain {
             return Some(format!("{} of shared memory: the chain of a block takes {chain}", self.shared_per_block));
         }
-        if !(1..=MOST_STEPS).contains(&self.steps) || !self.steps.is_multiple_of(UNROLL) {
-            return Some(format!("{} steps: a multiple of {UNROLL}, at most {MOST_STEPS}", self.steps));
+        if self.clusters().blocks() > MOST_BLOCKS {
+            return Some(format!("{}: at most {MOST_BLOCKS} blocks", self.clusters()));
         }
-        if !(1..=MOST_ROUNDS).contains(&self.rounds) {
-            return Some(format!("{} rounds: 1 to {MOST_ROUNDS}", self.rounds));
+        let steps = self.steps.saturating_mul(self.rounds);
+        if !(1..=MOST_STEPS).contains(&steps) || !self.steps.is_multiple_of(UNROLL) {
+            return Some(format!(
+                "{} rounds of {} steps: steps are a multiple of {UNROLL}, and of all rounds together at most {MOST_STEPS}",
+                self.rounds, self.steps
+            ));
         }
         (self.alone && self.work != ClusterWork::Load).then(|| "a barrier is for all blocks of a cluster".into())
     }
@@ -103,13 +107,16 @@ impl Distributed {
 
     /// Times that there must be.
     pub const fn times(&self) -> usize {
-        self.workers() as usize * 2 * self.rounds as usize
+        (self.workers() as usize).saturating_mul(2 * self.rounds as usize)
     }
 
     /// What a step takes in cycles, by worker: its own SM, the SM whose memory it reads, and the median over the rounds of the difference of
     /// both kinds of measurements. Nothing, if the samples are not of this.
     pub fn steps_taken(&self, samples: &Samples) -> Option<Vec<(u32, u32, f64)>> {
-        if samples.laps.len() != self.times() || samples.sms.len() != self.clusters().blocks() as usize {
+        if self.defect().is_some()
+            || samples.laps.len() != self.times()
+            || samples.sms.len() != self.clusters().blocks() as usize
+        {
             return None;
         }
         let of_block = samples.laps.chunks_exact(2 * self.rounds as usize).enumerate();
@@ -128,10 +135,13 @@ impl Distributed {
 }
 
 impl fmt::Display for Distributed {
-    /// `load, 33 clusters of 4 blocks, 1 further on`.
+    /// `load, 33 clusters of 4 blocks, rank + 1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let alone = if self.alone { ", one block alone" } else { "" };
-        write!(f, "{}, {}, {} further on{alone}", self.work.name(), self.clusters(), self.distance)
+        write!(f, "{}, {}", self.work.name(), self.clusters())?;
+        if self.work == ClusterWork::Load {
+            write!(f, ", rank + {}", self.distance)?;
+        }
+        f.write_str(if self.alone { ", one block alone" } else { "" })
     }
 }
 

@@ -116,7 +116,7 @@ impl ElementName {
             ElementName::TlbL2 => "TLB L2",
             ElementName::TlbL3 => "TLB L3",
             ElementName::Die => "Die",
-            ElementName::DistributedShared => "Distributed",
+            ElementName::DistributedShared => "Distributed shared",
             ElementName::ScalarL1 => "Scalar L1",
         }
     }

@@ -105,10 +105,15 @@ impl Meeting {
         self.complete()
     }
 
-    /// Lets threads end, which count as having arrived; whether all have.
-    pub fn end(&mut self, threads: u32) -> bool {
+    /// Lets threads end, of which so many have arrived before; whether all that are left have.
+    pub fn end(&mut self, threads: u32, arrived: u32, now: u64) -> bool {
         self.live -= threads;
-        self.arrived > 0 && self.complete()
+        self.arrived -= arrived;
+        if self.arrived == 0 {
+            return false;
+        }
+        self.latest = self.latest.max(now);
+        self.complete()
     }
 
     fn complete(&mut self) -> bool {

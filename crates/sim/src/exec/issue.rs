@@ -74,6 +74,16 @@ impl Block {
         let mut done = now + grid.pipeline[0];
         let mut held = 0;
         if mask != 0 {
+            let is_of_cluster = match inst.op {
+                Op::ClusterArrive | Op::ClusterWait | Op::Load(Space::Generic) => true,
+                // The barrier of the cluster does not wait for who has ended.
+                Op::Return => grid.clustered.is_some(),
+                _ => false,
+            };
+            if is_of_cluster && now > horizon {
+                state.turns[sm as usize].take_back(issued);
+                return Ok(Step::Wait(now));
+            }
             match inst.op {
                 Op::Branch(to) => {
                     warp.time = now + grid.pipeline[1];
@@ -85,7 +95,8 @@ impl Block {
                     *live -= mask.count_ones();
                     advance(warp, index, group.lanes & !mask);
                     if let Some(meeting) = grid.cluster_of(*number).map(|cluster| &mut state.meetings[cluster]) {
-                        state.met |= meeting.end(mask.count_ones());
+                        let arrived = if warp.awaits == meeting.times { warp.arrived & mask } else { 0 };
+                        state.met |= meeting.end(mask.count_ones(), arrived.count_ones(), now);
                     }
                     return Ok(Step::Ended);
                 }
@@ -96,13 +107,12 @@ impl Block {
                     advance(warp, index, group.lanes & !mask);
                     return Ok(Step::Barrier);
                 }
-                Op::ClusterArrive | Op::ClusterWait | Op::Load(Space::Generic) if now > horizon => {
-                    state.turns[sm as usize].take_back(issued);
-                    return Ok(Step::Wait(now));
-                }
                 Op::ClusterArrive => {
                     let meeting = meeting(grid, inst, *number, &mut state.meetings)?;
-                    warp.awaits = meeting.times;
+                    if warp.awaits != meeting.times {
+                        (warp.awaits, warp.arrived) = (meeting.times, 0);
+                    }
+                    warp.arrived |= mask;
                     if meeting.arrive(mask.count_ones(), now) {
                         state.met = true;
                         step = Step::Shared;

@@ -3,6 +3,8 @@
 //! Blocks go round the SMs, and the next ones to whoever has room first. The blocks of a cluster begin together, all of them in one GPC:
 //! in the one with the most room, on its SMs in turn.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::launch::{Block, Grid, Sm};
 
 /// What a launch with clusters needs to know of the machine.
@@ -16,6 +18,16 @@ pub(crate) struct Clustered {
     pub places: Vec<u32>,
     /// SMs that take none of the clusters: they are larger than pairs.
     pub closed: Vec<u32>,
+}
+
+impl Clustered {
+    /// Whether any GPC has room for a cluster, if an SM holds so many of the blocks at a time.
+    pub fn fits(&self, resident: u64) -> bool {
+        let open = (0..).zip(&self.gpcs).filter(|(sm, _)| !self.closed.contains(sm));
+        let mut places: BTreeMap<u32, u64> = BTreeMap::new();
+        open.for_each(|(_, gpc)| *places.entry(*gpc).or_default() += resident);
+        places.values().any(|&places| places >= u64::from(self.size))
+    }
 }
 
 /// The blocks that have not begun.
@@ -92,13 +104,17 @@ impl<'g, 'a> Pending<'g, 'a> {
         };
         let roomiest = (0..gpcs).map(places).rev().max_by_key(Vec::len)?;
         let chosen = roomiest.get(..clustered.size as usize)?;
-        let idle = chosen.iter().copied().filter(|&sm| sms[sm as usize].blocks.is_empty()).collect();
+        // Two blocks of a cluster may go to one SM.
+        let idle: BTreeSet<u32> = chosen.iter().copied().filter(|&sm| sms[sm as usize].blocks.is_empty()).collect();
         for &number in chosen {
             let sm = &mut sms[number as usize];
-            // An SM that is ahead takes it when it gets there.
-            let time = if sm.blocks.is_empty() { time } else { time.max(sm.next_time()) };
+            // An SM that is ahead takes it when it gets there; one whose warps all wait takes it now.
+            let time = match sm.next_time() {
+                u64::MAX => time,
+                next => time.max(next),
+            };
             self.put(sm, time);
         }
-        Some(idle)
+        Some(idle.into_iter().collect())
     }
 }

@@ -31,8 +31,9 @@ pub(super) struct Warp {
     pub waiting: Vec<Group>,
     /// Groups that wait at the barrier of a cluster, with the instruction after it.
     pub meeting: Vec<Group>,
-    /// How often the cluster had met when this warp arrived there.
+    /// How often the cluster had met when lanes of this warp last arrived there, and which of them did.
     pub awaits: u64,
+    pub arrived: u32,
     /// Cycle of the next issue.
     pub time: u64,
 }
@@ -48,6 +49,7 @@ impl Warp {
             waiting: Vec::new(),
             meeting: Vec::new(),
             awaits: 0,
+            arrived: 0,
             time,
         };
         for &(slot, value) in entry.constants.iter().chain(symbols) {

@@ -54,13 +54,18 @@ pub fn distributed(truth: &mut Truth) {
     };
     let places = |gpc: u32| gpcs.iter().filter(|&&of| of == gpc).count() as u64;
     let last = gpcs.iter().map(|&gpc| places(gpc)).max().unwrap_or(1) - 1;
+    // Only pairs are put on the SMs that are left over.
+    let closed = &spec.device.pairs_only;
+    let is_open = |sm: usize| !closed.contains(&(sm as u32));
+    let open = |gpc: u32| (0..gpcs.len()).filter(|&sm| gpcs[sm] == gpc && is_open(sm)).count() as u64;
+    let roomiest = gpcs.iter().map(|&gpc| open(gpc)).max().unwrap_or(1);
     let nearest = spec.shared.remote_cycles.get();
     let furthest = nearest + spec.shared.remote_step.get() * 2 * last;
     let own = spec.shared.cycles.get() as f64;
     let barrier = spec.pipeline.cluster_barrier.get() as f64;
     // The instructions of a barrier are issued one after the other.
     let issued = 2.0 * spec.pipeline.issue.get() as f64;
-    let most = spec.device.largest_cluster.get().min(last + 1);
+    let most = spec.device.largest_cluster.get().min(roomiest.max(2));
     truth.row(DistributedShared, "latency.cycles", Expect::Within(nearest as f64, furthest as f64));
     truth.row(DistributedShared, "own_latency", Expect::Near(own, 0.5));
     truth.row(DistributedShared, "cluster_barrier", Expect::Within(barrier, barrier + issued));

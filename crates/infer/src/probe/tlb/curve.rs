@@ -333,7 +333,7 @@ fn translated(
             continue;
         }
         let earlier: Vec<usize> = (step.grown..top).collect();
-        // Some lines have begun to leave the L2 at the larger footprint, so that here none may take longer at all. An older recording has
+        // Some lines have begun to leave the L2 at the larger footprint, so that here they may take longer by chance only. An older recording has
         // no controls of the footprints before.
         let controls = notebook.read(&earlier.iter().map(control).collect::<Vec<_>>()).settled()?.unwrap_or_default();
         ends.extend(

@@ -7,6 +7,7 @@
 
 mod atomics;
 mod caches;
+mod clusters;
 mod configurations;
 mod found;
 mod l2;
@@ -105,6 +106,7 @@ fn device(found: &Found) -> Table {
     table.put("l2", driver(facts.l2_size, "L2 size"));
     table.put("memory_clock_mhz", driver((u64::from(facts.memory_clock_khz) / 1000).max(1), "memory clock"));
     table.put("memory_bus_bits", driver(u64::from(facts.memory_bus_bits).max(8), "memory bus"));
+    clusters::device(found, &mut table);
     table
 }
 
@@ -151,6 +153,7 @@ fn shared(found: &Found) -> Table {
     if let Some(bandwidth) = found.rate(element, Attribute::ReadBandwidthPerSm, 1.0) {
         table.put("bandwidth", bandwidth);
     }
+    clusters::shared(found, &mut table);
     atomics::shared(found, &mut table);
     table
 }
@@ -162,6 +165,7 @@ fn pipeline(found: &Found) -> Option<Table> {
         let how = format!("{}.{}, bandwidth of one SM alone", ElementName::L2, Attribute::SaturatingSms);
         table.put("delivery", Sourced::new((alone * 100.0).round() / 100.0, found.derived(&how)));
     }
+    clusters::pipeline(found, &mut table);
     atomics::global(found, 1e6 * megahertz(found).value as f64, &mut table);
     (!table.is_empty()).then_some(table)
 }
