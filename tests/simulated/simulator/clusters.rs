@@ -45,7 +45,7 @@ fn prepared(gpu: &mut Sim, body: &str, bytes: usize) -> Result<(Function, Device
     Ok((function, gpu.allocate(Bytes(bytes as u64))?))
 }
 
-const MEET: &str = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+const BARRIER: &str = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
 
 /// The block after this one, around the cluster: the generic address of its shared memory.
 const NEXT: &str = "add.u32 %other, %rank, 1;\nrem.u32 %other, %other, %size;\nmov.u32 %at, window;\n\
@@ -54,9 +54,9 @@ const NEXT: &str = "add.u32 %other, %rank, 1;\nrem.u32 %other, %other, %size;\nm
 #[test]
 fn a_block_reads_what_another_one_of_its_cluster_wrote() {
     let body = format!(
-        "add.u32 %v, %block, 40;\nst.shared.u32 [window+8], %v;\n{NEXT}{MEET}mov.u64 %t0, %clock64;\nld.u32 %v, [%a+8];\n\
+        "add.u32 %v, %block, 40;\nst.shared.u32 [window+8], %v;\n{NEXT}{BARRIER}mov.u64 %t0, %clock64;\nld.u32 %v, [%a+8];\n\
          setp.ne.u32 %p, %v, 0;\n@%p mov.u64 %t1, %clock64;\nsub.u64 %t1, %t1, %t0;\ncvt.u32.u64 %other, %t1;\n\
-         st.global.u32 [%m], %v;\nst.global.u32 [%m+4], %sm;\nst.global.u32 [%m+8], %other;\n{MEET}"
+         st.global.u32 [%m], %v;\nst.global.u32 [%m+4], %sm;\nst.global.u32 [%m+8], %other;\n{BARRIER}"
     );
     let seen = run(&body).unwrap();
     let values: Vec<u32> = seen.iter().map(|words| words[0]).collect();
@@ -73,11 +73,11 @@ fn a_block_reads_what_another_one_of_its_cluster_wrote() {
 }
 
 #[test]
-fn all_blocks_of_a_cluster_meet_at_its_barrier() {
+fn all_blocks_of_a_cluster_wait_for_the_last_one_at_its_barrier() {
     // Blocks arrive up to two thousand cycles apart.
     let body = format!(
         "mul.lo.u32 %v, %rank, 250;\nsetp.eq.u32 %p, %v, 0;\n@%p bra there;\nspin:\nadd.u32 %v, %v, -1;\nsetp.ne.u32 %p, %v, 0;\n\
-         @%p bra spin;\nthere:\nmov.u64 %t0, %clock64;\n{MEET}mov.u64 %t1, %clock64;\ncvt.u32.u64 %v, %t0;\n\
+         @%p bra spin;\nthere:\nmov.u64 %t0, %clock64;\n{BARRIER}mov.u64 %t1, %clock64;\ncvt.u32.u64 %v, %t0;\n\
          st.global.u32 [%m], %v;\ncvt.u32.u64 %v, %t1;\nst.global.u32 [%m+4], %v;"
     );
     let seen = run(&body).unwrap();
@@ -116,7 +116,7 @@ fn a_block_that_arrives_and_ends_is_waited_for_no_longer_and_counts_once() {
         assert!(came[1] > waited[1] + 1000 && waited[0] >= came[1] + 60, "{cluster:?}");
     }
     // Rank 2 ends late and never arrives: the others go on when it has ended.
-    let body = format!("{late}{}{NOTE}setp.eq.u32 %p, %rank, 2;\n@%p ret;\n{MEET}{NOTE}", spin("%other"));
+    let body = format!("{late}{}{NOTE}setp.eq.u32 %p, %rank, 2;\n@%p ret;\n{BARRIER}{NOTE}", spin("%other"));
     for cluster in run(&body).unwrap().chunks_exact(3) {
         assert!(cluster[0][0] >= cluster[2][0] + 60 && cluster[1][0] >= cluster[2][0] + 60, "{cluster:?}");
     }
@@ -126,7 +126,7 @@ fn a_block_that_arrives_and_ends_is_waited_for_no_longer_and_counts_once() {
 fn more_clusters_than_there_is_room_for_run_one_after_the_other() {
     // Four blocks of an SM at a time, of which some wait while others begin.
     let body = format!(
-        "and.b32 %other, %block, 7;\nmul.lo.u32 %other, %other, 90;\n{}{MEET}{MEET}{NOTE}{MEET}",
+        "and.b32 %other, %block, 7;\nmul.lo.u32 %other, %other, 90;\n{}{BARRIER}{BARRIER}{NOTE}{BARRIER}",
         spin("%other")
     );
     let seen = run_many(&body, 40).unwrap();
@@ -143,7 +143,7 @@ fn what_clusters_cannot_do_is_a_fault_with_its_reason() {
     };
     // One block leaves without waiting for who reads its memory.
     let leaves = format!(
-        "setp.eq.u32 %p, %rank, 1;\n{MEET}@%p ret;\n{NEXT}mov.u32 %v, 400;\nspin:\nadd.u32 %v, %v, -1;\nsetp.ne.u32 %p, %v, 0;\n@%p bra spin;\nld.u32 %v, [%a];"
+        "setp.eq.u32 %p, %rank, 1;\n{BARRIER}@%p ret;\n{NEXT}mov.u32 %v, 400;\nspin:\nadd.u32 %v, %v, -1;\nsetp.ne.u32 %p, %v, 0;\n@%p bra spin;\nld.u32 %v, [%a];"
     );
     faulty(&leaves, "which has ended");
     faulty(&format!("{NEXT}ld.u32 %v, [%a+1024];"), "4-byte access to 0x400 of 1024 B of shared memory");
@@ -158,8 +158,10 @@ fn what_clusters_cannot_do_is_a_fault_with_its_reason() {
 #[test]
 fn two_blocks_of_a_cluster_may_be_on_one_sm() {
     // Clusters of five on GPCs of three SMs that hold two blocks each: one place of six is free, and the next cluster waits for more.
-    let body =
-        format!("and.b32 %other, %block, 3;\nmul.lo.u32 %other, %other, 50;\n{}{MEET}{NOTE}{MEET}", spin("%other"));
+    let body = format!(
+        "and.b32 %other, %block, 3;\nmul.lo.u32 %other, %other, 50;\n{}{BARRIER}{NOTE}{BARRIER}",
+        spin("%other")
+    );
     let mut gpu = six();
     let (function, memory) = prepared(&mut gpu, &body, 16 * 40).unwrap();
     gpu.launch(function, &Launch::new(40, 1).cluster(5).shared(Bytes::kib(30)), &[memory.0]).unwrap();

@@ -219,7 +219,7 @@ impl Attribute {
             ),
             Attribute::RelaxedClusterBarrier => (
                 "As the barrier of a cluster, by `barrier.cluster.arrive.relaxed`.",
-                "Unknown without clusters.",
+                "Unknown without clusters, and to drivers older than CUDA 12.0, which do not know this instruction.",
                 "What is left of a barrier without its fence. It is enough only where no memory access before it must be ordered with one after \
                  it.",
             ),

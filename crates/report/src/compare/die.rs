@@ -100,8 +100,8 @@ mod tests {
         let a = side(Some("1"), "x", &[16, 18]);
         let beside = |uuid, print, gpcs: &[u64]| sentence(&a, &side(uuid, print, gpcs)).unwrap();
         assert!(beside(Some("1"), "x", &[16, 18]).starts_with("The same die: "));
-        assert!(beside(Some("1"), "y", &[16, 18]).starts_with("The UUIDs are equal, but not"));
-        assert_eq!(beside(Some("2"), "x", &[16, 18]), "Another die of the same layout: all SMs are in the same places");
+        assert!(beside(Some("1"), "y", &[16, 18]).starts_with("The UUIDs are equal, but the maps"));
+        assert_eq!(beside(Some("2"), "x", &[16, 18]), "Another die of the same layout, with the same map of the SMs");
         assert!(beside(None, "x", &[16, 18]).starts_with("The same die, or another one"));
         assert!(beside(Some("2"), "y", &[16, 18]).contains("GPCs of 16, 18 SMs, which are numbered in another order"));
         assert!(beside(None, "y", &[14, 18]).ends_with("GPCs of 16, 18 SMs in A, and of 14, 18 SMs in B"));

@@ -1,4 +1,4 @@
-//! What blocks of a cluster do with each other: loads of each other's shared memory, and barriers at which all of them meet.
+//! What blocks of a cluster do with each other: loads of each other's shared memory, and barriers for all of them.
 
 use super::issue::illegal;
 use super::launch::{Block, Fault, Grid, Sm};
@@ -81,21 +81,21 @@ impl Remote {
 
 /// The barrier of a cluster.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Meeting {
+pub(crate) struct ClusterBarrier {
     /// Threads that have not ended.
     live: u32,
     /// Those of them that have arrived, and the latest arrival.
     arrived: u32,
     latest: u64,
-    /// How often all have arrived, and when they last did.
-    pub times: u64,
+    /// Its phase, counted from 0, and the cycle at which the last one ended: that of the last arrival.
+    pub phase: u64,
     pub at: u64,
 }
 
-impl Meeting {
+impl ClusterBarrier {
     /// Of so many threads.
     pub fn of(threads: u32) -> Self {
-        Meeting { live: threads, ..Meeting::default() }
+        ClusterBarrier { live: threads, ..ClusterBarrier::default() }
     }
 
     /// Lets threads arrive; whether all have.
@@ -120,18 +120,20 @@ impl Meeting {
         let is_complete = self.arrived == self.live;
         if is_complete {
             (self.arrived, self.at) = (0, self.latest);
-            self.times += 1;
+            self.phase += 1;
         }
         is_complete
     }
 }
 
 impl Block {
-    /// Lets warps go on that waited for a meeting that has taken place.
-    fn resume(&mut self, meeting: &Meeting, cycles: u64) {
-        for warp in self.warps.iter_mut().filter(|warp| !warp.meeting.is_empty() && warp.awaits < meeting.times) {
-            warp.time = warp.time.max(meeting.at + cycles);
-            let waiting = std::mem::take(&mut warp.meeting);
+    /// Lets warps go on that wait for the end of a phase that has ended.
+    fn resume(&mut self, barrier: &ClusterBarrier, cycles: u64) {
+        for warp in
+            self.warps.iter_mut().filter(|warp| !warp.at_cluster_barrier.is_empty() && warp.phase < barrier.phase)
+        {
+            warp.time = warp.time.max(barrier.at + cycles);
+            let waiting = std::mem::take(&mut warp.at_cluster_barrier);
             warp.groups.extend(waiting);
             warp.unite();
         }
@@ -140,15 +142,15 @@ impl Block {
 
 impl Sm {
     /// The same for all of its blocks.
-    pub fn resume(&mut self, meetings: &[Meeting], grid: &Grid) {
+    pub fn resume(&mut self, cluster_barriers: &[ClusterBarrier], grid: &Grid) {
         let Some(clustered) = &grid.clustered else { return };
         for block in &mut self.blocks {
-            block.resume(&meetings[(block.number / clustered.size) as usize], grid.cluster_barrier);
+            block.resume(&cluster_barriers[(block.number / clustered.size) as usize], grid.cluster_barrier);
         }
     }
 
     /// Whether any of its warps waits for a cluster.
-    pub fn meets(&self) -> bool {
-        self.blocks.iter().flat_map(|block| &block.warps).any(|warp| !warp.meeting.is_empty())
+    pub fn waits_for_cluster(&self) -> bool {
+        self.blocks.iter().flat_map(|block| &block.warps).any(|warp| !warp.at_cluster_barrier.is_empty())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::access::{self, Cost, Owner, When};
 use super::alu;
-use super::cluster::{Meeting, Remote};
+use super::cluster::{ClusterBarrier, Remote};
 use super::launch::{Block, Fault, Grid, State};
 use super::shared;
 use super::walk::Bounds;
@@ -30,7 +30,7 @@ pub(super) enum Step {
     Barrier,
     /// Some lanes have ended.
     Ended,
-    /// Done but for a load of another block's shared memory, or all of a cluster have met: the launch goes on from there.
+    /// Done but for a load of another block's shared memory, or a phase of a cluster's barrier has ended: the launch goes on from there.
     Shared,
 }
 
@@ -94,9 +94,10 @@ impl Block {
                     warp.time = now + grid.pipeline[1];
                     *live -= mask.count_ones();
                     advance(warp, index, group.lanes & !mask);
-                    if let Some(meeting) = grid.cluster_of(*number).map(|cluster| &mut state.meetings[cluster]) {
-                        let arrived = if warp.awaits == meeting.times { warp.arrived & mask } else { 0 };
-                        state.met |= meeting.end(mask.count_ones(), arrived.count_ones(), now);
+                    if let Some(barrier) = grid.cluster_of(*number).map(|cluster| &mut state.cluster_barriers[cluster])
+                    {
+                        let arrived = if warp.phase == barrier.phase { warp.arrived & mask } else { 0 };
+                        state.phase_ended |= barrier.end(mask.count_ones(), arrived.count_ones(), now);
                     }
                     return Ok(Step::Ended);
                 }
@@ -108,25 +109,25 @@ impl Block {
                     return Ok(Step::Barrier);
                 }
                 Op::ClusterArrive => {
-                    let meeting = meeting(grid, inst, *number, &mut state.meetings)?;
-                    if warp.awaits != meeting.times {
-                        (warp.awaits, warp.arrived) = (meeting.times, 0);
+                    let barrier = cluster_barrier(grid, inst, *number, &mut state.cluster_barriers)?;
+                    if warp.phase != barrier.phase {
+                        (warp.phase, warp.arrived) = (barrier.phase, 0);
                     }
                     warp.arrived |= mask;
-                    if meeting.arrive(mask.count_ones(), now) {
-                        state.met = true;
+                    if barrier.arrive(mask.count_ones(), now) {
+                        state.phase_ended = true;
                         step = Step::Shared;
                     }
                 }
                 Op::ClusterWait => {
-                    let meeting = *meeting(grid, inst, *number, &mut state.meetings)?;
-                    if meeting.times <= warp.awaits {
+                    let barrier = *cluster_barrier(grid, inst, *number, &mut state.cluster_barriers)?;
+                    if barrier.phase <= warp.phase {
                         warp.time = now + grid.pipeline[1];
-                        warp.meeting.push(Group { at: group.at + 1, lanes: mask });
+                        warp.at_cluster_barrier.push(Group { at: group.at + 1, lanes: mask });
                         advance(warp, index, group.lanes & !mask);
                         return Ok(Step::Barrier);
                     }
-                    held = (meeting.at + grid.cluster_barrier).saturating_sub(now);
+                    held = (barrier.at + grid.cluster_barrier).saturating_sub(now);
                 }
                 Op::Load(Space::Generic) => {
                     state.remote = Some(Remote::of(warp, inst, mask, grid, *number, now)?);
@@ -188,7 +189,12 @@ impl Block {
 }
 
 /// The barrier of a block's cluster.
-fn meeting<'m>(grid: &Grid, inst: &Inst, block: u32, all: &'m mut [Meeting]) -> Result<&'m mut Meeting, Fault> {
+fn cluster_barrier<'m>(
+    grid: &Grid,
+    inst: &Inst,
+    block: u32,
+    all: &'m mut [ClusterBarrier],
+) -> Result<&'m mut ClusterBarrier, Fault> {
     let cluster = grid.cluster_of(block);
     cluster
         .and_then(|cluster| all.get_mut(cluster))

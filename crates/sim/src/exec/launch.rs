@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::cluster::{Meeting, Remote};
+use super::cluster::{ClusterBarrier, Remote};
 use super::issue::Step;
 use super::passes::Passes;
 use super::place::{Clustered, Pending};
@@ -51,9 +51,9 @@ pub(crate) struct State {
     pub passes: Passes,
     /// The bus to the host: what comes from there, and what goes there.
     pub bus: [Width; 2],
-    /// The barriers of clusters, and whether all of a cluster have just met at one.
-    pub meetings: Vec<Meeting>,
-    pub met: bool,
+    /// The barriers of clusters, and whether a phase of one has just ended.
+    pub cluster_barriers: Vec<ClusterBarrier>,
+    pub phase_ended: bool,
     /// A load of another block's shared memory that is to be carried out.
     pub remote: Option<Remote>,
     /// Cycles since the machine was switched on.
@@ -178,8 +178,8 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
         sms.iter().filter(|sm| !sm.blocks.is_empty()).map(|sm| Reverse((begin, sm.number))).collect();
     let clusters = grid.clustered.as_ref().map_or(0, |clustered| grid.blocks / clustered.size);
     let threads = grid.clustered.as_ref().map_or(0, |clustered| clustered.size * grid.threads);
-    state.meetings = vec![Meeting::of(threads); clusters as usize];
-    (state.met, state.remote) = (false, None);
+    state.cluster_barriers = vec![ClusterBarrier::of(threads); clusters as usize];
+    (state.phase_ended, state.remote) = (false, None);
     let mut asleep = vec![false; grid.sms as usize];
     let mut end = begin;
     let mut left = grid.budget;
@@ -193,7 +193,7 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
                 if let Some(remote) = state.remote.take() {
                     remote.carry_out(&mut sms, number, pending.placed(), grid)?;
                 }
-                if std::mem::take(&mut state.met) {
+                if std::mem::take(&mut state.phase_ended) {
                     resume(state, grid, &mut sms, &mut asleep, &mut queue);
                 }
                 let next = sms[number as usize].next_time();
@@ -208,14 +208,14 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
                 let woken = pending.refill(&mut sms, number, time);
                 queue.extend(woken.into_iter().map(|sm| Reverse((time, sm))));
                 // Those that were asleep may have a new block.
-                if std::mem::take(&mut state.met) || grid.clustered.is_some() {
+                if std::mem::take(&mut state.phase_ended) || grid.clustered.is_some() {
                     resume(state, grid, &mut sms, &mut asleep, &mut queue);
                 }
                 let sm = &sms[number as usize];
                 if !sm.blocks.is_empty() {
                     let next = sm.next_time();
                     asleep[number as usize] = next == u64::MAX;
-                    if next < u64::MAX || !sm.meets() {
+                    if next < u64::MAX || !sm.waits_for_cluster() {
                         queue.push(Reverse((next, number)));
                     }
                 }
@@ -223,14 +223,14 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
             }
         };
     }
-    if sms.iter().any(Sm::meets) {
+    if sms.iter().any(Sm::waits_for_cluster) {
         return Err(stuck(grid, "waits at the barrier of a cluster that not all blocks reach"));
     }
     state.now = end;
     Ok(())
 }
 
-/// Lets those go on whose cluster has met, and wakes the SMs that had nothing to do.
+/// Lets those go on whose cluster's barrier has ended a phase, and wakes the SMs that had nothing to do.
 fn resume(
     state: &State,
     grid: &Grid,
@@ -239,7 +239,7 @@ fn resume(
     queue: &mut BinaryHeap<Reverse<(u64, u32)>>,
 ) {
     for sm in sms {
-        sm.resume(&state.meetings, grid);
+        sm.resume(&state.cluster_barriers, grid);
         let next = sm.next_time();
         if asleep[sm.number as usize] && next < u64::MAX {
             asleep[sm.number as usize] = false;
@@ -337,7 +337,7 @@ impl Sm {
     fn run(&mut self, state: &mut State, grid: &Grid, horizon: u64, left: &mut u64) -> Result<Turn, Fault> {
         loop {
             let Some((b, w, others)) = self.next_warp() else {
-                if self.meets() {
+                if self.waits_for_cluster() {
                     return Ok(Turn::Paused);
                 }
                 // Threads of one block wait at a barrier for others that wait elsewhere.

@@ -30,9 +30,9 @@ pub(super) struct Warp {
     /// Groups that wait at a barrier, with the instruction after it.
     pub waiting: Vec<Group>,
     /// Groups that wait at the barrier of a cluster, with the instruction after it.
-    pub meeting: Vec<Group>,
-    /// How often the cluster had met when lanes of this warp last arrived there, and which of them did.
-    pub awaits: u64,
+    pub at_cluster_barrier: Vec<Group>,
+    /// Phase of that barrier in which lanes of this warp last arrived, and which of them did.
+    pub phase: u64,
     pub arrived: u32,
     /// Cycle of the next issue.
     pub time: u64,
@@ -47,8 +47,8 @@ impl Warp {
             ready: vec![0; entry.slots],
             groups: vec![Group { at: 0, lanes: if width == LANES { u32::MAX } else { (1 << width) - 1 } }],
             waiting: Vec::new(),
-            meeting: Vec::new(),
-            awaits: 0,
+            at_cluster_barrier: Vec::new(),
+            phase: 0,
             arrived: 0,
             time,
         };
