@@ -25,7 +25,7 @@ pub enum ClusterWork {
     Load,
     /// It waits for all blocks of its cluster at a barrier.
     Barrier,
-    /// The same, at one that does not order what was written to memory before it.
+    /// The same, at a barrier that does not order the memory accesses before it.
     RelaxedBarrier,
 }
 

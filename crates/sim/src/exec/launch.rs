@@ -207,8 +207,9 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
                 end = end.max(time);
                 let woken = pending.refill(&mut sms, number, time);
                 queue.extend(woken.into_iter().map(|sm| Reverse((time, sm))));
-                // Those that were asleep may have a new block.
-                if std::mem::take(&mut state.phase_ended) || grid.clustered.is_some() {
+                // An end may be what others wait for, and those that were asleep may have a new block.
+                state.phase_ended = false;
+                if grid.clustered.is_some() {
                     resume(state, grid, &mut sms, &mut asleep, &mut queue);
                 }
                 let sm = &sms[number as usize];
