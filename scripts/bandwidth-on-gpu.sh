@@ -26,7 +26,7 @@ found = {}
 for run in runs:
     for element, attributes in run["elements"].items():
         for key, value in attributes.items():
-            if key.endswith("_bandwidth") or key.startswith("atomic_throughput") or key == "loaded_latency":
+            if key.endswith("_bandwidth") or key.startswith("atomic_throughput") or key.endswith("loaded_latency"):
                 by_unit = {"": value} if "value" in value else {f".{unit}": finding for unit, finding in value.items()}
                 for unit, finding in by_unit.items():
                     found.setdefault((element, f"{key}{unit}"), []).append(finding)

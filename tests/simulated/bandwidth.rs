@@ -2,8 +2,10 @@
 
 use gpu_strata::{Device, Effort, Options, Recording};
 use strata_model::attribute::{
-    BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, HOST_TO_DEVICE_BANDWIDTH, LOADED_LATENCY,
-    OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
+    BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, FAR_LOADED_LATENCY, FAR_READ_BANDWIDTH,
+    FAR_WRITE_BANDWIDTH, HOST_TO_DEVICE_BANDWIDTH, LOADED_LATENCY, NEAR_LOADED_LATENCY, NEAR_READ_BANDWIDTH,
+    NEAR_WRITE_BANDWIDTH, OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH,
+    WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{
     AccessWidth, Content, Counted, Experiment, LoadPath, Persistent, Prepare, Region, Stream, Traffic,
@@ -270,4 +272,71 @@ fn an_sm_has_as_many_loads_outstanding_as_the_file_says() {
         let reason = finding.reason.as_deref().unwrap();
         assert!(finding.value.is_none() && reason.contains("a limit does not show"), "seed {seed}: {finding:?}");
     }
+}
+
+/// [`MACHINE`] with four SMs and an L2 in two partitions, from one of which to the other so many bytes a cycle cross.
+fn in_partitions(copies: bool, crossing: u32) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let partitions = format!(
+        "\n[cache.l2.partitions]\ncount = 2\nsms = \"0110\"\nparity = [0x16d4ab000]\ncopies = {copies}\nfar_hit = 60\nfar_memory = 90\n\
+         crossing = {crossing}\n\n[[tlb]]"
+    );
+    let text = include_str!("../../machines/840m.toml").replacen("\n[[tlb]]", &partitions, 1);
+    std::fs::write(file.path(), text.replacen("multiprocessors = 3\n", "multiprocessors = 4\n", 1)).unwrap();
+    file
+}
+
+/// What crosses in both directions limits what SMs read and write of far lines, but for copies that are read. Near lines come as fast as
+/// the cache gives them.
+#[test]
+fn far_lines_come_as_fast_as_partitions_are_connected() {
+    let keys = [NEAR_READ_BANDWIDTH, FAR_READ_BANDWIDTH, NEAR_WRITE_BANDWIDTH, FAR_WRITE_BANDWIDTH];
+    let only = keys.map(|key| Wanted::attribute(ElementName::L2, key));
+    let (width, clock) = (stated("cache.l2"), 1.124e9);
+    for (seed, copies, crossing) in [(1, false, 16), (2, false, 24), (3, true, 16)] {
+        let file = in_partitions(copies, crossing);
+        let options = Options::effort(Effort::Quick).seed(seed);
+        let device = format!("sim:{}", file.path().display());
+        let found = Device::open(&device).unwrap().discover_only(&only, options).unwrap();
+        let element = &found.topology.elements[&ElementName::L2];
+        let crossed = 2.0 * f64::from(crossing);
+        let truths = [width, if copies { width } else { crossed }, width, crossed];
+        for (key, truth) in keys.into_iter().zip(truths) {
+            let interval = element.interval(key).unwrap();
+            // The list of the pieces is read besides, a sector for each piece of 2 KiB or more: this GPU caches no global loads in its SMs.
+            let (low, high) = (interval.low.0 / clock, 1.017 * interval.high.0 / clock);
+            assert!(
+                low <= truth && truth <= high,
+                "seed {seed}, {}: {low:.1} to {high:.1} B/clk for {truth}",
+                key.attribute().key()
+            );
+        }
+    }
+}
+
+/// A load of a far line takes longer by what crossing to it takes, under little and under half of the load.
+#[test]
+fn near_and_far_loads_are_told_apart_under_load() {
+    let keys = [NEAR_LOADED_LATENCY, FAR_LOADED_LATENCY];
+    let only = keys.map(|key| Wanted::attribute(ElementName::L2, key));
+    let file = in_partitions(false, 4096);
+    let device = format!("sim:{}", file.path().display());
+    let found = Device::open(&device).unwrap().discover_only(&only, Options::effort(Effort::Quick).seed(2)).unwrap();
+    let element = &found.topology.elements[&ElementName::L2];
+    for (key, idle) in keys.into_iter().zip([173.0, 233.0]) {
+        let points = &element.finding(key).unwrap().series[LATENCY_BY_READ_BANDWIDTH];
+        assert!((points[0].value - idle).abs() < 1.0, "{points:?} for {idle}");
+        let half = element.interval(key).unwrap();
+        assert!(idle < half.high.0 && half.low.0 < 1.2 * idle, "{half:?} for {idle}");
+    }
+}
+
+/// Where there is one partition, nothing is far, and the reason says so.
+#[test]
+fn nothing_is_near_or_far_in_one_partition() {
+    let only = [Wanted::attribute(ElementName::Dram, FAR_READ_BANDWIDTH)];
+    let found = Device::open(MACHINE).unwrap().discover_only(&only, Options::effort(Effort::Quick)).unwrap();
+    let element = &found.topology.elements[&ElementName::Dram];
+    let reason = element.finding(FAR_READ_BANDWIDTH).unwrap().reason.as_deref().unwrap();
+    assert!(reason.contains("all SMs take the same time to the same line"), "{reason}");
 }

@@ -19,6 +19,8 @@ pub struct Pass {
     pub store: &'static [&'static str],
     /// How many of them.
     pub stores: usize,
+    /// Opcodes of the one load beside them that says where the next pass goes; none, where nothing does.
+    pub index: &'static [&'static str],
 }
 
 /// Opcodes of memory of a thread's own: what does not fit into its registers.
@@ -92,7 +94,7 @@ fn is_timed(body: &[Instruction]) -> bool {
 impl Pass {
     /// Loads, stores and other accesses to memory.
     fn counted(&self, body: &[Instruction]) -> [usize; 3] {
-        let [mut loads, mut stores, mut others] = [0; 3];
+        let [mut loads, mut stores, mut others, mut indices] = [0; 4];
         for instruction in body {
             let opcode = instruction.opcode.as_str();
             // A parameter may be loaded as constants are.
@@ -103,11 +105,15 @@ impl Pass {
                 loads += 1;
             } else if self.store.contains(&opcode) && instruction.guard.is_none() {
                 stores += 1;
+            } else if self.index.contains(&opcode) && instruction.guard.is_none() {
+                indices += 1;
             } else if class(instruction) == Class::Memory {
                 others += 1;
             }
         }
-        [loads, stores, others]
+        let passes = (loads + stores) / (self.loads + self.stores).max(1);
+        let wanted = if self.index.is_empty() { 0 } else { passes };
+        [loads, stores, others + indices.abs_diff(wanted)]
     }
 }
 
@@ -116,7 +122,8 @@ mod tests {
     use super::*;
     use crate::sass;
 
-    const TWO_LOADS: Pass = Pass { load: &["LDG.E.128.STRONG.GPU"], loads: 2, store: &["STG.E.128"], stores: 0 };
+    const TWO_LOADS: Pass =
+        Pass { load: &["LDG.E.128.STRONG.GPU"], loads: 2, store: &["STG.E.128"], stores: 0, index: &[] };
 
     fn of(body: &[&str], pass: Pass) -> Vec<Rule> {
         let lines = ["MOV R1, R2", "LDG.E.STRONG.SYS R9, desc[UR4][R2.64]"].iter().chain(body);
@@ -142,8 +149,18 @@ mod tests {
     }
 
     #[test]
+    fn where_the_next_pass_goes_is_loaded_once() {
+        let pass = Pass { index: &["LDG.E.STRONG.SM"], ..TWO_LOADS };
+        let index = "LDG.E.STRONG.SM R8, desc[UR4][R6.64]";
+        assert_eq!(of(&[index, LOAD, LOAD, CLOCK, BACK], pass), []);
+        assert_eq!(of(&[LOAD, LOAD, CLOCK, BACK], pass), [Rule::LoadCount]);
+        assert_eq!(of(&[index, index, LOAD, LOAD, CLOCK, BACK], pass), [Rule::LoadCount]);
+        assert_eq!(of(&[index, LOAD, LOAD, CLOCK, BACK], TWO_LOADS), [Rule::LoadCount]);
+    }
+
+    #[test]
     fn a_parameter_is_no_load_of_constants() {
-        let pass = Pass { load: &["LDC"], loads: 2, store: &["STG.E"], stores: 0 };
+        let pass = Pass { load: &["LDC"], loads: 2, store: &["STG.E"], stores: 0, index: &[] };
         let [first, second] = ["LDC R4, c[0x3][R0]", "LDC R5, c[0x3][R0+0x4]"];
         assert_eq!(of(&[first, "LDC R6, c[0x0][0x268]", second, CLOCK, BACK], pass), []);
         assert_eq!(of(&[first, CLOCK, BACK], pass), [Rule::LoadCount]);

@@ -79,7 +79,12 @@ impl PlannedChain {
 
     /// A closed chain that is no experiment of its own.
     pub fn beside(chain: Chain<'_>) -> Self {
-        PlannedChain::new(chain, 0, false, false)
+        PlannedChain::in_allocation(chain, 0)
+    }
+
+    /// A closed chain in this allocation.
+    pub fn in_allocation(chain: Chain<'_>, allocation: u32) -> Self {
+        PlannedChain::new(chain, allocation, false, false)
     }
 
     fn new(chain: Chain<'_>, allocation: u32, open: bool, partner: bool) -> Self {

@@ -12,7 +12,10 @@ use std::thread::{self, JoinHandle};
 
 use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
-use strata_model::experiment::{Experiment, Launched, LoadPath, LoadedChase, PatternRun, Place, Prepare, Timing, Walk};
+use strata_model::experiment::{
+    Experiment, Launched, LoadPath, LoadedChase, PartitionChase, PartitionStream, PatternRun, Place, Prepare, Timing,
+    Walk,
+};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 
@@ -22,7 +25,7 @@ const FIRST_ALLOCATION: (u64, u64) = (7, 8);
 /// Part of the free memory that each of the others takes, so that they lie at the same addresses on all members, too: 2 MiB
 /// of 1 GiB, which is twice the largest footprint of an SM's cache. All of them together take a third of what is left.
 const OTHER_ALLOCATIONS: (u64, u64) = (1, 512);
-/// The allocations that a probe of a cache asks for at most, the first one included. Behind them is [`Place::UNMOVED`].
+/// The allocations that a probe of a cache asks for at most, the first one included. Behind them are [`Place::UNMOVED`] and [`Place::PARTITIONED`].
 const ALLOCATIONS: u32 = Place::UNMOVED;
 
 type Answers = Vec<std::result::Result<Samples, Failure>>;
@@ -82,6 +85,10 @@ impl Fleet {
                             let _ = bench.reserve(number, OTHER_ALLOCATIONS);
                         }
                         let _ = bench.allocate(Place::UNMOVED, Place::UNMOVED_BYTES);
+                        let partitioned = Place::partitioned_bytes(bench.gpu.facts());
+                        if partitioned.0 > 0 {
+                            let _ = bench.allocate(Place::PARTITIONED, partitioned);
+                        }
                         // Nobody waits any more if the fleet is gone.
                         let _ = ready.send(Ok(bench.sm_count()));
                         work(bench, &inbox, &outbox);
@@ -142,7 +149,10 @@ fn cost(experiment: &Experiment) -> u64 {
         }
         Experiment::Warp(warp) => (1, warp.warm_loads, WARP_LOADS * 3 * u64::from(warp.loads) * u64::from(warp.rounds)),
         Experiment::Pattern(run) => (u64::from(run.pattern.operations()), 0, pattern_cost(run)),
-        Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
+        Experiment::Stream(stream)
+        | Experiment::LoadedChase(LoadedChase { stream, .. })
+        | Experiment::PartitionStream(PartitionStream { stream, .. })
+        | Experiment::PartitionChase(PartitionChase { chase: LoadedChase { stream, .. }, .. }) => {
             (1, 0, u64::from(stream.timed_cycles) * STREAM_LOADS)
         }
         Experiment::Atomics(atomics) => (1, 0, u64::from(atomics.timed_cycles) * STREAM_LOADS),

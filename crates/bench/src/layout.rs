@@ -150,8 +150,14 @@ impl Bench<'_> {
     /// Gives back what launches other than walks, and results, keep from one to the next.
     fn free_buffers(&mut self) -> Result<()> {
         self.on_device.free(self.gpu)?;
-        let buffers =
-            [&mut self.lists, &mut self.outputs, &mut self.flush, &mut self.pattern_memory, &mut self.chase_times];
+        let buffers = [
+            &mut self.lists,
+            &mut self.outputs,
+            &mut self.flush,
+            &mut self.pattern_memory,
+            &mut self.chase_times,
+            &mut self.pieces,
+        ];
         buffers.into_iter().try_for_each(|buffer| buffer.free(self.gpu))
     }
 
@@ -210,6 +216,9 @@ impl Bench<'_> {
             places.push((arena, at));
         }
         self.make_room(&sizes)?;
+        if sizes.contains_key(&(Place::PARTITIONED, false)) {
+            self.partitioned_content = None;
+        }
         let mut words: Vec<u8> = Vec::new();
         for plan in &needed {
             // The next list starts aligned for either kind.
@@ -237,11 +246,17 @@ impl Bench<'_> {
         self.gpu.synchronize()
     }
 
-    /// Frees all arenas but the one that must stay where it is; whether there were any.
+    /// The memory of an allocation of this size.
+    pub(super) fn allocation(&mut self, number: u32, size: Bytes) -> Result<DevicePtr> {
+        self.make_room(&BTreeMap::from([((number, false), size.0)]))?;
+        Ok(self.arenas[&(number, false)].at(0))
+    }
+
+    /// Frees all arenas but those that must stay where they are; whether there were any.
     pub(super) fn free_arenas(&mut self) -> Result<bool> {
         self.laid_out.clear();
         self.displaced = true;
-        let others = self.arenas.extract_if(|(number, _), _| *number != Place::UNMOVED);
+        let others = self.arenas.extract_if(|(number, _), _| ![Place::UNMOVED, Place::PARTITIONED].contains(number));
         let all: Vec<Arena> = others.map(|(_, arena)| arena).collect();
         let any = !all.is_empty();
         all.into_iter().try_for_each(|arena| arena.free(self.gpu))?;

@@ -33,7 +33,7 @@ use programs::Programs;
 use strata_gpu::{BoardFacts, DevicePtr, Error, Glance, Gpu, Launch, Result, Telemetry};
 use strata_kernels::Program;
 use strata_kernels::job::JOB_BYTES;
-use strata_model::experiment::{Experiment, LoadPath};
+use strata_model::experiment::{Content, Experiment, LoadPath};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::units::Bytes;
@@ -113,6 +113,10 @@ pub struct Bench<'g> {
     on_device: stream::Side,
     on_host: stream::Side,
     chase_times: Scratch,
+    /// Which pieces streams go over, where these are listed.
+    pieces: Scratch,
+    /// What the allocation [`Place::PARTITIONED`] holds for streams: where it was then, and how much of it.
+    partitioned_content: Option<(DevicePtr, Content, Bytes)>,
     interrupted: Arc<AtomicBool>,
     lost: Option<String>,
     /// Device time of the launch under way, in microseconds.
@@ -175,6 +179,8 @@ impl<'g> Bench<'g> {
             on_device: stream::Side::new(false),
             on_host: stream::Side::new(true),
             chase_times: Scratch::default(),
+            pieces: Scratch::default(),
+            partitioned_content: None,
             interrupted,
             lost: None,
             device_us: 0.0,
@@ -239,6 +245,8 @@ impl<'g> Bench<'g> {
             Experiment::Clusters(clusters) => self.run_clusters(clusters).map(|outcome| vec![outcome]),
             Experiment::Distributed(distributed) => self.run_distributed(distributed).map(|outcome| vec![outcome]),
             Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
+            Experiment::PartitionStream(stream) => self.run_partition_stream(stream).map(|outcome| vec![outcome]),
+            Experiment::PartitionChase(chase) => self.run_partition_chase(chase).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),

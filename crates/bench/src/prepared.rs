@@ -56,6 +56,8 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::Atomics(_)
         | Experiment::Clusters(_)
         | Experiment::Distributed(_)
+        | Experiment::PartitionStream(_)
+        | Experiment::PartitionChase(_)
         | Experiment::Imported(_) => 0,
     }
 }
@@ -137,6 +139,8 @@ impl Prepared<'_> {
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_)
             | Experiment::Imported(_) => common,
         }
     }
@@ -202,6 +206,8 @@ impl Prepared<'_> {
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }

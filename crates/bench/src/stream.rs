@@ -9,7 +9,9 @@ use super::prepared::Outcome;
 use super::programs::Loaded;
 use strata_gpu::{DevicePtr, Function, Gpu, Launch, Result, Texture};
 use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, constants, content, stored, stream_sum};
-use strata_model::experiment::{Content, LoadPath, LoadedChase, Prepare, Region, Stream, Traffic, WARP};
+use strata_model::experiment::{
+    Content, LoadPath, LoadedChase, PartitionChase, PartitionStream, Place, Prepare, Region, Stream, Traffic, WARP,
+};
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::{Bytes, MIB};
 
@@ -63,6 +65,10 @@ struct Arrays {
     array: Bytes,
     /// What the kernel reads `from` by, if it does not by addresses.
     texture: Option<Texture>,
+    /// The parts of the SMs in a list of pieces, and the list, if the pieces are listed.
+    listed: Option<[DevicePtr; 2]>,
+    /// Where the first piece is that is written, from the beginning of `to`.
+    first_piece: u64,
 }
 
 /// The chain that one SM follows while the others stream.
@@ -83,14 +89,63 @@ impl Bench<'_> {
 
     /// Runs a chase while others stream, which must be possible on this device.
     pub(super) fn run_loaded(&mut self, chase: &LoadedChase) -> Result<Outcome> {
-        self.stream(&chase.stream, Some(chase))
+        self.stream(&chase.stream, Some((chase, PlannedChain::beside(chase.chain()))))
     }
 
-    fn stream(&mut self, stream: &Stream, chase: Option<&LoadedChase>) -> Result<Outcome> {
+    /// Runs a chase through listed lines while others stream, which must be possible on this device.
+    pub(super) fn run_partition_chase(&mut self, listed: &PartitionChase) -> Result<Outcome> {
+        let plan = PlannedChain::in_allocation(listed.chain(), Place::PARTITIONED);
+        self.stream(&listed.chase.stream, Some((&listed.chase, plan)))
+    }
+
+    /// Runs a stream by partition, which must be possible on this device.
+    pub(super) fn run_partition_stream(&mut self, of: &PartitionStream) -> Result<Outcome> {
+        let stream = &of.stream;
+        if of.sms.len() != self.sms.len() {
+            return Ok(Err(Failure::unsupported(format!(
+                "the partitions of {} SMs are known, and there are {}",
+                of.sms.len(),
+                self.sms.len()
+            ))));
+        }
+        let workers = stream.workers(self.sms.len());
+        let warps = stream.blocks_per_sm * stream.threads_per_block.div_ceil(WARP as u32);
+        let Some(pieces) = Pieces::of(of, &workers, warps) else {
+            return Ok(Err(Failure::unsupported(format!(
+                "{} have too few pieces of a partition for all warps of its SMs",
+                stream.footprint
+            ))));
+        };
+        let program = Program::Stream(StreamProgram::of_partition(of));
+        let function = self.programs.get(self.gpu, program)?.function;
+        let memory = self.allocation(Place::PARTITIONED, of.homes.bytes())?;
+        // A chain that was there is overwritten.
+        self.laid_out.retain(|key, _| key.arena() != (Place::PARTITIONED, false));
+        let wanted = (memory, stream.content, stream.footprint);
+        if stream.traffic == Traffic::Write {
+            self.partitioned_content = None;
+        } else if self.partitioned_content != Some(wanted) {
+            self.fill(memory, stream.footprint, stream.content)?;
+            self.partitioned_content = Some(wanted);
+        }
+        let transfer = Instant::now();
+        let parts = self.pieces.at_least(self.gpu, Bytes(4 * pieces.words.len() as u64))?;
+        self.gpu.write(parts, &pieces.words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
+        self.timings.transfer += transfer.elapsed();
+        let listed = Some([parts, parts.offset(4 * pieces.list_at as u64)]);
+        let first_piece = u64::from(pieces.first) * stream.pass().0;
+        let (array, texture) = (of.homes.bytes(), None);
+        let arrays = Arrays { function, workers, from: memory, to: memory, array, texture, listed, first_piece };
+        self.stream_over(stream, None, arrays)
+    }
+
+    fn stream(&mut self, stream: &Stream, chase: Option<(&LoadedChase, PlannedChain)>) -> Result<Outcome> {
         let sms = self.sms.len();
-        let workers = chase.map_or_else(|| stream.workers(sms), |chase| chase.workers(sms));
+        let workers = chase.as_ref().map_or_else(|| stream.workers(sms), |(chase, _)| chase.workers(sms));
         let is_shared = stream.path == LoadPath::Shared;
-        let program = Program::Stream(chase.map_or_else(|| StreamProgram::of(stream), StreamProgram::of_chase));
+        let program =
+            chase.as_ref().map_or_else(|| StreamProgram::of(stream), |(chase, _)| StreamProgram::of_chase(chase));
+        let program = Program::Stream(program);
         let Loaded { function, constants: bank, .. } = self.programs.get(self.gpu, program)?;
         let (loads, stores) = stream.traffic.arrays();
         let span = match stream.region {
@@ -116,7 +171,8 @@ impl Bench<'_> {
             LoadPath::Texture => Some(self.gpu.texture(from, array, stream.width.bytes())?),
             _ => None,
         };
-        let result = self.stream_over(stream, chase, Arrays { function, workers, from, to, array, texture });
+        let arrays = Arrays { function, workers, from, to, array, texture, listed: None, first_piece: 0 };
+        let result = self.stream_over(stream, chase, arrays);
         if let Some(texture) = texture {
             // A texture that cannot be destroyed is a lost context, which the result says.
             let _ = self.gpu.destroy_texture(texture);
@@ -125,8 +181,13 @@ impl Bench<'_> {
     }
 
     /// Runs a stream over memory that is ready.
-    fn stream_over(&mut self, stream: &Stream, chase: Option<&LoadedChase>, arrays: Arrays) -> Result<Outcome> {
-        let Arrays { function, workers, from, to, array, texture } = arrays;
+    fn stream_over(
+        &mut self,
+        stream: &Stream,
+        chase: Option<(&LoadedChase, PlannedChain)>,
+        arrays: Arrays,
+    ) -> Result<Outcome> {
+        let Arrays { function, workers, from, to, array, texture, listed, first_piece } = arrays;
         let (loads, stores) = stream.traffic.arrays();
         let is_shared = stream.path == LoadPath::Shared;
         // Where a texture is read, places are counted from its beginning.
@@ -135,7 +196,8 @@ impl Bench<'_> {
             None => (from.0, if loads > 1 { from.0 + array.0 } else { from.0 }),
         };
 
-        let followed = chase.map(|chase| self.followed(chase)).transpose()?;
+        let (chase, plan) = chase.unzip();
+        let followed = plan.map(|plan| self.followed(stream, plan)).transpose()?;
         let control = self.places(&workers, stream.blocks_per_sm, chase.map(|chase| chase.sm))?;
         let participants = control.participants;
 
@@ -171,6 +233,7 @@ impl Bench<'_> {
         if let (Some(chase), Some(Followed { base, offsets, times, most })) = (chase, &followed) {
             parameters.extend([base.offset(offsets[0]).0, times.0, u64::from(*most), u64::from(chase.pause)]);
         }
+        parameters.extend(listed.into_iter().flatten().map(|part| part.0));
         let mut records = self.run_blocks(function, &launch, &parameters, &control)?;
         let transfer = Instant::now();
         let mut taken = vec![0; followed.as_ref().map_or(0, |followed| 4 * followed.most as usize)];
@@ -179,10 +242,11 @@ impl Bench<'_> {
         }
         let mut stored = vec![0; if stores > 0 { stream.pass().0.min(READ_BACK) as usize } else { 0 }];
         if stores > 0 {
-            self.gpu.read(to, &mut stored)?;
+            self.gpu.read(to.offset(first_piece), &mut stored)?;
         }
         self.timings.transfer += transfer.elapsed();
         let second = (array.0 / 16) as u32;
+        let base = followed.as_ref().map_or(from.0, |followed| followed.base.0);
         let chased = followed.as_ref().map(|followed| (followed, records.split_off(records.len() - RECORD)));
         let wrong = |sum, passes| wrong_sum(stream, sum, passes);
         Ok(samples(times, participants, &records, wrong).and_then(|mut samples| {
@@ -190,7 +254,7 @@ impl Bench<'_> {
                 samples.latencies = followed.latencies(participants, &record, &taken)?;
             }
             check_stored(stream, seed, second, &stored)?;
-            Ok(Samples { base: from.0, ..samples })
+            Ok(Samples { base, ..samples })
         }))
     }
 
@@ -205,12 +269,11 @@ impl Bench<'_> {
     }
 
     /// Lays the chain out that one SM follows.
-    fn followed(&mut self, chase: &LoadedChase) -> Result<Followed> {
-        let plan = PlannedChain::beside(chase.chain());
+    fn followed(&mut self, stream: &Stream, plan: PlannedChain) -> Result<Followed> {
         self.lay_out(&[&plan])?;
         let base = self.laid_out[&plan.key].base;
         // Behind the warm cycles and before the end there are a few loads more than count.
-        let most = (chase.stream.warm_cycles + chase.stream.timed_cycles) / LEAST_LATENCY;
+        let most = (stream.warm_cycles + stream.timed_cycles) / LEAST_LATENCY;
         let times = self.chase_times.at_least(self.gpu, Bytes(4 * u64::from(most)))?;
         Ok(Followed { base, offsets: plan.offsets, times, most })
     }
@@ -231,17 +294,23 @@ impl Bench<'_> {
             return Ok(memory);
         }
         source.filled = None;
+        self.fill(memory, bytes, content)?;
+        let Side { source, .. } = if on_host { &mut self.on_host } else { &mut self.on_device };
+        source.filled = Some((memory, content, bytes));
+        Ok(memory)
+    }
+
+    /// Fills memory with this content.
+    fn fill(&mut self, memory: DevicePtr, bytes: Bytes, content: Content) -> Result<()> {
         match content {
-            Content::Zeros => self.gpu.clear(memory, bytes)?,
+            Content::Zeros => self.gpu.clear(memory, bytes),
             Content::Random => {
                 let fill = self.programs.get(self.gpu, Program::Content)?.function;
                 let threads = FILL.0.min(self.gpu.facts().max_threads_per_block);
                 let launch = Launch::new(self.sms.len() as u32 * FILL.1, threads);
-                self.gpu.launch(fill, &launch, &[memory.0, bytes.0 / 16])?;
+                self.gpu.launch(fill, &launch, &[memory.0, bytes.0 / 16])
             }
         }
-        source.filled = Some((memory, content, bytes));
-        Ok(memory)
     }
 }
 
@@ -262,6 +331,49 @@ impl Followed {
         }
         let times = times.chunks_exact(4).map(|bytes| word(bytes, 0));
         Ok(times.skip(before as usize).take(counted as usize).collect())
+    }
+}
+
+/// The pieces that the SMs at work go over, as the kernel takes them.
+struct Pieces {
+    /// Four words for each SM: where its part of the list begins, how many pieces that has, the SM's number among those that go over it, and
+    /// how many these are. Behind them the list.
+    words: Vec<u32>,
+    /// Where the list begins.
+    list_at: usize,
+    /// A piece that some SM goes over.
+    first: u32,
+}
+
+impl Pieces {
+    /// The pieces for SMs of so many warps each; none where a partition has too few. Each warp keeps to pieces of its own.
+    fn of(stream: &PartitionStream, workers: &[u32], warps: u32) -> Option<Self> {
+        let partition = |sm: &u32| stream.sms[*sm as usize];
+        let (mut words, mut list, mut begins) = (vec![0; 4 * workers.len()], Vec::new(), [(0, 0, 0); 2]);
+        for of in [0, 1] {
+            let sms = workers.iter().filter(|sm| partition(sm) == of).count() as u32;
+            let begin = list.len() as u32;
+            if sms > 0 {
+                list.extend(stream.pieces(of));
+            }
+            let all = list.len() as u32 - begin;
+            let count = all - all % (sms * warps).max(1);
+            if sms > 0 && count == 0 {
+                return None;
+            }
+            list.truncate((begin + count) as usize);
+            begins[usize::from(of)] = (begin, count, sms);
+        }
+        let mut seen = [0; 2];
+        for (sm, words) in workers.iter().zip(words.chunks_exact_mut(4)) {
+            let of = usize::from(partition(sm));
+            let (begin, count, sms) = begins[of];
+            words.copy_from_slice(&[begin, count, seen[of], sms]);
+            seen[of] += 1;
+        }
+        let (list_at, first) = (words.len(), *list.first()?);
+        words.extend(list);
+        Some(Pieces { words, list_at, first })
     }
 }
 

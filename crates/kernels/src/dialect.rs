@@ -62,6 +62,8 @@ pub enum Check {
         store: &'static [&'static str],
         /// How many there are in a pass.
         stores: u32,
+        /// Opcodes of the load of the next piece's number; none, where pieces are not listed.
+        index: &'static [&'static str],
     },
     /// A loop that reads the clock in each pass, with these atomics and no other access to memory.
     Atomics {

@@ -79,6 +79,8 @@ impl Program {
             Experiment::Pattern(run) => Program::Pattern(PatternProgram::of(run)),
             Experiment::Stream(stream) => Program::Stream(StreamProgram::of(stream)),
             Experiment::LoadedChase(chase) => Program::Stream(StreamProgram::of_chase(chase)),
+            Experiment::PartitionStream(stream) => Program::Stream(StreamProgram::of_partition(stream)),
+            Experiment::PartitionChase(chase) => Program::Stream(StreamProgram::of_chase(&chase.chase)),
             Experiment::Atomics(atomics) => Program::Atomics(AtomicProgram::of(atomics)),
             Experiment::Clusters(_) => Program::Census,
             Experiment::Distributed(distributed) => Program::Distributed(distributed.work),

@@ -1,6 +1,8 @@
 //! The kernels of streams: one for each kind of traffic, path, width and unrolling.
 
-use strata_model::experiment::{AccessWidth, Content, LoadPath, LoadedChase, Stream, Traffic, UNROLLS, WARP};
+use strata_model::experiment::{
+    AccessWidth, Content, LoadPath, LoadedChase, PartitionStream, Stream, Traffic, UNROLLS, WARP,
+};
 
 /// A kernel that moves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +17,8 @@ pub struct StreamProgram {
     pub unroll: u32,
     /// Whether one SM chases meanwhile, and the others pause.
     pub chased: bool,
+    /// Whether the pieces that a warp goes over are listed.
+    pub listed: bool,
 }
 
 /// What a word of the second half of a line and its partner in the first half sum up to.
@@ -36,7 +40,12 @@ impl StreamProgram {
     /// The text for a stream.
     pub fn of(stream: &Stream) -> Self {
         let Stream { traffic, path, width, unroll, .. } = *stream;
-        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll, chased: false }
+        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll, chased: false, listed: false }
+    }
+
+    /// The text for a stream by partition.
+    pub fn of_partition(stream: &PartitionStream) -> Self {
+        StreamProgram { listed: true, ..StreamProgram::of(&stream.stream) }
     }
 
     /// The text for a chase while others stream.
@@ -50,13 +59,15 @@ impl StreamProgram {
         for traffic in Traffic::ALL {
             for path in Stream::PATHS.into_iter().filter(|&path| Stream::is_possible(traffic, path)) {
                 for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
-                    for chased in [false, true] {
-                        all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll, chased }));
+                    for (chased, listed) in [(false, false), (true, false), (false, true)] {
+                        let of = |unroll| StreamProgram { traffic, path, width, unroll, chased, listed };
+                        all.extend(UNROLLS.map(of));
                     }
                 }
             }
         }
         all.retain(|one| !one.chased || one.path == LoadPath::GlobalCg && one.traffic != Traffic::Triad);
+        all.retain(|one| !one.listed || PartitionStream::is_possible(one.traffic, one.path));
         all.retain(|one| one.path != LoadPath::Constant || one.width == 4 && one.unroll > 1);
         all
     }
@@ -66,7 +77,8 @@ impl StreamProgram {
         let mut all = Vec::new();
         let longest = UNROLLS[UNROLLS.len() - 1];
         for path in Stream::PATHS {
-            let read = |(width, unroll)| StreamProgram { traffic: Traffic::Read, path, width, unroll, chased: false };
+            let (traffic, chased, listed) = (Traffic::Read, false, false);
+            let read = |(width, unroll)| StreamProgram { traffic, path, width, unroll, chased, listed };
             all.extend(match path {
                 LoadPath::Constant => vec![read((4, UNROLLS[1])), read((4, longest))],
                 _ => [(4, UNROLLS[0]), (8, 4), (16, longest)].map(read).to_vec(),
@@ -74,18 +86,20 @@ impl StreamProgram {
         }
         let path = LoadPath::GlobalCg;
         for traffic in [Traffic::Write, Traffic::Copy, Traffic::Triad] {
-            let of = |(width, unroll)| StreamProgram { traffic, path, width, unroll, chased: false };
+            let of = |(width, unroll)| StreamProgram { traffic, path, width, unroll, chased: false, listed: false };
             all.extend([(4, 1), (16, 4)].map(of));
         }
-        let chased = |traffic| StreamProgram { traffic, path, width: 16, unroll: 4, chased: true };
-        all.extend([Traffic::Read, Traffic::Write, Traffic::Copy].map(chased));
+        let of = |traffic, chased, listed| StreamProgram { traffic, path, width: 16, unroll: 4, chased, listed };
+        all.extend([Traffic::Read, Traffic::Write, Traffic::Copy].map(|traffic| of(traffic, true, false)));
+        all.extend([Traffic::Read, Traffic::Write].map(|traffic| of(traffic, false, true)));
         all
     }
 
     /// The entry point.
     pub fn name(self) -> String {
-        let StreamProgram { traffic, path, width, unroll, chased } = self;
-        format!("stream_{}_{}_{width}_{unroll}{}", traffic.name(), path.name(), if chased { "_chased" } else { "" })
+        let StreamProgram { traffic, path, width, unroll, chased, listed } = self;
+        let (chased, listed) = (if chased { "_chased" } else { "" }, if listed { "_listed" } else { "" });
+        format!("stream_{}_{}_{width}_{unroll}{chased}{listed}", traffic.name(), path.name())
     }
 
     /// Bytes of each array that a warp touches in one pass.

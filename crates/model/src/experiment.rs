@@ -21,6 +21,7 @@ mod launched;
 mod load_path;
 mod loaded_chase;
 mod order;
+mod partitioned;
 mod pattern_run;
 mod persistent;
 mod place;
@@ -42,9 +43,10 @@ pub use launched::Launched;
 pub use load_path::LoadPath;
 pub use loaded_chase::LoadedChase;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
+pub use partitioned::{HomeMap, PartitionChase, PartitionStream};
 pub use pattern_run::PatternRun;
 pub use persistent::{Counted, Persistent};
-pub use place::{Place, Prepare};
+pub use place::{BEYOND_L2, Place, Prepare};
 pub use stream::{Content, Region, Stream, Traffic, UNROLLS};
 pub use transfer::{Direction, Transfer};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
@@ -84,12 +86,16 @@ pub enum Experiment {
     Clusters(Clusters),
     /// Blocks of a cluster use each other's shared memory.
     Distributed(Distributed),
+    /// Many threads move memory of one partition of the L2 as fast as they can.
+    PartitionStream(PartitionStream),
+    /// One thread walks a chain through one partition of the L2 while others move memory.
+    PartitionChase(PartitionChase),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
-    /// `distributed`.
+    /// `distributed`, `partition_stream`, `partition_chase`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -110,6 +116,8 @@ impl Experiment {
             Experiment::Atomics(_) => "atomics",
             Experiment::Clusters(_) => "clusters",
             Experiment::Distributed(_) => "distributed",
+            Experiment::PartitionStream(_) => "partition_stream",
+            Experiment::PartitionChase(_) => "partition_chase",
         }
     }
 
@@ -129,7 +137,9 @@ impl Experiment {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
-            | Experiment::Distributed(_) => 1,
+            | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_) => 1,
         }
     }
 
@@ -148,6 +158,8 @@ impl Experiment {
             Experiment::Atomics(atomics) => atomics.defect(),
             Experiment::Clusters(clusters) => clusters.defect(),
             Experiment::Distributed(distributed) => distributed.defect(),
+            Experiment::PartitionStream(stream) => stream.defect(),
+            Experiment::PartitionChase(chase) => chase.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -163,7 +175,13 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
             Experiment::Pattern(run) => Some(run.path),
-            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => Some(stream.path),
+            Experiment::Stream(Stream { path, .. })
+            | Experiment::LoadedChase(LoadedChase { stream: Stream { path, .. }, .. })
+            | Experiment::PartitionStream(PartitionStream { stream: Stream { path, .. }, .. })
+            | Experiment::PartitionChase(PartitionChase {
+                chase: LoadedChase { stream: Stream { path, .. }, .. },
+                ..
+            }) => Some(*path),
             Experiment::Atomics(atomics) => Some(atomics.path()),
             Experiment::Imported(imported) => Some(imported.path),
         }
@@ -178,8 +196,12 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.footprint),
             Experiment::Warp(warp) => Some(warp.footprint),
             Experiment::Pattern(run) => Some(run.pattern.footprint()),
-            Experiment::Stream(stream) => Some(stream.footprint),
-            Experiment::LoadedChase(loaded) => Some(loaded.footprint),
+            Experiment::Stream(stream) | Experiment::PartitionStream(PartitionStream { stream, .. }) => {
+                Some(stream.footprint)
+            }
+            Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
+                Some(loaded.footprint)
+            }
             Experiment::Transfer(transfer) => Some(transfer.bytes),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
@@ -192,25 +214,9 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.stride),
             Experiment::Disturb(disturb) => Some(disturb.stride),
             Experiment::Imported(imported) => imported.stride,
-            Experiment::LoadedChase(loaded) => Some(loaded.stride),
-            Experiment::Clock(_)
-            | Experiment::Watch(_)
-            | Experiment::Warp(_)
-            | Experiment::Pattern(_)
-            | Experiment::Stream(_)
-            | Experiment::Transfer(_)
-            | Experiment::Atomics(_)
-            | Experiment::Clusters(_)
-            | Experiment::Distributed(_) => None,
-        }
-    }
-
-    /// The chain that its (first) thread walks, if it walks one.
-    pub fn chain(&self) -> Option<Chain<'_>> {
-        match self {
-            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.chain()),
-            Experiment::Disturb(disturb) => Some(disturb.chain()),
-            Experiment::LoadedChase(loaded) => Some(loaded.chain()),
+            Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
+                Some(loaded.stride)
+            }
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
@@ -220,6 +226,27 @@ impl Experiment {
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_) => None,
+        }
+    }
+
+    /// The chain that its (first) thread walks, if it walks one.
+    pub fn chain(&self) -> Option<Chain<'_>> {
+        match self {
+            Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.chain()),
+            Experiment::Disturb(disturb) => Some(disturb.chain()),
+            Experiment::LoadedChase(loaded) => Some(loaded.chain()),
+            Experiment::PartitionChase(chase) => Some(chase.chain()),
+            Experiment::Clock(_)
+            | Experiment::Watch(_)
+            | Experiment::Warp(_)
+            | Experiment::Pattern(_)
+            | Experiment::Stream(_)
+            | Experiment::Transfer(_)
+            | Experiment::Atomics(_)
+            | Experiment::Clusters(_)
+            | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -227,7 +254,10 @@ impl Experiment {
     /// What many threads move, if they do.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
-            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => Some(stream),
+            Experiment::Stream(stream)
+            | Experiment::LoadedChase(LoadedChase { stream, .. })
+            | Experiment::PartitionStream(PartitionStream { stream, .. })
+            | Experiment::PartitionChase(PartitionChase { chase: LoadedChase { stream, .. }, .. }) => Some(stream),
             _ => None,
         }
     }
@@ -255,6 +285,8 @@ impl Experiment {
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -264,7 +296,9 @@ impl Experiment {
         match self {
             Experiment::Clock(clock) => Some(clock.sm),
             Experiment::Watch(watch) => Some(watch.sm),
-            Experiment::LoadedChase(loaded) => Some(loaded.sm),
+            Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
+                Some(loaded.sm)
+            }
             other => other.place().and_then(|place| place.sm),
         }
     }
@@ -280,7 +314,9 @@ impl Experiment {
             | Experiment::Transfer(_)
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
-            | Experiment::Distributed(_) => true,
+            | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -299,7 +335,13 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => chase.prepare,
             Experiment::Disturb(disturb) => disturb.prepare,
             Experiment::Pattern(run) => run.prepare,
-            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.prepare,
+            Experiment::Stream(Stream { prepare, .. })
+            | Experiment::LoadedChase(LoadedChase { stream: Stream { prepare, .. }, .. })
+            | Experiment::PartitionStream(PartitionStream { stream: Stream { prepare, .. }, .. })
+            | Experiment::PartitionChase(PartitionChase {
+                chase: LoadedChase { stream: Stream { prepare, .. }, .. },
+                ..
+            }) => *prepare,
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
@@ -320,7 +362,13 @@ impl Experiment {
             Experiment::Disturb(disturb) => disturb.repeat,
             Experiment::Warp(warp) => warp.repeat,
             Experiment::Pattern(run) => run.repeat,
-            Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => stream.repeat,
+            Experiment::Stream(Stream { repeat, .. })
+            | Experiment::LoadedChase(LoadedChase { stream: Stream { repeat, .. }, .. })
+            | Experiment::PartitionStream(PartitionStream { stream: Stream { repeat, .. }, .. })
+            | Experiment::PartitionChase(PartitionChase {
+                chase: LoadedChase { stream: Stream { repeat, .. }, .. },
+                ..
+            }) => *repeat,
             Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Clusters(clusters) => clusters.repeat,
@@ -344,7 +392,7 @@ from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
     Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
     Transfer => Transfer, Atomics => Atomics, Clusters => Clusters,
-    Distributed => Distributed
+    Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase
 );
 
 #[cfg(test)]

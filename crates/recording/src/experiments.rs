@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
     Atomics, Chase, Clock, Clusters, Distributed, Disturb, Experiment, Imported, Launched, LoadedChase, Order,
-    PatternRun, Stream, Transfer, Warp, Watch,
+    PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -33,6 +33,8 @@ pub enum Kinds {
     Atomics(Atomics),
     Clusters(Clusters),
     Distributed(Distributed),
+    PartitionStream(PartitionStream),
+    PartitionChase(PartitionChase),
 }
 
 impl From<&Experiment> for Kinds {
@@ -52,6 +54,8 @@ impl From<&Experiment> for Kinds {
             Experiment::Atomics(atomics) => Kinds::Atomics(atomics.clone()),
             Experiment::Clusters(clusters) => Kinds::Clusters(*clusters),
             Experiment::Distributed(distributed) => Kinds::Distributed(*distributed),
+            Experiment::PartitionStream(stream) => Kinds::PartitionStream(stream.clone()),
+            Experiment::PartitionChase(chase) => Kinds::PartitionChase(chase.clone()),
         }
     }
 }
@@ -73,6 +77,8 @@ impl Recorded for Kinds {
             Kinds::Atomics(atomics) => atomics.into(),
             Kinds::Clusters(clusters) => clusters.into(),
             Kinds::Distributed(distributed) => distributed.into(),
+            Kinds::PartitionStream(stream) => stream.into(),
+            Kinds::PartitionChase(chase) => chase.into(),
         })
     }
 
@@ -84,6 +90,10 @@ impl Recorded for Kinds {
             Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
             Kinds::Stream(stream) | Kinds::LoadedChase(LoadedChase { stream, .. }) => {
                 size_of_val(stream.sms.as_slice()) as u64
+            }
+            Kinds::PartitionStream(stream) => of_partitions(stream),
+            Kinds::PartitionChase(PartitionChase { chase, order }) => {
+                size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)
             }
             Kinds::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
             Kinds::Clock(_)
@@ -97,12 +107,22 @@ impl Recorded for Kinds {
     }
 }
 
+/// Bytes of the lists of a stream by partition.
+fn of_partitions(stream: &PartitionStream) -> u64 {
+    let PartitionStream { stream, homes, sms, .. } = stream;
+    (size_of_val(stream.sms.as_slice()) + homes.pages.len() + sms.len()) as u64
+}
+
 /// Bytes of offsets that an experiment writes out; the same as [`Recorded::listed`] of its wire form.
 pub fn listed_of(experiment: &Experiment) -> u64 {
     match experiment {
         Experiment::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
         Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
             size_of_val(stream.sms.as_slice()) as u64
+        }
+        Experiment::PartitionStream(stream) => of_partitions(stream),
+        Experiment::PartitionChase(PartitionChase { chase, order }) => {
+            size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)
         }
         Experiment::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
         other => other.chain().map_or(0, |chain| listed(chain.order)),

@@ -325,7 +325,17 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
             repeat,
         },
     );
+    let by_partition =
+        (streams(), any::<(u64, Vec<u8>, Vec<u8>, bool)>()).prop_map(|(stream, (mask, pages, sms, is_far))| {
+            PartitionStream { stream, homes: HomeMap { mask, pages }, sms, is_far }
+        });
+    let chased = (streams(), chases(), any::<(u32, u32)>()).prop_map(|(stream, chase, (sm, pause))| {
+        let Chase { footprint, stride, seed, order, .. } = chase;
+        PartitionChase { chase: LoadedChase { stream, sm, footprint, stride, seed, pause }, order }
+    });
     prop_oneof![
+        1 => by_partition.prop_map(Experiment::from),
+        1 => chased.prop_map(Experiment::from),
         4 => chases().prop_map(Experiment::from),
         1 => disturbs.prop_map(Experiment::from),
         1 => clocks.prop_map(Experiment::from),

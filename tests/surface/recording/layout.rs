@@ -199,7 +199,14 @@ fn what_a_stream_has_stays_as_it_is() {
     let footprint = Bytes::kib(16);
     let chase = LoadedChase { stream: stream.clone(), sm: 2, footprint, stride: Bytes(128), seed: 3, pause: 9 };
     let why = "a block's layout changed: no recording with a stream can be read; raise `recording::VERSION`, then this number";
-    assert_eq!((hash_of(stream.into(), &[]), hash_of(chase.into(), &[])), (0x39e0_7e86, 0x04d0_5e69), "{why}");
+    assert_eq!(
+        (hash_of(stream.clone().into(), &[]), hash_of(chase.clone().into(), &[])),
+        (0x39e0_7e86, 0x04d0_5e69),
+        "{why}"
+    );
+    let homes = HomeMap { mask: 0x3000, pages: vec![0, 1] };
+    let by_partition = PartitionStream { stream, homes, sms: vec![1, 0], is_far: true };
+    let listed = PartitionChase { chase, order: Order::Listed { offsets: vec![0, 8192] } };
     let transfer = Transfer { direction: Direction::Both, bytes: Bytes::mib(8), repeat: 2 };
     assert_eq!(hash_of(transfer.into(), &[]), 0x1c9a_64cb, "{why}");
     let atomics = Atomics {
@@ -228,6 +235,7 @@ fn what_a_stream_has_stays_as_it_is() {
         repeat: 3,
     };
     assert_eq!(hash_of(distributed.into(), &[]), 0xfaab_48b4, "{why}");
+    assert_eq!((hash_of(by_partition.into(), &[]), hash_of(listed.into(), &[])), (0xd5e5_4462, 0x49b1_a23c), "{why}");
 }
 
 /// What came later still: named parts of the run, as JSON. A new field behind the others changes the number, and nothing else.

@@ -101,6 +101,8 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -128,7 +130,9 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::Transfer(_)
         | Experiment::Atomics(_)
         | Experiment::Clusters(_)
-        | Experiment::Distributed(_) => {
+        | Experiment::Distributed(_)
+        | Experiment::PartitionStream(_)
+        | Experiment::PartitionChase(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

@@ -17,8 +17,9 @@ use strata_model::characterization::{PartName, Suite};
 use strata_model::disturbance::{Consequence, Disturbance, Sign};
 use strata_model::experiment::{
     AccessWidth, AtomicMemory, Atomics, BankWidth, Chase, Clock, ClusterWork, Clusters, Content, Direction,
-    Distributed, Disturb, Experiment, Imported, Launched, LoadPath, LoadedChase, Order, Partner, PatternRun, Place,
-    Prepare, Region, Stream, Target, Timing, Traffic, Transfer, WARP, Walk, Warp, Watch,
+    Distributed, Disturb, Experiment, HomeMap, Imported, Launched, LoadPath, LoadedChase, Order, PartitionChase,
+    PartitionStream, Partner, PatternRun, Place, Prepare, Region, Stream, Target, Timing, Traffic, Transfer, WARP,
+    Walk, Warp, Watch,
 };
 use strata_model::facts::{BoardFacts, HostFacts, RemappedRows, Unavailable};
 use strata_model::import::{Level, Question, Series};

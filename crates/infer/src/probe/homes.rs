@@ -7,8 +7,6 @@
 //! Assumes that a line's home does not move. Where another thing than the distance makes SMs differ by line, lines are near no
 //! partition clearly.
 
-use std::collections::HashSet;
-
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -19,8 +17,6 @@ use crate::analysis::robust;
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing};
 use strata_model::units::Bytes;
 
-/// Lines of each 2 MiB: those of half of the pages are many more than a page has address bits.
-const LINES: usize = 32;
 /// Lines begin at multiples of this: the smallest sector of any L2.
 const SECTOR: Bytes = Bytes(32);
 /// Laps of which the fastest counts: what delays an atomic only ever adds to it.
@@ -35,6 +31,40 @@ const FEW: f64 = 0.05;
 pub(super) const MOVED: &str = "the memory that the atomics were on was moved during the run";
 /// How the homes of lines are found.
 pub(super) const METHOD: &str = "dependent atomics by a few SMs of each partition on random lines of 2 MiB pages";
+
+/// Memory of which it is asked where its lines are at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Area {
+    /// The allocation, which stays where it is.
+    allocation: u32,
+    /// Bytes of it.
+    bytes: Bytes,
+    /// Lines of each 2 MiB.
+    lines: usize,
+    /// Number of its seed.
+    seed: u64,
+    /// Address bits by whose parity half of the lines of a page are drawn from each partition; none, where that is not known.
+    mask: u64,
+}
+
+impl Area {
+    /// Where the hash is found. The lines of half of the pages are many more than a page has address bits.
+    pub const OF_THE_HASH: Area =
+        Area { allocation: Place::UNMOVED, bytes: Place::UNMOVED_BYTES, lines: 32, seed: 31, mask: 0 };
+
+    /// Where memory is streamed through by partition: of so many bytes. The hash is known by then, and one line of a page says where all of
+    /// them are at home; the others confirm it. Few lines must be as many in each partition: times are held against the mean over all lines.
+    pub const fn of_streams(bytes: Bytes, mask: u64) -> Self {
+        Area { allocation: Place::PARTITIONED, bytes, lines: 4, seed: 32, mask }
+    }
+
+    /// Whether another line of a page is wanted, beside those that have been drawn.
+    fn wants(&self, drawn: &[u64], line: u64) -> bool {
+        let parity = |line: &u64| (line & self.mask).count_ones() % 2;
+        let of_its_side = drawn.iter().filter(|other| parity(other) == parity(&line)).count();
+        !drawn.contains(&line) && of_its_side < if self.mask == 0 { self.lines } else { self.lines / 2 }
+    }
+}
 
 /// A line whose home is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +89,8 @@ pub(super) struct Homes {
     /// take turns.
     pub lines: Vec<Line>,
     /// Where the allocation begins.
-    base: u64,
+    pub base: u64,
+    area: Area,
     /// How many partitions there are.
     pub partitions: usize,
     /// The SMs that were asked.
@@ -79,7 +110,7 @@ pub(super) struct Asked {
 impl Homes {
     /// A chase over the lines, in their order, by one of the SMs alone.
     pub fn chase(&self, path: LoadPath, sm: u32) -> Chase {
-        chase(path, self.lines.iter().map(|line| line.address.wrapping_sub(self.base)).collect(), sm)
+        chase(self.area, path, self.lines.iter().map(|line| line.address.wrapping_sub(self.base)).collect(), sm)
     }
 
     /// Whether a chase went over these lines.
@@ -88,38 +119,43 @@ impl Homes {
     }
 }
 
-fn chase(path: LoadPath, offsets: Vec<u64>, sm: u32) -> Chase {
-    let place = Place { allocation: Place::UNMOVED, ..Place::alone_on(sm) };
-    Chase { order: Order::Listed { offsets }, place, ..Chase::each_load(path, Place::UNMOVED_BYTES, SECTOR) }
+fn chase(area: Area, path: LoadPath, offsets: Vec<u64>, sm: u32) -> Chase {
+    let place = Place { allocation: area.allocation, ..Place::alone_on(sm) };
+    Chase { order: Order::Listed { offsets }, place, ..Chase::each_load(path, area.bytes, SECTOR) }
 }
 
 /// Random lines, 2 MiB after 2 MiB.
-fn draw(seed: u64) -> Vec<u64> {
+fn draw(area: Area, seed: u64) -> Vec<u64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut seen = HashSet::new();
     let mut of_page = |page: u64| -> Vec<u64> {
-        let mut draw = || page * LARGE_PAGE.0 + rng.random_range(0..LARGE_PAGE / SECTOR) * SECTOR.0;
-        std::iter::repeat_with(&mut draw).filter(|line| seen.insert(*line)).take(LINES).collect()
+        let mut drawn = Vec::new();
+        while drawn.len() < area.lines {
+            let line = page * LARGE_PAGE.0 + rng.random_range(0..LARGE_PAGE / SECTOR) * SECTOR.0;
+            if area.wants(&drawn, line) {
+                drawn.push(line);
+            }
+        }
+        drawn
     };
-    (0..Place::UNMOVED_BYTES / LARGE_PAGE).flat_map(&mut of_page).collect()
+    (0..area.bytes / LARGE_PAGE).flat_map(&mut of_page).collect()
 }
 
-/// The homes of random lines.
+/// The homes of random lines of an area.
 ///
 /// # Errors
 ///
 /// An unknown where there is one partition, or where lines are near none clearly.
-pub(super) fn homes(notebook: &Notebook) -> Result<Homes, Gap> {
-    notebook.once(&notebook.memo.homes, (), || {
+pub(super) fn homes(notebook: &Notebook, area: Area) -> Result<Homes, Gap> {
+    notebook.once(&notebook.memo.homes, area, || {
         let parts = partitions(notebook)?;
         let Some(crossing) = parts.crossing() else {
             return Gap::unknown("all SMs take the same time to the same line");
         };
-        let drawn = draw(notebook.seed(31));
+        let drawn = draw(area, notebook.seed(area.seed));
         let timing = Timing::resident(LAPS * drawn.len() as u32);
         let some = |partition: usize| parts.some_of(partition, SMS).into_iter().map(move |sm| (sm, partition));
         let sms: Vec<(u32, usize)> = (0..parts.number()).flat_map(some).collect();
-        let atomics = |&(sm, _): &(u32, usize)| Chase { timing, ..chase(LoadPath::Atomic, drawn.clone(), sm) };
+        let atomics = |&(sm, _): &(u32, usize)| Chase { timing, ..chase(area, LoadPath::Atomic, drawn.clone(), sm) };
         let measurements = notebook.read(&sms.iter().map(atomics).collect::<Vec<Chase>>())?;
         // It is the same for all, unless the memory was moved or the recording is of another's making.
         let base = measurements[0].samples().base;
@@ -149,6 +185,6 @@ pub(super) fn homes(notebook: &Notebook) -> Result<Homes, Gap> {
             let slowest = slowest.map(|(laps, _)| laps.into_iter().fold(0.0, f64::max)).collect();
             Asked { sm, partition, slowest }
         });
-        Ok(Homes { lines, base, partitions: parts.number(), asked: asked.collect() })
+        Ok(Homes { lines, base, area, partitions: parts.number(), asked: asked.collect() })
     })
 }

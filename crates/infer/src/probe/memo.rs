@@ -12,9 +12,11 @@ use super::die::Die;
 use super::dram::Dram;
 use super::edge::Edge;
 use super::fetch::Fetch;
-use super::homes::Homes;
+use super::home_map::Placed;
+use super::homes::{Area, Homes};
 use super::levels::HitMiss;
 use super::near_far::NearFar;
+use super::partition_hash::Hashed;
 use super::partitions::Partitions;
 use super::stairs::Stairs;
 use super::structure::Structure;
@@ -59,7 +61,13 @@ pub(super) struct Memo {
     /// Which SMs form GPCs.
     pub die: Cache<(), Die>,
     /// In which of them lines are at home.
-    pub homes: Cache<(), Homes>,
+    pub homes: Cache<Area, Homes>,
+    /// How an address chooses one of them.
+    pub partition_hash: Cache<(), Hashed>,
+    /// Where all lines are at home that are streamed through by partition.
+    pub home_map: Cache<(), Placed>,
+    /// The bandwidth of a memory of which each SM has lines of its own partition, or of the other.
+    pub by_side: Cache<(throughput::Level, bool), throughput::Rate>,
     /// Where translation begins to cost more.
     pub tlb_curve: Cache<(), tlb::Curve>,
     /// The same, by the distance of the pages walked.

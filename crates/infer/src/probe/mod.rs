@@ -17,6 +17,7 @@ mod edge;
 pub mod elements;
 pub mod fetch;
 mod gap;
+mod home_map;
 mod homes;
 pub mod import;
 pub mod l2;

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::dram::{overhead, with_pages};
-use super::homes::{self, Asked, Homes};
+use super::homes::{self, Area, Asked, Homes};
 use super::latency::Measured;
 use super::{Gap, Measurement, Notebook};
 use crate::analysis::robust;
@@ -82,7 +82,7 @@ fn side(by_sm: &[Vec<Load>], is_near: bool) -> Result<Measured, Gap> {
 /// An unknown, if the homes of lines are, or if too few loads take longer than atomics.
 pub fn near_far(notebook: &Notebook) -> Result<NearFar, Gap> {
     notebook.once(&notebook.memo.near_far, (), || {
-        let homes = homes::homes(notebook)?;
+        let homes = homes::homes(notebook, Area::OF_THE_HASH)?;
         let overhead = overhead(notebook)?;
         let cold = |asked: &Asked| Chase {
             timing: Timing::straight(homes.lines.len() as u32),

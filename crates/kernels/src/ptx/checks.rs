@@ -7,7 +7,7 @@ use crate::{AtomicProgram, Check, PatternProgram, StreamProgram};
 
 /// What a pass of a stream must be made of.
 pub(super) fn stream(program: StreamProgram) -> Check {
-    let StreamProgram { traffic, path, width, unroll, .. } = program;
+    let StreamProgram { traffic, path, width, unroll, listed, .. } = program;
     // Some of them with `.SYS` for sm_75.
     let load: &[&str] = match (path, width) {
         (LoadPath::Shared, 4) => &["LDS", "LDS.U"],
@@ -29,7 +29,9 @@ pub(super) fn stream(program: StreamProgram) -> Check {
         _ => &["STG.E.128", "STG.E.128.SYS"],
     };
     let (loads, stores) = traffic.arrays();
-    Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll }
+    // Of the number of the next piece, where pieces are listed.
+    let index: &[&str] = if listed { accesses(PatternProgram::Reads(LoadPath::GlobalCa, 4)) } else { &[] };
+    Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll, index }
 }
 
 /// What a burst must be made of.

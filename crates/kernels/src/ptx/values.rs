@@ -92,6 +92,7 @@ fn stream_values(stream: StreamProgram) -> Value {
         settling => streams::SETTLING,
         patience => streams::PATIENCE,
         chased => stream.chased,
+        listed => stream.listed,
         chases => streams::CHASES,
         golden => format!("{:#x}", streams::COMPLEMENT),
     }

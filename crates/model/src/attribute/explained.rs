@@ -362,6 +362,40 @@ impl Attribute {
                 "Up to this rate the memory answers about as fast as when it is idle. Beyond it, more traffic is paid for with \
                  latency.",
             ),
+            Attribute::NearReadBandwidth => (
+                "As the read bandwidth, but each SM goes only through lines that are at home in its own partition of the L2. Where lines are at \
+                 home follows from the hash of the address and from the times of atomics on a few lines of each page of 2 MiB.",
+                "It is unknown where the hash is, or where there are not two partitions. Lines are listed, and the list is read from the L1 \
+                 besides.",
+                "What a kernel gains at most if each SM works on the data near to it.",
+            ),
+            Attribute::FarReadBandwidth => (
+                "As the near one, through lines that are at home in the other partition.",
+                "An L2 that keeps copies of far lines in the SM's own partition answers from these, and the footprint has room for copies: \
+                 then it is as high as the near one.",
+                "What a kernel gets whose data lies on the wrong side.",
+            ),
+            Attribute::NearWriteBandwidth => (
+                "As the write bandwidth, but each SM goes only through lines that are at home in its own partition of the L2.",
+                "It fails as the near read bandwidth does.",
+                "What writing near data gains.",
+            ),
+            Attribute::FarWriteBandwidth => (
+                "As the near one, to lines that are at home in the other partition. All that is written crosses between them.",
+                "Which of the two partitions is the bottleneck cannot be seen where their numbers of SMs differ.",
+                "What the connection of the partitions carries at least.",
+            ),
+            Attribute::NearLoadedLatency => (
+                "As the loaded latency, but the lines of the chain are at home in the partition of the SM that chases. The other SMs read all \
+                 lines.",
+                "Where homes are unknown it is, too.",
+                "How long a load waits at best under such a load.",
+            ),
+            Attribute::FarLoadedLatency => (
+                "As the near one, with a chain through lines that are at home in the other partition.",
+                "Where the L2 keeps copies of far lines, a line that was loaded before is near.",
+                "How much longer loads wait if the data lies on the wrong side.",
+            ),
             Attribute::HostToDeviceBandwidth => (
                 "The driver copies 8 MiB and 32 MiB of pinned memory, timed by events of the device. The difference of the two leaves \
                  out what starting a copy takes.",

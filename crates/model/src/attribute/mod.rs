@@ -249,6 +249,18 @@ attributes! {
         "Nanoseconds that a load takes while the other SMs read half of what they can.";
     LatencyDoublesAt LATENCY_DOUBLES_AT: BytesPerSecond, "latency_doubles_at", "Rate that doubles latency", Bandwidth, "B/s",
         "Bytes a second that the other SMs read when a load takes twice as long as without them.";
+    NearReadBandwidth NEAR_READ_BANDWIDTH: BytesPerSecond, "near_read_bandwidth", "Read bandwidth, near", Bandwidth, "B/s",
+        "Bytes a second that all SMs together read of lines that are at home in the SM's own partition of the L2.";
+    FarReadBandwidth FAR_READ_BANDWIDTH: BytesPerSecond, "far_read_bandwidth", "Read bandwidth, far", Bandwidth, "B/s",
+        "Bytes a second that all SMs together read of lines that are at home in the other partition of the L2.";
+    NearWriteBandwidth NEAR_WRITE_BANDWIDTH: BytesPerSecond, "near_write_bandwidth", "Write bandwidth, near", Bandwidth, "B/s",
+        "Bytes a second that all SMs together write to lines that are at home in the SM's own partition of the L2.";
+    FarWriteBandwidth FAR_WRITE_BANDWIDTH: BytesPerSecond, "far_write_bandwidth", "Write bandwidth, far", Bandwidth, "B/s",
+        "Bytes a second that all SMs together write to lines that are at home in the other partition of the L2.";
+    NearLoadedLatency NEAR_LOADED_LATENCY: Cycles, "near_loaded_latency", "Loaded latency, near", Bandwidth, "cycles",
+        "Cycles that a load of a line of the SM's own partition takes while the other SMs read half of what they can.";
+    FarLoadedLatency FAR_LOADED_LATENCY: Cycles, "far_loaded_latency", "Loaded latency, far", Bandwidth, "cycles",
+        "Cycles that a load of a line of the other partition takes while the other SMs read half of what they can.";
     HostToDeviceBandwidth HOST_TO_DEVICE_BANDWIDTH: BytesPerSecond, "host_to_device_bandwidth", "Copy to the device", Bandwidth, "B/s",
         "Bytes a second that a copy engine moves from pinned host memory to the device.";
     DeviceToHostBandwidth DEVICE_TO_HOST_BANDWIDTH: BytesPerSecond, "device_to_host_bandwidth", "Copy to the host", Bandwidth, "B/s",

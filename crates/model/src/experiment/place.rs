@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::Bytes;
+use super::LARGE_PAGE;
+use crate::facts::DeviceFacts;
+use crate::units::{Bytes, MIB};
+
+/// Memory that is streamed through is so many times as large as the L2: what is read again has left it.
+pub const BEYOND_L2: u64 = 8;
 
 /// Where an experiment runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,6 +36,16 @@ impl Place {
     pub const UNMOVED: u32 = 20;
     /// Bytes of it: sixteen large pages.
     pub const UNMOVED_BYTES: Bytes = Bytes::mib(32);
+
+    /// The number of another allocation that stays where it is: streams go through its lines by partition of the L2. Allocations are
+    /// shifted by a distance that grows with their number, and one of this number begins at a page of 2 MiB again.
+    pub const PARTITIONED: u32 = 4096;
+
+    /// Bytes of [`Place::PARTITIONED`] on a device: several times its L2, and no more than an eighth of what is free, in whole large pages.
+    pub fn partitioned_bytes(facts: &DeviceFacts) -> Bytes {
+        let wanted = Bytes(facts.l2_size.max(MIB) * BEYOND_L2).round_up(LARGE_PAGE);
+        wanted.min(Bytes(facts.free_memory / 8).round_down(LARGE_PAGE))
+    }
 
     /// On this SM.
     pub fn on(sm: u32) -> Self {

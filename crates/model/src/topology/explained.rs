@@ -117,6 +117,14 @@ impl ElementName {
         const WRITES: &[Attribute] = &[WriteBandwidth, WriteBandwidthPerSm];
         const COPIES: &[Attribute] = &[CopyBandwidth, CopyBandwidthPerSm, TriadBandwidth, TriadBandwidthPerSm];
         const UNDER_LOAD: &[Attribute] = &[LoadedLatency, LoadedLatencyNs, LatencyDoublesAt];
+        const BY_PARTITION: &[Attribute] = &[
+            NearReadBandwidth,
+            FarReadBandwidth,
+            NearWriteBandwidth,
+            FarWriteBandwidth,
+            NearLoadedLatency,
+            FarLoadedLatency,
+        ];
         const COPY_ENGINES: &[Attribute] = &[HostToDeviceBandwidth, DeviceToHostBandwidth, BothWaysBandwidth];
         const ATOMICS: &[Attribute] =
             &[AtomicThroughput, AtomicThroughputOneLine, AtomicThroughputOneAddress, AtomicThroughputAggregated];
@@ -132,8 +140,8 @@ impl ElementName {
                 &[READS]
             }
             ElementName::Shared => &[READS, ATOMICS_OF_AN_SM],
-            ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, ATOMICS],
-            ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD],
+            ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, BY_PARTITION, ATOMICS],
+            ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD, BY_PARTITION],
             ElementName::Host => &[READS, WRITES, COPY_ENGINES],
             _ => &[],
         };

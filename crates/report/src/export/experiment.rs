@@ -188,6 +188,16 @@ impl<'e> Own<'e> {
                 pattern: Some(serde_json::to_string(stream)?),
                 ..Own::default()
             },
+            Experiment::PartitionStream(stream) => Own {
+                stride: Some(stream.stream.width.bytes()),
+                order: Some(if stream.is_far { "far" } else { "near" }),
+                pattern: Some(serde_json::to_string(stream)?),
+                ..Own::default()
+            },
+            // The list is in a column of its own.
+            Experiment::PartitionChase(chase) => {
+                Own { pattern: Some(serde_json::to_string(&chase.chase)?), ..Own::of_chain(chase.chain()) }
+            }
             Experiment::LoadedChase(chase) => {
                 Own { pattern: Some(serde_json::to_string(chase)?), ..Own::of_chain(chase.chain()) }
             }

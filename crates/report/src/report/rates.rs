@@ -5,8 +5,10 @@ use strata_model::attribute::{
     ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_AGGREGATED, ATOMIC_THROUGHPUT_AGGREGATED_PER_SM,
     ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM, ATOMIC_THROUGHPUT_ONE_LINE,
     ATOMIC_THROUGHPUT_ONE_LINE_PER_SM, ATOMIC_THROUGHPUT_PER_SM, BOTH_WAYS_BANDWIDTH, BYTES_IN_FLIGHT, COPY_BANDWIDTH,
-    DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, HOST_TO_DEVICE_BANDWIDTH, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
-    OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, Typed, WRITE_BANDWIDTH,
+    DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, FAR_LOADED_LATENCY, FAR_READ_BANDWIDTH, FAR_WRITE_BANDWIDTH,
+    HOST_TO_DEVICE_BANDWIDTH, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY, NEAR_LOADED_LATENCY, NEAR_READ_BANDWIDTH,
+    NEAR_WRITE_BANDWIDTH, OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH,
+    Typed, WRITE_BANDWIDTH,
 };
 use strata_model::topology::{Element, Topology};
 
@@ -80,7 +82,19 @@ fn moved(element: &Element, rates: &str) -> String {
     if let Some(rate) = element.get(LATENCY_DOUBLES_AT) {
         line.push_str(&format!(", and twice its latency at {rate}"));
     }
+    line.push_str(&by_partition(element));
     line
+}
+
+/// What is known of lines that are at home in the SM's own partition of the L2, and of others.
+fn by_partition(element: &Element) -> String {
+    fn both<T: Typed + Display>(element: &Element, what: &str, near: Key<T>, far: Key<T>) -> Option<String> {
+        Some(format!("; {what} {} of near lines, {} of far ones", element.get(near)?, element.get(far)?))
+    }
+    let reads = both(element, "SMs read", NEAR_READ_BANDWIDTH, FAR_READ_BANDWIDTH);
+    let writes = both(element, "SMs write", NEAR_WRITE_BANDWIDTH, FAR_WRITE_BANDWIDTH);
+    let loads = both(element, "under half of the load a load takes", NEAR_LOADED_LATENCY, FAR_LOADED_LATENCY);
+    [reads, writes, loads].into_iter().flatten().collect()
 }
 
 /// What is known of atomics: with a word of each thread, on one line, on one address, and summed up by warps before.

@@ -8,7 +8,9 @@ use comfy_table::{Table, presets};
 use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
-use strata_model::experiment::{Experiment, Launched, LoadPath, Persistent, Transfer, Watched};
+use strata_model::experiment::{
+    Experiment, Launched, LoadPath, PartitionChase, PartitionStream, Persistent, Transfer, Watched,
+};
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
 use strata_model::samples::{Failure, Samples};
@@ -59,6 +61,8 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::Pattern(run) => format!("{}:", in_words(&run.pattern, run.path)),
         Experiment::Stream(stream) => format!("{stream}:"),
         Experiment::LoadedChase(chase) => format!("{chase}:"),
+        Experiment::PartitionStream(stream) => format!("{stream}:"),
+        Experiment::PartitionChase(chase) => format!("{chase}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
         Experiment::Clusters(clusters) => format!("{clusters}:"),
@@ -75,18 +79,28 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Ok(samples) if let Some(seen) = Watched::of(samples) => {
             format!("{:.1} MHz, at most {:.1} us between two reads", seen.clock_mhz, seen.longest_us)
         }
-        Ok(samples) if let Experiment::Stream(stream) = experiment => match stream.counted(samples) {
-            Some(seen) => format!("{:.1} B/clk of an SM", seen.per_sm()),
-            None => "no times".to_owned(),
-        },
-        Ok(samples) if let Experiment::LoadedChase(chase) = experiment => match chase.stream.counted(samples) {
-            Some(seen) => {
-                let cycles = samples.latencies.iter().map(|&cycles| f64::from(cycles)).sum::<f64>();
-                let loads = samples.latencies.len();
-                format!("{:.0} cycles per load beside {:.1} B/clk", cycles / loads.max(1) as f64, seen.total())
+        Ok(samples)
+            if let Experiment::Stream(stream) | Experiment::PartitionStream(PartitionStream { stream, .. }) =
+                experiment =>
+        {
+            match stream.counted(samples) {
+                Some(seen) => format!("{:.1} B/clk of an SM", seen.per_sm()),
+                None => "no times".to_owned(),
             }
-            None => "no times".to_owned(),
-        },
+        }
+        Ok(samples)
+            if let Experiment::LoadedChase(chase) | Experiment::PartitionChase(PartitionChase { chase, .. }) =
+                experiment =>
+        {
+            match chase.stream.counted(samples) {
+                Some(seen) => {
+                    let cycles = samples.latencies.iter().map(|&cycles| f64::from(cycles)).sum::<f64>();
+                    let loads = samples.latencies.len();
+                    format!("{:.0} cycles per load beside {:.1} B/clk", cycles / loads.max(1) as f64, seen.total())
+                }
+                None => "no times".to_owned(),
+            }
+        }
         Ok(samples) if let Experiment::Transfer(transfer) = experiment => match Transfer::nanoseconds(samples) {
             Some(time) => {
                 let bytes = transfer.bytes.0 * transfer.direction.copies();

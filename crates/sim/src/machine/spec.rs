@@ -364,6 +364,8 @@ impl Spec {
     /// the order in which the warps of an SM ask matters, and they ask in the order of time.
     pub fn has_queues(&self) -> bool {
         let caches = || self.cache.values().any(|cache| cache.bandwidth.is_some() || cache.write_bandwidth.is_some());
+        let crossings =
+            || self.cache.values().filter_map(|cache| cache.partitions.as_ref()).any(|parts| parts.crossing.is_some());
         self.pipeline.issue_width.is_some()
             || self.pipeline.outstanding.is_some()
             || self.pipeline.gpc_delivery.is_some()
@@ -373,6 +375,7 @@ impl Spec {
             || self.memory.host_bandwidth.is_some()
             || self.path.all().any(|(_, path)| path.bandwidth.is_some())
             || caches()
+            || crossings()
     }
 }
 

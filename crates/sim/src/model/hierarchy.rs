@@ -63,6 +63,8 @@ pub(super) struct Content {
     memory: Width,
     /// What the SMs of each GPC get together.
     gpcs: Vec<Width>,
+    /// What goes from each partition of a cache to each other: all that leave the first one, then those of the second.
+    crossings: Vec<Width>,
     epoch: u64,
     /// Shared memory that each SM has set aside.
     carveout: u64,
@@ -106,6 +108,10 @@ impl Hierarchy {
             channels: Ports::new(spec.memory.port.get(), spec.memory.channels.get()),
             memory: Width::new(spec.memory.bandwidth),
             gpcs: vec![Width::new(spec.pipeline.gpc_delivery); plan.gpcs()],
+            crossings: plan.partitions.as_ref().map_or(Vec::new(), |parts| {
+                let count = parts.count.get() as usize;
+                vec![Width::new(parts.crossing); count * count]
+            }),
             epoch: 0,
             carveout: 0,
         };
@@ -176,7 +182,9 @@ impl Hierarchy {
                 if plan.queued && taken.is_none() {
                     queues.leave(content.private(plan, by.sm).outstanding.leave(now));
                 }
-                let access = Access { by, address, now: now + waited, at_home: false, kind: Kind::Store };
+                // What is written to a far line crosses to its home, whether or not there is a copy: an H200 writes as many bytes to
+                // far lines as it reads from far memory.
+                let access = Access { by, address, now: now + waited, at_home: true, kind: Kind::Store };
                 let found = content.ask::<true>(plan, level, access, &mut queues);
                 missed &= !found.hit;
                 taken = taken.or(Some(level.cycles + found.far));
@@ -334,7 +342,17 @@ impl Content {
                 return found;
             }
         }
-        of(&mut self.device[level.cache][home], parts.far_hit.get())
+        let found = of(&mut self.device[level.cache][home], parts.far_hit.get());
+        if QUEUED {
+            // What is loaded comes from the line's home, and what is stored goes there.
+            let (from, to, bytes) = match kind {
+                Kind::Load => (home, near, level.bytes),
+                Kind::Store => (near, home, STORED),
+            };
+            let count = parts.count.get() as usize;
+            queues.wait(self.crossings[from * count + to].wait(queues.left, bytes));
+        }
+        found
     }
 
     /// What translating an address adds.

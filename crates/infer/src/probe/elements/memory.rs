@@ -10,7 +10,7 @@ use strata_model::attribute::{
     FETCH_GRANULARITY, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING,
     PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
 };
-use strata_model::experiment::{Chase, LoadPath, Order, Timing, Traffic};
+use strata_model::experiment::{BEYOND_L2, Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
 use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond, Cycles, MIB};
 
@@ -23,8 +23,6 @@ const PIECE: Bytes = Bytes::kib(64);
 const INSIDE: (u64, u64) = (3, 4);
 /// Pinned memory that SMs stream through: more than crosses the bus in the time of a launch.
 const ON_HOST: Bytes = Bytes::mib(32);
-/// Arrays in DRAM are so many times as large as the L2: what is read again has left it.
-const BEYOND_L2: u64 = 8;
 
 pub(super) fn shared(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
@@ -143,6 +141,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| in_l2(notebook, traffic)))
     .and(throughput::of_many(notebook, true, || in_l2(notebook, Traffic::Read)))
     .and(throughput::under_load(notebook, true, &[Traffic::Read, Traffic::Write], |traffic| in_l2(notebook, traffic)))
+    .and(throughput::sides::entries(notebook, true, |traffic| in_l2(notebook, traffic)))
     .and(throughput::atomics::of_l2(notebook))
 }
 
@@ -204,6 +203,7 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
         .and(throughput::under_load(notebook, false, &[Traffic::Read, Traffic::Write, Traffic::Copy], |traffic| {
             in_dram(notebook, traffic)
         }))
+        .and(throughput::sides::entries(notebook, false, |traffic| in_dram(notebook, traffic)))
 }
 
 /// What is assumed of cold loads of memory, and what is left out.

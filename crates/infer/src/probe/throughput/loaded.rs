@@ -6,7 +6,7 @@ use super::interval::{OTHER_CLOCK, digits, promised, range};
 use super::search::{Shape, peak};
 use crate::analysis::robust;
 use crate::probe::{Gap, Measurement, Notebook, Unknown};
-use strata_model::experiment::{LoadedChase, Persistent, Prepare, Stream, Traffic};
+use strata_model::experiment::{Experiment, LoadedChase, Persistent, Prepare, Stream, Traffic};
 use strata_model::topology::{
     Finding, LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint,
 };
@@ -21,7 +21,7 @@ const EVERY_OTHER: usize = 2;
 /// SMs that chase, one after the other, a part of all SMs apart: their distances from the memory differ.
 const PLACES: u32 = 3;
 /// The chain in a cache, and the distance of its lines: it stays there beside what is streamed.
-const CACHED: (Bytes, Bytes) = (Bytes::kib(32), Bytes(256));
+pub(super) const CACHED: (Bytes, Bytes) = (Bytes::kib(32), Bytes(256));
 /// Cycles in which all lines of that chain are loaded once, from wherever they were.
 const ALL_LINES: u32 = 160_000;
 /// The chain in memory: more lines than a launch visits, within the reach of all first-level TLBs known.
@@ -30,7 +30,7 @@ const BEYOND: (Bytes, Bytes) = (Bytes::mib(16), Bytes::kib(4));
 const HALF: f64 = 0.5;
 /// Times the latency without traffic that is looked for.
 const DOUBLE: f64 = 2.0;
-const METHOD: &str =
+pub(super) const METHOD: &str =
     "one thread chases by ld.global.cg while all other SMs read and pause; the longer they pause, the less they move";
 
 /// A value with the ends of its interval.
@@ -54,9 +54,9 @@ struct Point {
 pub struct Loaded(Vec<Point>);
 
 impl Point {
-    fn of(measured: &[&Measurement<LoadedChase>]) -> Option<Self> {
-        let of = |m: &&Measurement<LoadedChase>| {
-            let streamed = m.experiment.stream.counted(m.samples())?;
+    fn of<E>(measured: &[&Measurement<E>], stream: impl Fn(&E) -> &Stream) -> Option<Self> {
+        let of = |m: &&Measurement<E>| {
+            let streamed = stream(&m.experiment).counted(m.samples())?;
             let loads: Vec<f64> = m.latencies().iter().map(|&cycles| f64::from(cycles)).collect();
             Some((streamed.total(), streamed.clock_ghz, robust::mean(&loads))).filter(|_| !loads.is_empty())
         };
@@ -102,7 +102,20 @@ impl Loaded {
         Some(a + part.clamp(0.0, 1.0) * (b - a))
     }
 
-    fn series(&self) -> Vec<SeriesPoint> {
+    /// What a load takes at half of the highest rate, as a finding.
+    pub fn at_half(&self, method: &str) -> Result<Finding<Cycles>, Gap> {
+        let (value, low, high) = self
+            .at(HALF * self.most(), |point| Some(point.cycles))
+            .ok_or_else(|| Unknown::because("no SM moved anything"))?;
+        Ok(Finding::measured(Cycles(digits(value)), method).range(digits(low), digits(high)).note(format!(
+            "{:.0} cycles with next to no traffic, {:.0} at the highest rate",
+            self.0[0].cycles.0,
+            self.0.last().map_or(0.0, |point| point.cycles.0)
+        )))
+    }
+
+    /// The latency of each point by its rate.
+    pub fn series(&self) -> Vec<SeriesPoint> {
         let of = |point: &Point| {
             let (middle, low, high) = point.cycles;
             SeriesPoint { x: digits(point.rate), value: digits(middle), band: Some((digits(low), digits(high))) }
@@ -113,28 +126,49 @@ impl Loaded {
 
 /// The latency of the level that is streamed through, by the rate.
 fn loaded(notebook: &Notebook, level: &Level, is_cache: bool) -> Result<Loaded, Gap> {
+    by(notebook, level, is_cache, |chase| chase, |chase| &chase.stream, |_| true)
+}
+
+/// The latency by the rate, of the chases that `chase` makes of those of all lines. What `holds` is not of is left out.
+pub(super) fn by<E: Clone + Into<Experiment>>(
+    notebook: &Notebook,
+    level: &Level,
+    is_cache: bool,
+    chase: impl Fn(LoadedChase) -> E,
+    stream: impl Fn(&E) -> &Stream,
+    holds: impl Fn(&Measurement<E>) -> bool,
+) -> Result<Loaded, Gap> {
     let peak = peak(notebook, level)?;
     // With few bytes in flight the queues never fill: on one H100 a load then took 1,190 cycles at most, and 4,000 with many. The
     // kernel with pauses takes more registers, so that fewer of its blocks may fit on an SM than of the search's. Older recordings
     // have the best launch.
-    let mut found = by_shape(notebook, level, peak.deep, is_cache);
+    let by_shape = |shape| by_shape(notebook, level, shape, is_cache, &chase, &stream, &holds);
+    let mut found = by_shape(peak.deep);
     for shape in [peak.shape, peak.fine] {
         if let Err(Gap::Unknown(_)) = found {
-            found = by_shape(notebook, level, shape, is_cache);
+            found = by_shape(shape);
         }
     }
     found
 }
 
-/// As [`loaded`], by launches of this shape.
-fn by_shape(notebook: &Notebook, level: &Level, shape: Shape, is_cache: bool) -> Result<Loaded, Gap> {
+/// As [`by`], by launches of this shape.
+fn by_shape<E: Clone + Into<Experiment>>(
+    notebook: &Notebook,
+    level: &Level,
+    shape: Shape,
+    is_cache: bool,
+    chase: &impl Fn(LoadedChase) -> E,
+    stream_of: &impl Fn(&E) -> &Stream,
+    holds: &impl Fn(&Measurement<E>) -> bool,
+) -> Result<Loaded, Gap> {
     let sms = notebook.facts().multiprocessors;
     if sms < 2 {
         return Gap::unknown("it takes one SM that chases and another that streams; this device has one");
     }
     let (footprint, stride) = if is_cache { CACHED } else { BEYOND };
     let places = PLACES.min(sms);
-    let by = |pause: u32| {
+    let at_pause = |pause: u32| {
         // Whole laps of those that stream: otherwise they read what others have just read.
         let stream = level.stream(sms - 1, shape, Round::Stated, 0);
         let prepare = if is_cache { Prepare::Nothing } else { Prepare::FlushL2 };
@@ -142,23 +176,23 @@ fn by_shape(notebook: &Notebook, level: &Level, shape: Shape, is_cache: bool) ->
         let stream = Stream { prepare, warm_cycles, ..stream };
         (0..places).map(move |place| {
             let sm = place * sms / places;
-            LoadedChase { stream: stream.clone(), sm, footprint, stride, seed: 1, pause }
+            chase(LoadedChase { stream: stream.clone(), sm, footprint, stride, seed: 1, pause })
         })
     };
     // The longest pause and none at all are always among them.
     let every = notebook.effort().choose(EVERY_OTHER, 1, 1);
     let kept = |at: usize| at == 0 || at % every == every - 1;
     let pauses = (0..).zip(PAUSES).filter(|(at, _)| kept(*at)).map(|(_, pause)| pause);
-    let wanted: Vec<LoadedChase> = pauses.flat_map(by).collect();
+    let wanted: Vec<E> = pauses.flat_map(at_pause).collect();
     let answers = notebook.read_each(&wanted)?;
     let mut points = Vec::new();
     let mut failure = None;
     for answers in answers.chunks(places as usize) {
         // A launch may have found no place for the chase; the other places stand for it.
-        let measured: Vec<&Measurement<LoadedChase>> =
-            answers.iter().filter_map(|answer| answer.as_ref().ok()).collect();
+        let measured = answers.iter().filter_map(|answer| answer.as_ref().ok());
+        let measured: Vec<&Measurement<E>> = measured.filter(|measured| holds(measured)).collect();
         failure = failure.or_else(|| answers.iter().find_map(|answer| answer.as_ref().err().cloned()));
-        points.extend(Point::of(&measured));
+        points.extend(Point::of(&measured, stream_of));
     }
     match (points.is_empty(), failure) {
         (true, Some(failure)) => return Err(failure.into()),
@@ -176,15 +210,7 @@ pub fn latency(
     level: impl Fn(Traffic) -> Result<Level, Gap>,
 ) -> Result<Finding<Cycles>, Gap> {
     let reads = loaded(notebook, &level(Traffic::Read)?, is_cache)?;
-    let rate = HALF * reads.most();
-    let (value, low, high) =
-        reads.at(rate, |point| Some(point.cycles)).ok_or_else(|| Unknown::because("no SM moved anything"))?;
-    let idle = reads.0[0].cycles.0;
-    let mut finding = Finding::measured(Cycles(digits(value)), METHOD).range(digits(low), digits(high)).note(format!(
-        "{:.0} cycles with next to no traffic, {:.0} at the highest rate",
-        idle,
-        reads.0.last().map_or(0.0, |point| point.cycles.0)
-    ));
+    let mut finding = reads.at_half(METHOD)?;
     for &kind in kinds {
         let (name, of) = match kind {
             Traffic::Read => (LATENCY_BY_READ_BANDWIDTH, Ok(reads.clone())),
@@ -238,7 +264,6 @@ pub fn doubles_at(notebook: &Notebook, is_cache: bool, level: &Level) -> Result<
 #[cfg(test)]
 mod tests {
     use strata_model::effort::Effort;
-    use strata_model::experiment::Experiment;
     use strata_model::facts::DeviceFacts;
     use strata_model::samples::{Lap, Samples};
 

@@ -13,6 +13,7 @@ mod interval;
 mod loaded;
 pub mod outstanding;
 mod search;
+pub mod sides;
 pub mod transfer;
 
 use super::{Gap, Notebook, Unknown};
@@ -21,6 +22,7 @@ use halving::Round;
 use interval::{OTHER_PAGES, digits};
 pub use search::{Peak, peak};
 use search::{Shape, tried};
+pub use sides::Rate;
 use strata_model::attribute::{
     BYTES_IN_FLIGHT, COPY_BANDWIDTH, COPY_BANDWIDTH_PER_SM, EFFECTIVE_SIZE, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY,
     LOADED_LATENCY_NS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM,

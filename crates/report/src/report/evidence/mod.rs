@@ -17,7 +17,9 @@ use crate::report::words;
 use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
-use strata_model::experiment::{Experiment, Launched, LoadPath, LoadedChase, Order, Prepare, Timing};
+use strata_model::experiment::{
+    Experiment, Launched, LoadPath, LoadedChase, Order, PartitionStream, Prepare, Timing, Traffic,
+};
 use strata_model::import::Question;
 use strata_model::samples::Samples;
 use strata_model::topology::{Element, Finding};
@@ -98,6 +100,16 @@ impl Kind {
             Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
                 (What::Stream, stream.traffic.name(), false)
             }
+            Experiment::PartitionStream(PartitionStream { stream, is_far, .. }) => {
+                let order = match (stream.traffic, is_far) {
+                    (Traffic::Write, false) => "write near",
+                    (Traffic::Write, true) => "write far",
+                    (_, false) => "read near",
+                    (_, true) => "read far",
+                };
+                (What::Stream, order, false)
+            }
+            Experiment::PartitionChase(_) => (What::Stream, "listed", false),
             Experiment::Transfer(_) => (What::Transfer, "copy", false),
             Experiment::Atomics(_) => (What::Atomics, "additions", false),
             Experiment::Clusters(_) => (What::Clusters, "clusters", false),

@@ -21,6 +21,9 @@ const LEAST_FAR: u64 = 4;
 /// One SM can use so many times its own partition of an L2 that keeps copies at most.
 const OWN: f64 = 1.25;
 
+/// Far lines are written at a lower rate than near ones, if it is below this share of theirs.
+const LIMITED: f64 = 0.9;
+
 /// The partitions of an L2, each of which has SMs.
 pub(super) struct Partitions {
     count: u64,
@@ -72,16 +75,23 @@ impl Partitions {
             }
             None => (self.far, "assumed to be far_hit".to_owned()),
         };
-        let value = inline([
+        let crossing = crossing(found, self.sms.len());
+        let mut value = vec![
             ("count", self.count.into_toml()),
             ("sms", self.sms.as_str().into_toml()),
             (by, which),
             ("copies", self.copies.0.into_toml()),
             ("far_hit", self.far.into_toml()),
             ("far_memory", far_memory.into_toml()),
-        ]);
+        ];
+        let mut crossed = String::new();
+        if let Some(bytes) = crossing {
+            value.push(("crossing", bytes.into_toml()));
+            crossed = format!("; crossing: {}, half of it in each direction", named(L2, Attribute::FarWriteBandwidth));
+        }
+        let value = inline(value);
         let how = format!(
-            "{}, {}; far_hit: {} minus {}; copies: {}; far_memory: {memory}; {by}: {source}",
+            "{}, {}; far_hit: {} minus {}; copies: {}; far_memory: {memory}{crossed}; {by}: {source}",
             named(L2, Attribute::Partitions),
             named(L2, Attribute::SmMap),
             named(L2, Attribute::FarLatency),
@@ -90,6 +100,16 @@ impl Partitions {
         );
         Sourced::new(value, found.derived(&how))
     }
+}
+
+/// Bytes a cycle that cross from one partition to the other: half of what all SMs write to far lines, if that is less than they write to
+/// near ones.
+fn crossing(found: &Found, sms: usize) -> Option<f64> {
+    let rate = |attribute| found.number(L2, attribute);
+    let (near, far) = rate(Attribute::NearWriteBandwidth).zip(rate(Attribute::FarWriteBandwidth))?;
+    // By the clock of writes to all lines.
+    let (all, each) = rate(Attribute::WriteBandwidth).zip(rate(Attribute::WriteBandwidthPerSm))?;
+    (far < LIMITED * near).then(|| (far / all * each * sms as f64 / 2.0).round())
 }
 
 /// Whether hits of one SM are all near, or some of them far. No attribute says so: the latency spectrum does, by the spread of

@@ -144,7 +144,7 @@ impl IntoToml for Value {
 }
 
 /// An inline table, by key.
-pub(super) fn inline<const N: usize>(rows: [(&str, Value); N]) -> Value {
+pub(super) fn inline<'k>(rows: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let mut table = InlineTable::from_iter(rows);
     table.sort_values();
     table.into()

@@ -170,6 +170,8 @@ pub struct Partitions {
     pub far_hit: Extra,
     /// What memory behind another partition takes more than that behind its own.
     pub far_memory: Extra,
+    /// Bytes a cycle that go from one partition to another; any number, if it is not stated.
+    pub crossing: Option<Rate>,
 }
 
 /// A level of address translation.
