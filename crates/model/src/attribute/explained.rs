@@ -329,6 +329,12 @@ impl Attribute {
                 "How many loads of all warps of an SM can overlap: more of them wait before they leave it. Times the bytes of a load and \
                  divided by the latency, it is the most that an SM reads.",
             ),
+            Attribute::OutstandingLoadsOfAWarp => (
+                "As for the loads of an SM, with bursts of a single warp, of up to 40 loads.",
+                "A compiler keeps the results of some fifty loads apart. Where 40 loads of a warp do not wait for each other, it is unknown, \
+                 with that as its least.",
+                "How many warps it takes to fill an SM with loads: those of the SM over those of a warp.",
+            ),
             Attribute::SaturatingSms => (
                 "The launches with which a quarter of the SMs and all of them read the most run on more and more SMs, taken from all \
                  partitions of the L2 in turn. Between the last number that is too few and the first that is enough, further numbers are tried.",

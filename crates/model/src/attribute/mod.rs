@@ -239,6 +239,8 @@ attributes! {
         "Bytes that the loads of each SM must have in flight for nine tenths of the read bandwidth.";
     OutstandingLoads OUTSTANDING_LOADS: u64, "outstanding_loads", "Outstanding loads", Bandwidth, "loads",
         "Loads of warps, past the L1, that an SM has under way at most.";
+    OutstandingLoadsOfAWarp OUTSTANDING_LOADS_OF_A_WARP: u64, "outstanding_loads_of_a_warp", "Outstanding loads of a warp", Bandwidth, "loads",
+        "Loads of one warp, past the L1, that it has under way at most.";
     SaturatingSms SATURATING_SMS: u64, "saturating_sms", "SMs for the read bandwidth", Bandwidth, "SMs",
         "SMs that together read nine tenths of what all SMs do.";
     EffectiveSize EFFECTIVE_SIZE: Bytes, "effective_size", "Size for all SMs together", Bandwidth, "B",

@@ -135,7 +135,7 @@ impl ElementName {
             AtomicThroughputAggregatedPerSm,
         ];
         let rates: &[&[Attribute]] = match self {
-            ElementName::L1 => &[READS, &[OutstandingLoads]],
+            ElementName::L1 => &[READS, &[OutstandingLoads, OutstandingLoadsOfAWarp]],
             ElementName::Texture | ElementName::ReadOnly | ElementName::ConstantL1 | ElementName::ConstantL15 => {
                 &[READS]
             }

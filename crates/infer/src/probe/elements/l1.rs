@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
-use super::super::throughput::outstanding;
+use super::super::throughput::{of_a_warp, outstanding};
 use super::super::{Gap, Missing, Notebook, Settle, Unknown, launches, replacement, spectrum, structure};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use strata_model::attribute::{
     BY_LAUNCH, CACHED, Configuration, INDEX, Key, LEAST_CONFIGURATION, Launches, MISS_OVERHEAD, OUTSTANDING_LOADS,
-    REPLACEMENT, SETS, WAYS,
+    OUTSTANDING_LOADS_OF_A_WARP, REPLACEMENT, SETS, WAYS,
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Element, Finding};
@@ -31,7 +31,10 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         notebook.attribute(BY_LAUNCH, || by_launch(notebook)),
     ])
     .and(data_cache(notebook, LoadPath::GlobalCa))
-    .and([notebook.attribute(OUTSTANDING_LOADS, || outstanding::loads(notebook))])
+    .and([
+        notebook.attribute(OUTSTANDING_LOADS, || outstanding::loads(notebook)),
+        notebook.attribute(OUTSTANDING_LOADS_OF_A_WARP, || of_a_warp::loads(notebook)),
+    ])
 }
 
 /// What the spectrum needs of the L1, if global loads are cached there.

@@ -11,6 +11,7 @@ mod curves;
 mod halving;
 mod interval;
 mod loaded;
+pub mod of_a_warp;
 pub mod outstanding;
 mod search;
 pub mod sides;

@@ -55,15 +55,15 @@ type Split = (u32, u32);
 
 /// What bursts of so many loads took.
 #[derive(Clone, Debug)]
-struct Point {
-    loads: u32,
+pub(super) struct Point {
+    pub loads: u32,
     /// In cycles, by split: of the medians of its launches the least, since whatever else is at work only adds time.
-    times: Vec<f64>,
+    pub times: Vec<f64>,
 }
 
 /// Whether a burst waited for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     /// No load did, by both splits.
     Below,
     /// Some did, by both splits.
@@ -74,7 +74,7 @@ enum Class {
 
 /// Time by the number of loads, where none waits for room.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+pub(super) struct Line {
     /// Of one load: the latency, but for what the longest of many loads takes more.
     start: f64,
     each: f64,
@@ -85,7 +85,8 @@ impl Point {
         self.times.iter().copied().fold(0.0, f64::max)
     }
 
-    fn least(&self) -> f64 {
+    /// The least of its times.
+    pub fn least(&self) -> f64 {
         self.times.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
@@ -101,7 +102,7 @@ fn class_of(shares: &[f64], (below, beyond): (f64, f64)) -> Class {
 
 impl Line {
     /// Through the last of these points: by the median of all slopes.
-    fn through(points: &[&Point]) -> Option<Self> {
+    pub fn through(points: &[&Point]) -> Option<Self> {
         let points = &points[points.len().saturating_sub(LATEST)..];
         let mut slopes = Vec::new();
         for (i, a) in points.iter().enumerate() {
@@ -121,11 +122,13 @@ impl Line {
         2.0 * self.start - self.at(loads)
     }
 
-    fn shows(&self, loads: u32) -> bool {
+    /// Whether a burst of so many loads would take clearly longer if one of them waited.
+    pub fn shows(&self, loads: u32) -> bool {
         self.jump(loads) >= SEEN.0 * self.start
     }
 
-    fn class(&self, point: &Point) -> Class {
+    /// Whether a burst waited.
+    pub fn class(&self, point: &Point) -> Class {
         let share = |time: &f64| (time - self.at(point.loads)) / self.start;
         class_of(&point.times.iter().map(share).collect::<Vec<_>>(), (SEEN.1, SEEN.0))
     }
@@ -309,7 +312,7 @@ fn repeats(notebook: &Notebook) -> u32 {
 
 /// What bursts of so many loads take. Launches of one burst lie apart in time: whatever disturbs one of them may have
 /// ended.
-fn points(notebook: &Notebook, numbers: &[u32], most: u32, attempt: u32) -> Result<Vec<Point>, Gap> {
+pub(super) fn points(notebook: &Notebook, numbers: &[u32], most: u32, attempt: u32) -> Result<Vec<Point>, Gap> {
     let repeats = repeats(notebook);
     let shared: Vec<(u32, Split)> =
         numbers.iter().flat_map(|&loads| splits(loads, most).into_iter().map(move |split| (loads, split))).collect();

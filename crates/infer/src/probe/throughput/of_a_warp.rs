@@ -1,0 +1,99 @@
+//! How many loads a single warp has outstanding past the L1.
+//!
+//! As for an [SM](super::outstanding), with bursts of one warp: more and more loads, until a burst takes a part of the latency longer.
+//! A compiler keeps the results of so many loads apart as there are instructions for it, so more than forty are not tried. Where forty
+//! loads do not wait for each other, the number is unknown, with that as its least.
+
+use super::outstanding::{Class, Line, Point, points};
+use crate::probe::{Gap, Notebook};
+use strata_model::topology::{Finding, SeriesPoint, TIME_BY_LOADS};
+
+/// Numbers of loads that one warp can make by the programs for bursts, the last one by the longest.
+const LOADS: [u32; 9] = [4, 6, 8, 16, 18, 20, 36, 38, 40];
+/// So many of them are taken to be below the limit, for the first line through the times.
+const FIRST: usize = 2;
+/// The first of these takes at least this share of the time of the last, or the time is not that of a latency.
+const ONE_LATENCY: f64 = 0.7;
+
+/// How many loads a warp has outstanding.
+///
+/// # Errors
+///
+/// Missing measurements; or an unknown where there is no pinned memory, or where no jump is seen.
+pub fn loads(notebook: &Notebook) -> Result<Finding<u64>, Gap> {
+    found(&points(notebook, &LOADS, 1, 0)?)
+}
+
+fn found(bursts: &[Point]) -> Result<Finding<u64>, Gap> {
+    let unknown = |why: &str| Gap::unknown(why);
+    let [first, second, ..] = bursts else { return unknown("blocks of this device are too small for a burst") };
+    if first.least() < ONE_LATENCY * second.least() {
+        return unknown("two loads more take as long as the first ones: the time is not that of a latency");
+    }
+    let mut below: Vec<&Point> = bursts[..FIRST].iter().collect();
+    for point in &bursts[FIRST..] {
+        let Some(line) = Line::through(&below) else { return unknown("no burst was timed") };
+        match line.class(point) {
+            Class::Below => below.push(point),
+            _ if !line.shows(point.loads) => break,
+            _ => {
+                let last = below[below.len() - 1].loads;
+                let series = bursts.iter();
+                let series =
+                    series.map(|p| SeriesPoint { x: f64::from(p.loads), value: p.least().round(), band: None });
+                let method = "bursts of loads of pinned host memory by one warp: where the whole time jumps by a part of the latency";
+                return Ok(Finding::measured(u64::from(last), method)
+                    .range(f64::from(last), f64::from(point.loads - 1))
+                    .series(TIME_BY_LOADS, series.collect()));
+            }
+        }
+    }
+    let (line, last) = (Line::through(&below), below[below.len() - 1]);
+    match line {
+        Some(line) if line.shows(last.loads) => Ok(Finding::unknown(format!(
+            "at least {}: so many loads of a warp take {:.0} cycles together and four take {:.0}, and compilers keep few more apart",
+            last.loads,
+            last.least(),
+            first.least()
+        ))
+        .at_least(f64::from(last.loads))),
+        _ => Gap::unknown(format!("{} loads take too long on their way for a limit to show", last.loads)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bursts of a warp that has room for so many, over a bus that takes a load every so many cycles.
+    fn bursts(room: u32, pace: f64) -> Vec<Point> {
+        let time = |loads: u32| 2500.0 * f64::from(1 + (loads - 1) / room) + pace * f64::from(loads);
+        LOADS.map(|loads| Point { loads, times: vec![time(loads)] }).to_vec()
+    }
+
+    #[test]
+    fn a_jump_lies_between_two_numbers() {
+        for (room, interval) in [(16, (16, 17)), (30, (20, 35)), (36, (36, 37)), (39, (38, 39))] {
+            let finding = found(&bursts(room, 3.0)).unwrap();
+            let found = (finding.low.unwrap() as u32, finding.high.unwrap() as u32);
+            assert!(found == interval && (interval.0..=interval.1).contains(&room), "{room}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_jump_there_is_a_least() {
+        let reason = |bursts: &[Point]| match found(bursts) {
+            Ok(finding) => (finding.reason.unwrap(), finding.low),
+            Err(Gap::Unknown(unknown)) => (unknown.reason(), None),
+            other => panic!("{other:?}"),
+        };
+        let (words, least) = reason(&bursts(64, 3.0));
+        assert!(
+            words.starts_with("at least 40: so many loads of a warp take 2620 cycles") && least == Some(40.0),
+            "{words}"
+        );
+        // A bus that takes as long for thirty loads as the first is on its way.
+        assert!(reason(&bursts(64, 80.0)).0.contains("too long on their way"));
+        assert!(reason(&bursts(4, 3.0)).0.contains("not that of a latency"));
+    }
+}
