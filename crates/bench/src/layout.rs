@@ -272,6 +272,9 @@ impl Bench<'_> {
             }
             if let Some(old) = self.arenas.remove(&(number, host)) {
                 self.displaced = true;
+                if number == Place::PARTITIONED {
+                    self.partitioned_content = None;
+                }
                 old.free(self.gpu)?;
             }
             let arena = Arena::allocate(self.gpu, number, host, size)?;

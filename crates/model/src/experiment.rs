@@ -175,13 +175,10 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
             Experiment::Pattern(run) => Some(run.path),
-            Experiment::Stream(Stream { path, .. })
-            | Experiment::LoadedChase(LoadedChase { stream: Stream { path, .. }, .. })
-            | Experiment::PartitionStream(PartitionStream { stream: Stream { path, .. }, .. })
-            | Experiment::PartitionChase(PartitionChase {
-                chase: LoadedChase { stream: Stream { path, .. }, .. },
-                ..
-            }) => Some(*path),
+            Experiment::Stream(_)
+            | Experiment::LoadedChase(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_) => self.stream().map(|stream| stream.path),
             Experiment::Atomics(atomics) => Some(atomics.path()),
             Experiment::Imported(imported) => Some(imported.path),
         }
@@ -335,13 +332,10 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => chase.prepare,
             Experiment::Disturb(disturb) => disturb.prepare,
             Experiment::Pattern(run) => run.prepare,
-            Experiment::Stream(Stream { prepare, .. })
-            | Experiment::LoadedChase(LoadedChase { stream: Stream { prepare, .. }, .. })
-            | Experiment::PartitionStream(PartitionStream { stream: Stream { prepare, .. }, .. })
-            | Experiment::PartitionChase(PartitionChase {
-                chase: LoadedChase { stream: Stream { prepare, .. }, .. },
-                ..
-            }) => *prepare,
+            Experiment::Stream(_)
+            | Experiment::LoadedChase(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_) => self.stream().map_or(Prepare::Nothing, |stream| stream.prepare),
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
@@ -362,13 +356,10 @@ impl Experiment {
             Experiment::Disturb(disturb) => disturb.repeat,
             Experiment::Warp(warp) => warp.repeat,
             Experiment::Pattern(run) => run.repeat,
-            Experiment::Stream(Stream { repeat, .. })
-            | Experiment::LoadedChase(LoadedChase { stream: Stream { repeat, .. }, .. })
-            | Experiment::PartitionStream(PartitionStream { stream: Stream { repeat, .. }, .. })
-            | Experiment::PartitionChase(PartitionChase {
-                chase: LoadedChase { stream: Stream { repeat, .. }, .. },
-                ..
-            }) => *repeat,
+            Experiment::Stream(_)
+            | Experiment::LoadedChase(_)
+            | Experiment::PartitionStream(_)
+            | Experiment::PartitionChase(_) => self.stream().map_or(0, |stream| stream.repeat),
             Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Clusters(clusters) => clusters.repeat,

@@ -47,10 +47,10 @@ impl Placed {
 pub(super) fn home_map(notebook: &Notebook) -> Result<Placed, Gap> {
     notebook.once(&notebook.memo.home_map, (), || {
         let parts = partitions::partitions(notebook)?;
-        let mask = match (parts.number(), partition_hash::hashed(notebook)) {
-            (1 | 2, hashed) => hashed?.masks.iter().fold(0, |all, mask| all ^ mask),
-            (many, _) => return Gap::unknown(format!("there are {many} partitions: each line is far from several")),
-        };
+        if parts.number() > 2 {
+            return Gap::unknown(format!("there are {} partitions: each line is far from several", parts.number()));
+        }
+        let mask = partition_hash::hashed(notebook)?.masks.iter().fold(0, |all, mask| all ^ mask);
         let bytes = Place::partitioned_bytes(notebook.facts());
         if bytes < LARGE_PAGE {
             return Gap::unknown("too little memory is free to stream through lines of each partition");

@@ -53,7 +53,7 @@ impl Area {
         Area { allocation: Place::UNMOVED, bytes: Place::UNMOVED_BYTES, lines: 32, seed: 31, mask: 0 };
 
     /// Where memory is streamed through by partition: of so many bytes. The hash is known by then, and one line of a page says where all of
-    /// them are at home; the others confirm it. Few lines must be as many in each partition: times are held against the mean over all lines.
+    /// them are at home; the others confirm it. With few lines, each partition must have equally many: times are held against the mean over all lines.
     pub const fn of_streams(bytes: Bytes, mask: u64) -> Self {
         Area { allocation: Place::PARTITIONED, bytes, lines: 4, seed: 32, mask }
     }
@@ -85,8 +85,8 @@ impl Line {
 /// Lines with their homes.
 #[derive(Clone, Debug)]
 pub(super) struct Homes {
-    /// The lines whose home is clear, in the order of the visit. The allocation begins within a page, so that lines of two neighbouring pages
-    /// take turns.
+    /// The lines whose home is clear, in the order of the visit. The first allocation begins within a page, so that its lines of two
+    /// neighbouring pages take turns.
     pub lines: Vec<Line>,
     /// Where the allocation begins.
     pub base: u64,

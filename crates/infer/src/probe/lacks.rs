@@ -23,10 +23,13 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             _ => (samples.laps.len(), run.rounds as usize, "times of rounds"),
         },
         Experiment::Stream(Stream { sms, blocks_per_sm, .. })
-        | Experiment::PartitionStream(PartitionStream { stream: Stream { sms, blocks_per_sm, .. }, .. })
         | Experiment::Atomics(Atomics { sms, blocks_per_sm, .. }) => {
             let sms = if sms.is_empty() { samples.laps.len() / (*blocks_per_sm).max(1) as usize } else { sms.len() };
             (samples.laps.len(), sms.max(1) * *blocks_per_sm as usize, "times of blocks")
+        }
+        Experiment::PartitionStream(PartitionStream { stream, sms, .. }) => {
+            let blocks = stream.workers(sms.len()).len() * stream.blocks_per_sm as usize;
+            (samples.laps.len(), blocks, "times of blocks")
         }
         // The pauses decide how many loads end in the time that counts.
         Experiment::LoadedChase(chase) | Experiment::PartitionChase(PartitionChase { chase, .. }) => {

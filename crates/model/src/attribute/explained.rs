@@ -371,8 +371,8 @@ impl Attribute {
             Attribute::NearReadBandwidth => (
                 "As the read bandwidth, but each SM goes only through lines that are at home in its own partition of the L2. Where lines are at \
                  home follows from the hash of the address and from the times of atomics on a few lines of each page of 2 MiB.",
-                "It is unknown where the hash is, or where there are not two partitions. Lines are listed, and the list is read from the L1 \
-                 besides.",
+                "It is unknown where the hash is, or where there are not two partitions. Lines are listed, and the list is read \
+                 besides, from the L1 where it caches global loads.",
                 "What a kernel gains at most if each SM works on the data near to it.",
             ),
             Attribute::FarReadBandwidth => (

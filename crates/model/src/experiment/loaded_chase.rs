@@ -43,6 +43,11 @@ impl LoadedChase {
 
     /// What makes it impossible, if anything does.
     pub fn defect(&self) -> Option<String> {
+        self.defect_beside().or_else(|| self.chain().defect())
+    }
+
+    /// What makes what is beside the chain impossible, if anything does.
+    pub(super) fn defect_beside(&self) -> Option<String> {
         let LoadedChase { stream, sm, pause, .. } = self;
         if stream.path != LoadPath::GlobalCg || stream.traffic == Traffic::Triad {
             return Some("nobody chases beside a triad, or beside loads that the L1 may answer".into());
@@ -53,7 +58,7 @@ impl LoadedChase {
         if *pause > MOST_CYCLES {
             return Some(format!("a pause of {pause} cycles: {MOST_CYCLES} at most"));
         }
-        self.chain().defect().or_else(|| stream.defect())
+        stream.defect()
     }
 }
 

@@ -9,8 +9,11 @@ use super::{Chain, LARGE_PAGE, LoadPath, LoadedChase, Order, Region, Stream, Tra
 use crate::samples::Samples;
 use crate::units::Bytes;
 
-/// Most large pages of the memory, and most SMs, so that a damaged recording asks for nothing absurd.
-const MOST: usize = 1 << 20;
+/// Most large pages of the memory, which are 32 GiB, most pieces that are listed, and most SMs: a damaged recording asks for nothing
+/// absurd.
+const MOST_PAGES: usize = 1 << 14;
+const MOST_PIECES: u64 = 1 << 26;
+const MOST_SMS: usize = 1 << 16;
 
 /// In which of two partitions the lines of the allocation [`Place::PARTITIONED`](super::Place::PARTITIONED) are at home: it depends on the
 /// page, and on the parity of some bits of the address below it.
@@ -41,8 +44,11 @@ impl HomeMap {
     }
 
     fn defect(&self) -> Option<String> {
-        if self.pages.is_empty() || self.pages.len() > MOST || self.pages.iter().any(|home| *home > 1) {
-            return Some(format!("{} pages: at least one, at most {MOST}, each in partition 0 or 1", self.pages.len()));
+        if self.pages.is_empty() || self.pages.len() > MOST_PAGES || self.pages.iter().any(|home| *home > 1) {
+            return Some(format!(
+                "{} pages: at least one, at most {MOST_PAGES}, each in partition 0 or 1",
+                self.pages.len()
+            ));
         }
         (self.mask == 0 || self.mask >= LARGE_PAGE.0)
             .then(|| format!("a mask {:#x} has no bits, or some above those of a large page", self.mask))
@@ -56,7 +62,7 @@ impl HomeMap {
 pub struct PartitionStream {
     /// What all do, over the first bytes of the allocation.
     pub stream: Stream,
-    /// Where its lines are at home.
+    /// Where its lines are at home. In another process the memory has other pages, whose lines are at home elsewhere.
     pub homes: HomeMap,
     /// The partition, 0 or 1, of each SM, in ascending `%smid`.
     pub sms: Vec<u8>,
@@ -87,8 +93,8 @@ impl PartitionStream {
         if let Some(defect) = homes.defect().or_else(|| stream.defect()) {
             return Some(defect);
         }
-        if sms.len() > MOST || sms.iter().any(|partition| *partition > 1) {
-            return Some(format!("{} SMs: at most {MOST}, each in partition 0 or 1", sms.len()));
+        if sms.len() > MOST_SMS || sms.iter().any(|partition| *partition > 1) {
+            return Some(format!("{} SMs: at most {MOST_SMS}, each in partition 0 or 1", sms.len()));
         }
         if stream.footprint > homes.bytes() {
             return Some(format!(
@@ -96,6 +102,9 @@ impl PartitionStream {
                 homes.bytes(),
                 stream.footprint
             ));
+        }
+        if stream.footprint / stream.pass() > MOST_PIECES {
+            return Some(format!("more than {MOST_PIECES} pieces of {}", stream.pass()));
         }
         (stream.pass() > homes.finest()).then(|| {
             format!("a pass of {} is in more than one piece of {} of a partition", stream.pass(), homes.finest())
@@ -139,7 +148,7 @@ impl PartitionChase {
         if !matches!(self.order, Order::Listed { .. }) {
             return Some("the lines of a chase by partition are listed".into());
         }
-        self.chain().defect().or_else(|| self.chase.defect())
+        self.chain().defect().or_else(|| self.chase.defect_beside())
     }
 }
 

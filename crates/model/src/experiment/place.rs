@@ -8,6 +8,8 @@ use crate::units::{Bytes, MIB};
 
 /// Memory that is streamed through is so many times as large as the L2: what is read again has left it.
 pub const BEYOND_L2: u64 = 8;
+/// No L2 is larger: a damaged recording asks for no absurd memory.
+const MOST_L2: u64 = 1024 * MIB;
 
 /// Where an experiment runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,10 +43,10 @@ impl Place {
     /// shifted by a distance that grows with their number, and one of this number begins at a page of 2 MiB again.
     pub const PARTITIONED: u32 = 4096;
 
-    /// Bytes of [`Place::PARTITIONED`] on a device: several times its L2, and no more than an eighth of what is free, in whole large pages.
+    /// Bytes of [`Place::PARTITIONED`] on a device: several times its L2, and no more than a sixteenth of what is free, in whole large pages.
     pub fn partitioned_bytes(facts: &DeviceFacts) -> Bytes {
-        let wanted = Bytes(facts.l2_size.max(MIB) * BEYOND_L2).round_up(LARGE_PAGE);
-        wanted.min(Bytes(facts.free_memory / 8).round_down(LARGE_PAGE))
+        let wanted = Bytes(facts.l2_size.clamp(MIB, MOST_L2) * BEYOND_L2).round_up(LARGE_PAGE);
+        wanted.min(Bytes(facts.free_memory / 16).round_down(LARGE_PAGE))
     }
 
     /// On this SM.

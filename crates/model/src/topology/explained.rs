@@ -139,6 +139,7 @@ impl ElementName {
             ElementName::Texture | ElementName::ReadOnly | ElementName::ConstantL1 | ElementName::ConstantL15 => {
                 &[READS]
             }
+            ElementName::ConstantUniform => &[&[ReadBandwidth, ReadBandwidthPerSm]],
             ElementName::Shared => &[READS, ATOMICS_OF_AN_SM],
             ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, BY_PARTITION, ATOMICS],
             ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD, BY_PARTITION],

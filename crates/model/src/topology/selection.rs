@@ -156,7 +156,8 @@ impl JsonSchema for Wanted {
 /// Steps by which more came to be measured. The first: the bandwidth of textures and constants, and the loads that are outstanding. The
 /// second: how an address chooses the partition of the L2, and the latency of near and far memory. The third: the GPCs. The
 /// fourth: the fingerprint of the die, and distributed shared memory. The fifth: bandwidth and latency under load by partition,
-/// and the outstanding loads of a warp.
+/// the outstanding loads of a warp, and why the uniform path of
+/// constants has no bandwidth.
 pub const STEPS: u8 = 5;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
@@ -170,6 +171,7 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         | Attribute::NearLoadedLatency
         | Attribute::FarLoadedLatency
         | Attribute::OutstandingLoadsOfAWarp => 5,
+        _ if element == ElementName::ConstantUniform && attribute.topic() == Topic::Bandwidth => 5,
         Attribute::Fingerprint => 4,
         _ if element == ElementName::DistributedShared => 4,
         Attribute::Gpcs | Attribute::Map => 3,

@@ -89,11 +89,12 @@ fn moved(element: &Element, rates: &str) -> String {
 /// What is known of lines that are at home in the SM's own partition of the L2, and of others.
 fn by_partition(element: &Element) -> String {
     fn both<T: Typed + Display>(element: &Element, what: &str, near: Key<T>, far: Key<T>) -> Option<String> {
-        Some(format!("; {what} {} of near lines, {} of far ones", element.get(near)?, element.get(far)?))
+        Some(format!("; {what} {}, far ones {}", element.get(near)?, element.get(far)?))
     }
-    let reads = both(element, "SMs read", NEAR_READ_BANDWIDTH, FAR_READ_BANDWIDTH);
-    let writes = both(element, "SMs write", NEAR_WRITE_BANDWIDTH, FAR_WRITE_BANDWIDTH);
-    let loads = both(element, "under half of the load a load takes", NEAR_LOADED_LATENCY, FAR_LOADED_LATENCY);
+    let reads = both(element, "near lines are read at", NEAR_READ_BANDWIDTH, FAR_READ_BANDWIDTH);
+    let writes = both(element, "near lines are written at", NEAR_WRITE_BANDWIDTH, FAR_WRITE_BANDWIDTH);
+    let loads =
+        both(element, "while half as much is read, loads of near lines take", NEAR_LOADED_LATENCY, FAR_LOADED_LATENCY);
     [reads, writes, loads].into_iter().flatten().collect()
 }
 

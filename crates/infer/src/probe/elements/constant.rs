@@ -8,7 +8,8 @@ use super::super::{Gap, Notebook, Settle, Unknown, fetch, stairs};
 use super::{SMALL, fetch_finding, inside, instances, line_finding, miss_penalty, nearest_level, shared_with};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    CONFLICTS, FETCH_GRANULARITY, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, SHARED_WITH, SIZE, STAIRCASE, THRASH_SIZE,
+    CONFLICTS, FETCH_GRANULARITY, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM,
+    SHARED_WITH, SIZE, STAIRCASE, THRASH_SIZE,
 };
 use strata_model::experiment::{Chase, LoadPath, Traffic};
 use strata_model::topology::{Element, Entry};
@@ -204,14 +205,21 @@ pub(super) fn l15(notebook: &Notebook) -> Element {
 
 pub(super) fn uniform(notebook: &Notebook) -> Element {
     let (major, minor) = notebook.facts().compute_capability;
-    let reason = if (major, minor) < (7, 5) {
-        "devices before compute capability 7.5 have no uniform data path"
+    let (chase, stream) = if (major, minor) < (7, 5) {
+        let none = "devices before compute capability 7.5 have no uniform data path";
+        (none, none)
     } else {
-        "compilers keep the address of a chase in a vector register (LDC), so PTX cannot express a chase on the uniform \
-         path (ULDC)"
+        (
+            "compilers keep the address of a chase in a vector register (LDC), so PTX cannot express a chase on the uniform \
+             path (ULDC)",
+            "compilers load the constants of a loop by indexed loads (LDC) even where all warps load the same words, so PTX cannot \
+             express a stream on the uniform path (ULDC)",
+        )
     };
     Element::from([
-        notebook.attribute(SIZE, || Gap::unknown(reason)),
-        notebook.attribute(LATENCY_CYCLES, || Gap::unknown(reason)),
+        notebook.attribute(SIZE, || Gap::unknown(chase)),
+        notebook.attribute(LATENCY_CYCLES, || Gap::unknown(chase)),
+        notebook.attribute(READ_BANDWIDTH, || Gap::unknown(stream)),
+        notebook.attribute(READ_BANDWIDTH_PER_SM, || Gap::unknown(stream)),
     ])
 }

@@ -69,6 +69,8 @@ pub(super) struct Rates<S> {
     pub each: Vec<Counted>,
     /// Numbers of its launches.
     pub experiments: Vec<u32>,
+    /// Where the memory of each launch was.
+    pub bases: Vec<u64>,
     /// Shortest life of a block, in nanoseconds.
     pub shortest: u64,
     /// Nanoseconds of which all lives are multiples: the step of the timer.
@@ -158,6 +160,7 @@ pub(super) fn rates<S: Copy, E: Launch>(
             shape,
             each,
             experiments,
+            bases: measured.iter().map(|m| m.samples().base).collect(),
             shortest: lives().min().unwrap_or(0),
             step: lives().fold(0, gcd),
         });

@@ -5,7 +5,7 @@ use super::halving::Round;
 use super::interval::{OTHER_CLOCK, digits, promised, range};
 use super::search::{Shape, peak};
 use crate::analysis::robust;
-use crate::probe::{Gap, Measurement, Notebook, Unknown};
+use crate::probe::{Gap, Measurement, Notebook, Unknown, homes};
 use strata_model::experiment::{Experiment, LoadedChase, Persistent, Prepare, Stream, Traffic};
 use strata_model::topology::{
     Finding, LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint,
@@ -16,7 +16,7 @@ use strata_model::units::{Bytes, BytesPerSecond, Cycles, Nanoseconds};
 /// some 8,000 cycles where all SMs of an H200 read from DRAM.
 const PAUSES: [u32; 16] =
     [1 << 20, 1 << 17, 65_536, 32_768, 16_384, 12_288, 8_192, 6_144, 4_096, 3_072, 2_048, 1_536, 1_024, 512, 256, 0];
-/// With quick effort every so manyth pause is measured.
+/// With quick effort every n-th pause is measured.
 const EVERY_OTHER: usize = 2;
 /// SMs that chase, one after the other, a part of all SMs apart: their distances from the memory differ.
 const PLACES: u32 = 3;
@@ -186,16 +186,18 @@ fn by_shape<E: Clone + Into<Experiment>>(
     let wanted: Vec<E> = pauses.flat_map(at_pause).collect();
     let answers = notebook.read_each(&wanted)?;
     let mut points = Vec::new();
-    let mut failure = None;
+    let (mut failure, mut has_moved) = (None, false);
     for answers in answers.chunks(places as usize) {
         // A launch may have found no place for the chase; the other places stand for it.
-        let measured = answers.iter().filter_map(|answer| answer.as_ref().ok());
-        let measured: Vec<&Measurement<E>> = measured.filter(|measured| holds(measured)).collect();
+        let answered = || answers.iter().filter_map(|answer| answer.as_ref().ok());
+        has_moved |= answered().any(|measured| !holds(measured));
+        let measured: Vec<&Measurement<E>> = answered().filter(|measured| holds(measured)).collect();
         failure = failure.or_else(|| answers.iter().find_map(|answer| answer.as_ref().err().cloned()));
         points.extend(Point::of(&measured, stream_of));
     }
     match (points.is_empty(), failure) {
         (true, Some(failure)) => return Err(failure.into()),
+        (true, None) if has_moved => return Gap::unknown(homes::MOVED),
         (true, None) => return Gap::unknown("no load of a chase ended in the time that counts"),
         _ => {}
     }

@@ -127,6 +127,11 @@ impl Line {
         self.jump(loads) >= SEEN.0 * self.start
     }
 
+    /// Whether a burst takes longer by most of what it does if one of its loads waits for the first answer.
+    pub fn is_whole_jump(&self, point: &Point) -> bool {
+        point.least() - self.at(point.loads) >= SHARES.1 * self.jump(point.loads)
+    }
+
     /// Whether a burst waited.
     pub fn class(&self, point: &Point) -> Class {
         let share = |time: &f64| (time - self.at(point.loads)) / self.start;

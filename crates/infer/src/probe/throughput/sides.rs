@@ -3,7 +3,7 @@
 
 use super::Level;
 use super::halving::{Round, search};
-use super::interval::{OTHER_CLOCK, digits, per_second, thousandths};
+use super::interval::{digits, per_second, thousandths};
 use super::loaded::{self, CACHED, Loaded};
 use super::search::{Shape, shapes};
 use crate::probe::home_map::{Placed, home_map};
@@ -12,7 +12,7 @@ use strata_model::attribute::{
     FAR_LOADED_LATENCY, FAR_READ_BANDWIDTH, FAR_WRITE_BANDWIDTH, Key, NEAR_LOADED_LATENCY, NEAR_READ_BANDWIDTH,
     NEAR_WRITE_BANDWIDTH,
 };
-use strata_model::experiment::{LoadedChase, Order, PartitionChase, PartitionStream, Region, Stream, Traffic};
+use strata_model::experiment::{LoadedChase, Order, PartitionChase, PartitionStream, Stream, Traffic};
 use strata_model::topology::{Entry, Finding, LATENCY_BY_READ_BANDWIDTH};
 use strata_model::units::{Bytes, BytesPerSecond, Cycles};
 
@@ -20,6 +20,8 @@ use strata_model::units::{Bytes, BytesPerSecond, Cycles};
 const IN_CACHE: (Bytes, Bytes) = (Bytes(256), Bytes::mib(2));
 /// The same of a chase in memory: within the reach of all first-level TLBs known, and more lines of each side than a launch visits.
 const IN_MEMORY: (Bytes, Bytes) = (Bytes::kib(4), Bytes::mib(16));
+/// Least distance of the lines of a chase: of two sectors of a line, the second may come with the first.
+const LEAST_STRIDE: Bytes = Bytes(256);
 /// Most lines of a chase in memory.
 const MOST_LINES: usize = 2048;
 /// An element of a chain.
@@ -64,7 +66,7 @@ pub fn entries(notebook: &Notebook, is_cache: bool, level: impl Fn(Traffic) -> R
     entries
 }
 
-/// The launch of a shape, if pieces of one of its passes are in one partition.
+/// The launch of a shape. It may go through more in a pass than what follows each other in a partition: its defect says so.
 fn launch(placed: &Placed, level: &Level, shape: Shape, round: Round, repeat: u32, is_far: bool) -> PartitionStream {
     // Launches that write to memory differ by 3 % over the whole time, and not in a quarter of it: the best of the search are measured again for
     // as long as what is stated.
@@ -82,11 +84,19 @@ fn bandwidth(notebook: &Notebook, level: &Level, is_far: bool) -> Result<Finding
         let of = |shape, round, repeat| launch(&placed, level, shape, round, repeat, is_far);
         let mut shapes = shapes(notebook, level);
         shapes.retain(|shape| of(*shape, Round::Search, 0).defect().is_none());
+        if shapes.is_empty() {
+            return Gap::unknown(format!(
+                "every launch that fits goes through more in a pass than the {} that follow each other in a partition",
+                placed.homes.finest()
+            ));
+        }
         let best = search(notebook, &shapes, of)?.best;
-        let clock = if level.region == Region::Own { OTHER_CLOCK } else { 0.0 };
+        if best.bases.iter().any(|base| *base != placed.base) {
+            return Gap::unknown(homes::MOVED);
+        }
         let method = super::halving::method(&of(best.shape, Round::Stated, 0), best.sms());
         Ok(Rate {
-            per_second: per_second(&best, clock + thousandths(level.other_place) + OTHER_LAUNCH),
+            per_second: per_second(&best, thousandths(level.other_place) + OTHER_LAUNCH),
             per_sm: best.median(),
             method,
         })
@@ -106,9 +116,16 @@ fn latency(notebook: &Notebook, is_cache: bool, level: &Level, is_far: bool) -> 
     let placed = home_map(notebook)?;
     let ((stride, span), most) =
         if is_cache { (IN_CACHE, (CACHED.0 / CACHED.1) as usize) } else { (IN_MEMORY, MOST_LINES) };
+    // In a small memory the lines are closer to each other.
+    let stride = Bytes((stride.0 * placed.homes.bytes().0.min(span.0) / span.0).max(LEAST_STRIDE.0));
+    let seed = notebook.seed(33);
+    let lines = [0, 1].map(|partition| placed.some_of(partition, stride.0, span.0, most, seed));
+    if lines.iter().any(Vec::is_empty) {
+        return Gap::unknown(format!("no lines {stride} apart are at home in one of the partitions"));
+    }
     let chase = |chase: LoadedChase| {
-        let partition = placed.sms[chase.sm as usize] ^ u8::from(is_far);
-        let offsets = placed.some_of(partition, stride.0, span.0, most, notebook.seed(33));
+        let partition = placed.sms.get(chase.sm as usize).copied().unwrap_or(0) ^ u8::from(is_far);
+        let offsets = lines[usize::from(partition)].clone();
         let chase = LoadedChase { footprint: placed.homes.bytes(), stride: ELEMENT, ..chase };
         PartitionChase { chase, order: Order::Listed { offsets } }
     };

@@ -3,7 +3,7 @@
 use toml_edit::Value;
 
 use super::caches::{LINE, sectors};
-use super::found::{Found, Sourced, assumed, named, not_found};
+use super::found::{Found, RATES, Sourced, assumed, named, not_found};
 use super::structure::can_be;
 use super::table::{IntoToml, Table, inline};
 use strata_model::attribute::{Attribute, Data, PARTITION_HASH, SM_MAP, SmPlace, Translation};
@@ -102,14 +102,15 @@ impl Partitions {
     }
 }
 
-/// Bytes a cycle that cross from one partition to the other: half of what all SMs write to far lines, if that is less than they write to
-/// near ones.
+/// Bytes a cycle that cross from one partition to the other: half of what all SMs write to far lines, if that is clearly less than they
+/// write to near ones.
 fn crossing(found: &Found, sms: usize) -> Option<f64> {
     let rate = |attribute| found.number(L2, attribute);
     let (near, far) = rate(Attribute::NearWriteBandwidth).zip(rate(Attribute::FarWriteBandwidth))?;
     // By the clock of writes to all lines.
     let (all, each) = rate(Attribute::WriteBandwidth).zip(rate(Attribute::WriteBandwidthPerSm))?;
-    (far < LIMITED * near).then(|| (far / all * each * sms as f64 / 2.0).round())
+    let crossing = (far / all * each * sms as f64 / 2.0 * 100.0).round() / 100.0;
+    Some(crossing).filter(|rate| far < LIMITED * near && RATES.contains(rate))
 }
 
 /// Whether hits of one SM are all near, or some of them far. No attribute says so: the latency spectrum does, by the spread of
