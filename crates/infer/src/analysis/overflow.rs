@@ -8,7 +8,7 @@
 //! first out, trees and random victims all do on a cyclic walk. Where lines that were hit never give way it does not hold,
 //! which shows: lines stop missing while the footprint grows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lines that missed, by number, of the first so many lines of an allocation.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +64,11 @@ pub enum Unclear {
 /// Share of the lines of sets that have overflowed that may be hit in a larger footprint: by chance, in the laps seen.
 const RECOVERING: f64 = 0.02;
 
+/// Most sets that overflow already in the first footprint of [`Sets::reveal_late`].
+const MOST_LATE: usize = 8;
+/// Sets of equal ways that say how those that overflowed first are divided.
+const FEWEST_ALIKE: usize = 4;
+
 /// No cache has sets of so many ways and others of one.
 const MANY: usize = 16;
 
@@ -105,6 +110,51 @@ impl Sets {
             return Err(Unclear::Single);
         }
         Ok(sets)
+    }
+
+    /// As [`Sets::reveal`], of footprints of which the first may come too late: some sets overflow there already, and those that do
+    /// seem to be one. They are told apart by the address bits whose parities all other sets have in common. `first` is the number of the
+    /// first line.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Sets::reveal`].
+    pub fn reveal_late(footprints: &[Footprint], first: u64) -> Result<Self, Unclear> {
+        let plain = Self::reveal(footprints);
+        let Some(begin) = footprints.first() else { return plain };
+        // The newest lines of the first footprint: each is the line too many of a set.
+        let late =
+            (1..).take_while(|&back| back <= begin.lines && begin.missed.contains(&(begin.lines - back))).count();
+        let sets = match plain {
+            Ok(sets) if sets.are_equal() => return Ok(sets),
+            Err(Unclear::Unsteady) if (1..=MOST_LATE).contains(&late) => {
+                let before = Footprint { lines: begin.lines - late, missed: BTreeSet::new() };
+                let all: Vec<Footprint> = [before].into_iter().chain(footprints.iter().cloned()).collect();
+                Self::reveal(&all)?
+            }
+            other => other?,
+        };
+        Ok(sets.with_first_divided(first))
+    }
+
+    /// With the first set divided into several, if the address bits that tell the others apart divide it into as many lines as all
+    /// others have.
+    fn with_first_divided(mut self, first: u64) -> Self {
+        let Some((merged, others)) = self.members.split_first() else { return self };
+        let numbers = |lines: &[usize]| lines.iter().map(|&line| first + line as u64).collect::<Vec<u64>>();
+        let size = others.first().map_or(0, Vec::len);
+        if others.len() < FEWEST_ALIKE || others.iter().any(|lines| lines.len() != size) || merged.len() <= size {
+            return self;
+        }
+        let masks = separating_parities(&others.iter().map(|lines| numbers(lines)).collect::<Vec<_>>());
+        let mut divided: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for &line in merged {
+            divided.entry(parities(&masks, first + line as u64)).or_default().push(line);
+        }
+        if divided.values().all(|lines| lines.len() == size) {
+            self.members.splice(..1, divided.into_values());
+        }
+        self
     }
 
     /// Ways of each set.
@@ -231,6 +281,42 @@ mod tests {
         assert_ne!(Sets::reveal(&disturbed), Ok(plain.clone()));
         disturbed[2].missed.insert(1);
         assert_eq!(Sets::reveal(&steady(&disturbed)), Ok(plain));
+    }
+
+    /// The first footprint is one that fits, or up to three lines more: then the sets that overflow there seem to be one.
+    #[test]
+    fn sets_that_overflow_in_the_first_footprint_are_told_apart() {
+        for (first, from) in [(0u64, 64usize), (64, 65), (0, 66), (128, 67)] {
+            // Eight sets by parities of three bits each; eight lines of each fit.
+            let set = |i: usize| {
+                let n = first as usize + i;
+                (n ^ n >> 3 ^ n >> 6) & 7
+            };
+            let footprints: Vec<Footprint> = (from..=71).map(|n| walk(n, &[8; 8], set)).collect();
+            let sets = Sets::reveal_late(&footprints, first).unwrap();
+            assert!(sets.ways().iter().all(|ways| *ways == 8), "{from}: {:?}", sets.ways());
+            assert_eq!(sets.members.len(), 7, "{from}");
+            assert!(sets.members.iter().all(|lines| lines.iter().all(|line| set(*line) == set(lines[0]))), "{from}");
+            // Without the first footprint with misses they are one, too.
+            if from == 64 {
+                let late = [&footprints[..1], &footprints[2..]].concat();
+                assert_eq!(Sets::reveal(&late).unwrap().ways(), [17, 8, 8, 8, 8, 8]);
+                assert_eq!(Sets::reveal_late(&late, first).unwrap().ways(), [8; 7]);
+            }
+        }
+    }
+
+    /// One set with twice as many ways stays one.
+    #[test]
+    fn a_larger_set_is_not_divided() {
+        let ways = [17, 8, 8, 8, 8, 8, 8, 8];
+        // The larger set has every second line until it overflows.
+        let set = |i: usize| if i < 36 && i.is_multiple_of(2) { 0 } else { 1 + i % 7 };
+        let fits = (1..).take_while(|&n| walk(n, &ways, set).missed.is_empty()).last().unwrap();
+        let footprints: Vec<Footprint> = (fits..fits + 20).map(|n| walk(n, &ways, set)).collect();
+        let sets = Sets::reveal_late(&footprints, 0).unwrap();
+        assert_eq!(sets, Sets::reveal(&footprints).unwrap());
+        assert!(sets.ways().contains(&17), "{:?}", sets.ways());
     }
 
     #[test]

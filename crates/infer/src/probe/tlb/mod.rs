@@ -162,7 +162,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
         let sets = match footprints {
             Some(footprints) => {
                 let steady = if rise.strays > 0.0 { overflow::steady(&footprints) } else { footprints };
-                match Sets::reveal(&steady) {
+                match Sets::reveal_late(&steady, measurements[0].samples().base / distance.0) {
                     Ok(sets) if rise.strays > 0.0 && !sets.are_equal() => Err(Unknown::because(
                         "single loads are slow at random, so it is not certain which pages share a set",
                     )),
