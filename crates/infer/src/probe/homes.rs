@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::partitions::{by_line, fastest, partitions};
 use super::{Gap, Measurement, Notebook};
 use crate::analysis::graph::double_centred;
+use crate::analysis::overflow::parities;
 use crate::analysis::robust;
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Timing};
 use strata_model::units::Bytes;
@@ -60,8 +61,8 @@ impl Area {
 
     /// Whether another line of a page is wanted, beside those that have been drawn.
     fn wants(&self, drawn: &[u64], line: u64) -> bool {
-        let parity = |line: &u64| (line & self.mask).count_ones() % 2;
-        let of_its_side = drawn.iter().filter(|other| parity(other) == parity(&line)).count();
+        let parity = |line: u64| parities(&[self.mask], line);
+        let of_its_side = drawn.iter().filter(|other| parity(**other) == parity(line)).count();
         !drawn.contains(&line) && of_its_side < if self.mask == 0 { self.lines } else { self.lines / 2 }
     }
 }

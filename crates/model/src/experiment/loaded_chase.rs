@@ -74,25 +74,10 @@ impl fmt::Display for LoadedChase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{AccessWidth, Content, Prepare, Region};
+    use crate::experiment::stream::tests::{refused, stream};
 
     fn chase() -> LoadedChase {
-        let stream = Stream {
-            traffic: Traffic::Copy,
-            path: LoadPath::GlobalCg,
-            width: AccessWidth::B16,
-            unroll: 4,
-            threads_per_block: 64,
-            blocks_per_sm: 2,
-            sms: Vec::new(),
-            footprint: Bytes::kib(64),
-            region: Region::Together,
-            content: Content::Random,
-            prepare: Prepare::Nothing,
-            warm_cycles: 100,
-            timed_cycles: 1000,
-            repeat: 0,
-        };
+        let stream = Stream { sms: Vec::new(), ..stream() };
         LoadedChase { stream, sm: 2, footprint: Bytes::kib(32), stride: Bytes(128), seed: 1, pause: 100 }
     }
 
@@ -106,11 +91,7 @@ mod tests {
 
     #[test]
     fn what_no_kernel_can_do_is_refused() {
-        let with = |change: fn(&mut LoadedChase)| {
-            let mut chase = chase();
-            change(&mut chase);
-            chase.defect().unwrap()
-        };
+        let with = |change| refused(chase(), change, LoadedChase::defect);
         for (defect, words) in [
             (with(|chase| chase.stream.sms = vec![2, 3]), "SM 2 streams"),
             (with(|chase| chase.stream.path = LoadPath::GlobalCa), "may answer"),

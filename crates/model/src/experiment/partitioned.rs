@@ -162,26 +162,11 @@ impl fmt::Display for PartitionChase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{AccessWidth, Content, Prepare};
+    use crate::experiment::stream::tests as plain;
 
     fn stream() -> PartitionStream {
         PartitionStream {
-            stream: Stream {
-                traffic: Traffic::Read,
-                path: LoadPath::GlobalCg,
-                width: AccessWidth::B16,
-                unroll: 4,
-                threads_per_block: 64,
-                blocks_per_sm: 2,
-                sms: Vec::new(),
-                footprint: Bytes::mib(4),
-                region: Region::Together,
-                content: Content::Random,
-                prepare: Prepare::Nothing,
-                warm_cycles: 100,
-                timed_cycles: 1000,
-                repeat: 0,
-            },
+            stream: Stream { traffic: Traffic::Read, sms: Vec::new(), footprint: Bytes::mib(4), ..plain::stream() },
             homes: HomeMap { mask: 0x3000, pages: vec![0, 1] },
             sms: vec![0, 1, 1, 0],
             is_far: false,
@@ -204,11 +189,7 @@ mod tests {
 
     #[test]
     fn what_no_kernel_can_do_is_refused() {
-        let with = |change: fn(&mut PartitionStream)| {
-            let mut stream = stream();
-            change(&mut stream);
-            stream.defect().unwrap()
-        };
+        let with = |change| plain::refused(stream(), change, PartitionStream::defect);
         for (defect, words) in [
             (with(|of| of.stream.traffic = Traffic::Copy), "reads or writes"),
             (with(|of| of.stream.region = Region::Own), "all SMs together"),

@@ -210,12 +210,13 @@ impl Persistent for Stream {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::samples::{ClockSpan, Lap};
     use crate::units::KIB;
 
-    fn stream() -> Stream {
+    /// A stream that is possible.
+    pub fn stream() -> Stream {
         Stream {
             traffic: Traffic::Copy,
             path: LoadPath::GlobalCg,
@@ -232,6 +233,12 @@ mod tests {
             timed_cycles: 1000,
             repeat: 0,
         }
+    }
+
+    /// Why an experiment is impossible once it is changed.
+    pub fn refused<T>(mut experiment: T, change: fn(&mut T), defect: fn(&T) -> Option<String>) -> String {
+        change(&mut experiment);
+        defect(&experiment).unwrap()
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use super::outstanding::{Class, Line, Point, points};
 use crate::probe::{Gap, Notebook};
-use strata_model::topology::{Finding, SeriesPoint, TIME_BY_LOADS};
+use strata_model::topology::{Finding, TIME_BY_LOADS};
 
 /// Numbers of loads that one warp can make by the programs for bursts, the last one by the longest.
 const LOADS: [u32; 9] = [4, 6, 8, 16, 18, 20, 36, 38, 40];
@@ -27,16 +27,15 @@ pub fn loads(notebook: &Notebook) -> Result<Finding<u64>, Gap> {
 }
 
 fn found(bursts: &[Point]) -> Result<Finding<u64>, Gap> {
-    let unknown = |why: &str| Gap::unknown(why);
-    let [first, second, ..] = bursts else { return unknown("blocks of this device are too small for a burst") };
+    let [first, second, ..] = bursts else { return Gap::unknown("blocks of this device are too small for a burst") };
     if first.least() < ONE_LATENCY * second.least() {
-        return unknown("two loads more take as long as the first ones: the time is not that of a latency");
+        return Gap::unknown("two loads more take as long as the first ones: the time is not that of a latency");
     }
     let mut below: Vec<&Point> = bursts[..FIRST].iter().collect();
     // Bursts that clearly take longer, with none behind them that does not.
     let mut beyond: Vec<u32> = Vec::new();
     for point in &bursts[FIRST..] {
-        let Some(line) = Line::through(&below) else { return unknown("no burst was timed") };
+        let Some(line) = Line::through(&below) else { return Gap::unknown("no burst was timed") };
         if !line.shows(point.loads) {
             break;
         }
@@ -52,13 +51,11 @@ fn found(bursts: &[Point]) -> Result<Finding<u64>, Gap> {
     }
     if let [first, _, ..] = beyond[..] {
         let last = below[below.len() - 1].loads;
-        let series = bursts.iter();
-        let series = series.map(|p| SeriesPoint { x: f64::from(p.loads), value: p.least().round(), band: None });
         let method =
             "bursts of loads of pinned host memory by one warp: where the whole time jumps by most of the latency";
         return Ok(Finding::measured(u64::from(last), method)
             .range(f64::from(last), f64::from(first - 1))
-            .series(TIME_BY_LOADS, series.collect()));
+            .series(TIME_BY_LOADS, bursts.iter().map(Point::as_series).collect()));
     }
     let (line, last) = (Line::through(&below), below[below.len() - 1]);
     match line {

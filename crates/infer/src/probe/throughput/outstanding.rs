@@ -85,6 +85,11 @@ impl Point {
         self.times.iter().copied().fold(0.0, f64::max)
     }
 
+    /// As a point of the curve over loads.
+    pub fn as_series(&self) -> SeriesPoint {
+        SeriesPoint { x: f64::from(self.loads), value: self.least().round(), band: None }
+    }
+
     /// The least of its times.
     pub fn least(&self) -> f64 {
         self.times.iter().copied().fold(f64::INFINITY, f64::min)
@@ -194,7 +199,7 @@ fn finding(notebook: &Notebook, line: &Line, seen: &[Point], (low, high): (u32, 
     sorted.sort_by(|a, b| a.loads.cmp(&b.loads).then(a.least().total_cmp(&b.least())));
     sorted.dedup_by_key(|point| point.loads);
     let at = |loads: u32| sorted.iter().find(|p| p.loads == loads).map_or(0.0, |p| p.least());
-    let series = sorted.iter().map(|p| SeriesPoint { x: f64::from(p.loads), value: p.least().round(), band: None });
+    let series = sorted.iter().map(|p| p.as_series());
     let method = format!(
         "bursts of loads of pinned host memory by the warps of one block, shared out in two ways: where the whole time jumps by a part \
          of the latency; median of {} rounds, least of {} launches",
