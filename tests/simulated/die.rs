@@ -2,18 +2,21 @@
 
 use std::fmt::Write as _;
 
-use gpu_strata::Effort;
+use gpu_strata::{Effort, Options};
 use proptest::prelude::*;
 use serde_json::json;
-use strata_model::topology::{ElementName, Finding, Topology};
+use strata_model::attribute::{READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, WRITE_BANDWIDTH};
+use strata_model::topology::{BANDWIDTH_BY_CLUSTER_SIZE, ElementName, Finding, Topology, Wanted};
 use strata_sim::machine::Machine;
 
 use crate::sim;
 
 /// Bytes a cycle that an SM of these machines gets, and a GPC: two SMs do not reach the limit of their GPC, four do.
 const DELIVERY: [u32; 2] = [120, 300];
-/// Cycles of a load of another block's shared memory, and for each place of an SM in its GPC, at both ends.
-const REMOTE: [u32; 2] = [140, 3];
+/// Cycles of a load of another block's shared memory, for each place of an SM in its GPC, at both ends, and how many more an atomic takes.
+const REMOTE: [u32; 3] = [140, 3, 11];
+/// Bytes a cycle that an SM gives to blocks on others.
+const GIVEN: u32 = 20;
 /// Cycles of a cluster's barrier.
 const BARRIER: u32 = 210;
 
@@ -34,8 +37,9 @@ fn machine(tpcs: &[usize], pairs_only: usize, is_limited: bool) -> Machine {
     let limit = if is_limited { format!("gpc_delivery = {of_gpc}\n") } else { String::new() };
     let text =
         text.replace("[pipeline]\n", &format!("[pipeline]\ndelivery = {of_sm}\n{limit}cluster_barrier = {BARRIER}\n"));
-    let [remote, step] = REMOTE;
-    let text = text.replace("[shared]\n", &format!("[shared]\nremote_cycles = {remote}\nremote_step = {step}\n"));
+    let [remote, step, atomic] = REMOTE;
+    let shared = format!("[shared]\nremote_cycles = {remote}\nremote_step = {step}\nremote_atomic = {atomic}\n");
+    let text = text.replace("[shared]\n", &format!("{shared}remote_bandwidth = {GIVEN}\n"));
     // Else the loads in flight and the L2 are the limit.
     let text =
         text.replace("outstanding = 512\n", "outstanding = 2560\n").replace("bandwidth = 640\n", "bandwidth = 4000\n");
@@ -75,7 +79,7 @@ proptest! {
         // All that is said of both, by what is true of the machine: latencies, barriers, the largest cluster, the fingerprint.
         let rows: Vec<_> =
             sim::truth::rows(&machine, &outcome.seen).into_iter().filter(|row| ASKED.contains(&row.element)).collect();
-        prop_assert_eq!(rows.len(), 8);
+        prop_assert_eq!(rows.len(), 9);
         for (row, verdict) in sim::expect::judge(&outcome.topology, &rows) {
             let finding = sim::finding(&outcome.topology, row.element, row.attribute);
             prop_assert_eq!(verdict, sim::expect::Verdict::Right, "{}.{}: {:?}", row.element, row.attribute, finding);
@@ -106,6 +110,29 @@ fn a_written_machine_keeps_its_gpcs_and_what_clusters_cost() {
     let second = sim::discovery(&written, Effort::Quick, 1, &[ElementName::DistributedShared]).topology;
     let again = sim::finding(&second, ElementName::DistributedShared, "latency.cycles");
     assert!((again.number().unwrap_or_default() - cycles.unwrap_or_default()).abs() <= 0.6, "{again:?}");
+}
+
+#[test]
+fn blocks_of_a_cluster_get_what_an_sm_gives() {
+    // GPCs of six SMs have no room for eight blocks.
+    let machine = machine(&[0, 1, 0, 1, 0, 1], 0, true);
+    let only = ["read_bandwidth", "write_bandwidth.bytes_per_s"]
+        .map(|key| format!("distributed_shared.{key}").parse::<Wanted>().expect("an attribute"));
+    let found = sim::device(&machine).discover_only(&only, Options::effort(Effort::Quick));
+    let topology = found.expect("a simulated machine is discovered").topology;
+    let element = &topology.elements[&ElementName::DistributedShared];
+    let given = f64::from(GIVEN);
+    let finding = element.finding(READ_BANDWIDTH_PER_SM).expect("it was asked for");
+    let (value, low, high) = (finding.number().unwrap(), finding.low.unwrap(), finding.high.unwrap());
+    assert!((value / given - 1.0).abs() < 0.01 && low <= given && given <= high, "{finding:?}");
+    let sizes: Vec<f64> = finding.series[BANDWIDTH_BY_CLUSTER_SIZE].iter().map(|point| point.x).collect();
+    assert_eq!(sizes, [2.0, 4.0], "{finding:?}");
+    for key in [READ_BANDWIDTH, WRITE_BANDWIDTH] {
+        // All SMs are in a cluster of two, at 0.706 GHz.
+        let expected = given * 12.0 * 0.706e9;
+        let finding = element.finding(key).expect("it was asked for");
+        assert!((finding.number().unwrap() / expected - 1.0).abs() < 0.01, "{finding:?}");
+    }
 }
 
 #[test]

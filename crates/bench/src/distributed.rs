@@ -36,7 +36,9 @@ impl Bench<'_> {
     fn distributed_samples(&self, experiment: &Distributed, raw: &[u32]) -> Outcome {
         let end = match experiment.work {
             // In all rounds together, as many times as the chain has no more elements.
-            ClusterWork::Load => u64::from(3 * experiment.steps * experiment.rounds) % u64::from(CHAIN.0) * CHAIN.1.0,
+            ClusterWork::Load | ClusterWork::Atomic => {
+                u64::from(3 * experiment.steps * experiment.rounds) % u64::from(CHAIN.0) * CHAIN.1.0
+            }
             ClusterWork::Barrier | ClusterWork::RelaxedBarrier => 0,
         };
         let mut samples = Samples::default();

@@ -6,6 +6,7 @@
 
 mod atomics;
 mod chain;
+mod cluster_stream;
 mod clusters;
 mod distributed;
 mod fleet;
@@ -247,6 +248,7 @@ impl<'g> Bench<'g> {
             Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
             Experiment::PartitionStream(stream) => self.run_partition_stream(stream).map(|outcome| vec![outcome]),
             Experiment::PartitionChase(chase) => self.run_partition_chase(chase).map(|outcome| vec![outcome]),
+            Experiment::ClusterStream(stream) => self.run_cluster_stream(stream).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),

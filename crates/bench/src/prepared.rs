@@ -58,6 +58,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::Distributed(_)
         | Experiment::PartitionStream(_)
         | Experiment::PartitionChase(_)
+        | Experiment::ClusterStream(_)
         | Experiment::Imported(_) => 0,
     }
 }
@@ -141,6 +142,7 @@ impl Prepared<'_> {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_)
             | Experiment::Imported(_) => common,
         }
     }
@@ -208,6 +210,7 @@ impl Prepared<'_> {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }

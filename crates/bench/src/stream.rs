@@ -24,7 +24,7 @@ const READ_BACK: u64 = 4096;
 /// Cycles that a load of a chase takes at least: the latency of the nearest L2 is far above.
 const LEAST_LATENCY: u32 = 32;
 /// What stores of random bits begin with.
-const SEED: u32 = COMPLEMENT;
+pub(super) const SEED: u32 = COMPLEMENT;
 
 /// Memory that streams read, and how much of it has the content.
 pub(super) struct Source {
@@ -378,7 +378,7 @@ impl Pieces {
 }
 
 /// What is wrong with the sum of the words that a block loaded in so many passes, if anything is.
-fn wrong_sum(stream: &Stream, sum: u32, passes: u32) -> Option<Failure> {
+pub(super) fn wrong_sum(stream: &Stream, sum: u32, passes: u32) -> Option<Failure> {
     let expected = stream_sum(stream, passes);
     (sum != expected).then(|| {
         Failure::failed(format!(

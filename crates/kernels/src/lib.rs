@@ -23,7 +23,9 @@ use strata_model::experiment::{AccessWidth, ClusterWork, Experiment, Launched, L
 pub use atomics::AtomicProgram;
 pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
 pub use patterns::PatternProgram;
-pub use streams::{CHASES, COMPLEMENT, SCALE, StreamProgram, constants, content, stored, stream_sum};
+pub use streams::{
+    CHASES, COMPLEMENT, RECORDED_SM, SCALE, StreamProgram, Way, constants, content, stored, stream_sum, written_sum,
+};
 pub use sums::{FACTOR, TERM, expected_sum};
 
 /// A kernel of the bench's own, or of an experiment.
@@ -81,6 +83,7 @@ impl Program {
             Experiment::LoadedChase(chase) => Program::Stream(StreamProgram::of_chase(chase)),
             Experiment::PartitionStream(stream) => Program::Stream(StreamProgram::of_partition(stream)),
             Experiment::PartitionChase(chase) => Program::Stream(StreamProgram::of_chase(&chase.chase)),
+            Experiment::ClusterStream(stream) => Program::Stream(StreamProgram::of_cluster(stream)),
             Experiment::Atomics(atomics) => Program::Atomics(AtomicProgram::of(atomics)),
             Experiment::Clusters(_) => Program::Census,
             Experiment::Distributed(distributed) => Program::Distributed(distributed.work),

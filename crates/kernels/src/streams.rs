@@ -1,8 +1,45 @@
 //! The kernels of streams: one for each kind of traffic, path, width and unrolling.
 
 use strata_model::experiment::{
-    AccessWidth, Content, LoadPath, LoadedChase, PartitionStream, Stream, Traffic, UNROLLS, WARP,
+    AccessWidth, ClusterStream, Content, LoadPath, LoadedChase, PartitionStream, Stream, Traffic, UNROLLS, WARP,
 };
+
+/// What is particular to a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// Nothing.
+    Plain,
+    /// One SM chases meanwhile, and the others pause.
+    Chased,
+    /// The pieces that a warp goes over are listed.
+    Listed,
+    /// Blocks go over the shared memory of others of their cluster.
+    Clustered,
+}
+
+impl Way {
+    const ALL: [Way; 4] = [Way::Plain, Way::Chased, Way::Listed, Way::Clustered];
+
+    /// Whether there is such a stream with this traffic by this path.
+    fn is_possible(self, traffic: Traffic, path: LoadPath) -> bool {
+        match self {
+            Way::Plain => Stream::is_possible(traffic, path),
+            Way::Chased => path == LoadPath::GlobalCg && traffic != Traffic::Triad,
+            Way::Listed => PartitionStream::is_possible(traffic, path),
+            Way::Clustered => path == LoadPath::Shared && ClusterStream::is_possible(traffic),
+        }
+    }
+
+    /// What it adds to the name of a kernel.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Way::Plain => "",
+            Way::Chased => "_chased",
+            Way::Listed => "_listed",
+            Way::Clustered => "_clustered",
+        }
+    }
+}
 
 /// A kernel that moves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,10 +52,8 @@ pub struct StreamProgram {
     pub width: u32,
     /// Accesses of a thread in one pass.
     pub unroll: u32,
-    /// Whether one SM chases meanwhile, and the others pause.
-    pub chased: bool,
-    /// Whether the pieces that a warp goes over are listed.
-    pub listed: bool,
+    /// What is particular to it.
+    pub way: Way,
 }
 
 /// What a word of the second half of a line and its partner in the first half sum up to.
@@ -29,6 +64,8 @@ pub const SCALE: u32 = 3;
 pub(crate) const HASH_FACTOR: u32 = 0x85eb_ca77;
 /// What tells four words of one hash apart.
 pub(crate) const MASKS: [u32; 3] = [0xd168_aaad, 0x27d4_eb2f, 0xb55a_4f09];
+/// Where a block of a cluster writes its `%smid`, in bytes from the beginning of its record.
+pub const RECORDED_SM: usize = 40;
 /// Role of the SM that chases.
 pub const CHASES: u32 = u32::MAX - 1;
 /// Cycles after which a block begins without the others: half a millisecond.
@@ -40,34 +77,36 @@ impl StreamProgram {
     /// The text for a stream.
     pub fn of(stream: &Stream) -> Self {
         let Stream { traffic, path, width, unroll, .. } = *stream;
-        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll, chased: false, listed: false }
+        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll, way: Way::Plain }
     }
 
     /// The text for a stream by partition.
     pub fn of_partition(stream: &PartitionStream) -> Self {
-        StreamProgram { listed: true, ..StreamProgram::of(&stream.stream) }
+        StreamProgram { way: Way::Listed, ..StreamProgram::of(&stream.stream) }
     }
 
     /// The text for a chase while others stream.
     pub fn of_chase(chase: &LoadedChase) -> Self {
-        StreamProgram { chased: true, ..StreamProgram::of(&chase.stream) }
+        StreamProgram { way: Way::Chased, ..StreamProgram::of(&chase.stream) }
+    }
+
+    /// The text for a stream in a cluster.
+    pub fn of_cluster(stream: &ClusterStream) -> Self {
+        StreamProgram { way: Way::Clustered, ..StreamProgram::of(&stream.stream) }
     }
 
     /// Every one that an experiment may need.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for traffic in Traffic::ALL {
-            for path in Stream::PATHS.into_iter().filter(|&path| Stream::is_possible(traffic, path)) {
-                for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
-                    for (chased, listed) in [(false, false), (true, false), (false, true)] {
-                        let of = |unroll| StreamProgram { traffic, path, width, unroll, chased, listed };
-                        all.extend(UNROLLS.map(of));
+            for path in Stream::PATHS {
+                for way in Way::ALL.into_iter().filter(|way| way.is_possible(traffic, path)) {
+                    for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
+                        all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll, way }));
                     }
                 }
             }
         }
-        all.retain(|one| !one.chased || one.path == LoadPath::GlobalCg && one.traffic != Traffic::Triad);
-        all.retain(|one| !one.listed || PartitionStream::is_possible(one.traffic, one.path));
         all.retain(|one| one.path != LoadPath::Constant || one.width == 4 && one.unroll > 1);
         all
     }
@@ -77,8 +116,8 @@ impl StreamProgram {
         let mut all = Vec::new();
         let longest = UNROLLS[UNROLLS.len() - 1];
         for path in Stream::PATHS {
-            let (traffic, chased, listed) = (Traffic::Read, false, false);
-            let read = |(width, unroll)| StreamProgram { traffic, path, width, unroll, chased, listed };
+            let (traffic, way) = (Traffic::Read, Way::Plain);
+            let read = |(width, unroll)| StreamProgram { traffic, path, width, unroll, way };
             all.extend(match path {
                 LoadPath::Constant => vec![read((4, UNROLLS[1])), read((4, longest))],
                 _ => [(4, UNROLLS[0]), (8, 4), (16, longest)].map(read).to_vec(),
@@ -86,20 +125,23 @@ impl StreamProgram {
         }
         let path = LoadPath::GlobalCg;
         for traffic in [Traffic::Write, Traffic::Copy, Traffic::Triad] {
-            let of = |(width, unroll)| StreamProgram { traffic, path, width, unroll, chased: false, listed: false };
+            let of = |(width, unroll)| StreamProgram { traffic, path, width, unroll, way: Way::Plain };
             all.extend([(4, 1), (16, 4)].map(of));
         }
-        let of = |traffic, chased, listed| StreamProgram { traffic, path, width: 16, unroll: 4, chased, listed };
-        all.extend([Traffic::Read, Traffic::Write, Traffic::Copy].map(|traffic| of(traffic, true, false)));
-        all.extend([Traffic::Read, Traffic::Write].map(|traffic| of(traffic, false, true)));
+        let of = |traffic, path, way| StreamProgram { traffic, path, width: 16, unroll: 4, way };
+        all.extend([Traffic::Read, Traffic::Write, Traffic::Copy].map(|traffic| of(traffic, path, Way::Chased)));
+        for traffic in [Traffic::Read, Traffic::Write] {
+            let clustered = of(traffic, LoadPath::Shared, Way::Clustered);
+            all.extend([of(traffic, path, Way::Listed), clustered]);
+            all.extend([(4, 1), (16, longest)].map(|(width, unroll)| StreamProgram { width, unroll, ..clustered }));
+        }
         all
     }
 
     /// The entry point.
     pub fn name(self) -> String {
-        let StreamProgram { traffic, path, width, unroll, chased, listed } = self;
-        let (chased, listed) = (if chased { "_chased" } else { "" }, if listed { "_listed" } else { "" });
-        format!("stream_{}_{}_{width}_{unroll}{chased}{listed}", traffic.name(), path.name())
+        let StreamProgram { traffic, path, width, unroll, way } = self;
+        format!("stream_{}_{}_{width}_{unroll}{}", traffic.name(), path.name(), way.suffix())
     }
 
     /// Bytes of each array that a warp touches in one pass.
@@ -117,6 +159,13 @@ pub fn stream_sum(stream: &Stream, passes: u32) -> u32 {
         Content::Random => COMPLEMENT,
     };
     (words / 2).wrapping_mul(pair).wrapping_mul(passes)
+}
+
+/// Sum of the words of a block's shared memory after other blocks have stored to all of it, modulo 2^32.
+pub fn written_sum(stream: &Stream, seed: u32) -> u32 {
+    let words = stream.width.bytes().0 as u32 / 4;
+    let of_access = (0..WARP as u32).map(|lane| stored(lane, seed).wrapping_mul(words)).fold(0, u32::wrapping_add);
+    of_access.wrapping_mul((stream.footprint.0 / (stream.width.bytes().0 * WARP as u64)) as u32)
 }
 
 /// Words of constants for streams whose lanes load `words` of them in a pass, a power of two: other words in each such piece, and all

@@ -13,6 +13,7 @@
 mod atomics;
 mod chase;
 mod clock;
+mod cluster_stream;
 mod clusters;
 mod distributed;
 mod disturb;
@@ -35,6 +36,7 @@ use serde::{Deserialize, Serialize};
 pub use atomics::{ATOMIC_UNROLLS, AtomicMemory, Atomics, COUNTER, Target};
 pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
+pub use cluster_stream::ClusterStream;
 pub use clusters::Clusters;
 pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
 pub use disturb::{Disturb, Partner};
@@ -90,12 +92,14 @@ pub enum Experiment {
     PartitionStream(PartitionStream),
     /// One thread walks a chain through one partition of the L2 while others move memory.
     PartitionChase(PartitionChase),
+    /// Many threads move the shared memory of other blocks of their cluster as fast as they can.
+    ClusterStream(ClusterStream),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
-    /// `distributed`, `partition_stream`, `partition_chase`.
+    /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -118,6 +122,7 @@ impl Experiment {
             Experiment::Distributed(_) => "distributed",
             Experiment::PartitionStream(_) => "partition_stream",
             Experiment::PartitionChase(_) => "partition_chase",
+            Experiment::ClusterStream(_) => "cluster_stream",
         }
     }
 
@@ -139,7 +144,8 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
-            | Experiment::PartitionChase(_) => 1,
+            | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_) => 1,
         }
     }
 
@@ -160,6 +166,7 @@ impl Experiment {
             Experiment::Distributed(distributed) => distributed.defect(),
             Experiment::PartitionStream(stream) => stream.defect(),
             Experiment::PartitionChase(chase) => chase.defect(),
+            Experiment::ClusterStream(stream) => stream.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -178,7 +185,8 @@ impl Experiment {
             Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::PartitionStream(_)
-            | Experiment::PartitionChase(_) => self.stream().map(|stream| stream.path),
+            | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_) => self.stream().map(|stream| stream.path),
             Experiment::Atomics(atomics) => Some(atomics.path()),
             Experiment::Imported(imported) => Some(imported.path),
         }
@@ -193,9 +201,9 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.footprint),
             Experiment::Warp(warp) => Some(warp.footprint),
             Experiment::Pattern(run) => Some(run.pattern.footprint()),
-            Experiment::Stream(stream) | Experiment::PartitionStream(PartitionStream { stream, .. }) => {
-                Some(stream.footprint)
-            }
+            Experiment::Stream(stream)
+            | Experiment::PartitionStream(PartitionStream { stream, .. })
+            | Experiment::ClusterStream(ClusterStream { stream, .. }) => Some(stream.footprint),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.footprint)
             }
@@ -223,7 +231,8 @@ impl Experiment {
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
-            | Experiment::PartitionStream(_) => None,
+            | Experiment::PartitionStream(_)
+            | Experiment::ClusterStream(_) => None,
         }
     }
 
@@ -244,6 +253,7 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
+            | Experiment::ClusterStream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -254,6 +264,7 @@ impl Experiment {
             Experiment::Stream(stream)
             | Experiment::LoadedChase(LoadedChase { stream, .. })
             | Experiment::PartitionStream(PartitionStream { stream, .. })
+            | Experiment::ClusterStream(ClusterStream { stream, .. })
             | Experiment::PartitionChase(PartitionChase { chase: LoadedChase { stream, .. }, .. }) => Some(stream),
             _ => None,
         }
@@ -284,6 +295,7 @@ impl Experiment {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -313,7 +325,8 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
-            | Experiment::PartitionChase(_) => true,
+            | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -335,7 +348,8 @@ impl Experiment {
             Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::PartitionStream(_)
-            | Experiment::PartitionChase(_) => self.stream().map_or(Prepare::Nothing, |stream| stream.prepare),
+            | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_) => self.stream().map_or(Prepare::Nothing, |stream| stream.prepare),
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
@@ -359,7 +373,8 @@ impl Experiment {
             Experiment::Stream(_)
             | Experiment::LoadedChase(_)
             | Experiment::PartitionStream(_)
-            | Experiment::PartitionChase(_) => self.stream().map_or(0, |stream| stream.repeat),
+            | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_) => self.stream().map_or(0, |stream| stream.repeat),
             Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Clusters(clusters) => clusters.repeat,
@@ -383,7 +398,8 @@ from_kind!(
     Clock => Clock, Chase => Chase, Disturb => Disturb, Warp => Warp, PatternRun => Pattern, Imported => Imported,
     Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
     Transfer => Transfer, Atomics => Atomics, Clusters => Clusters,
-    Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase
+    Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase,
+    ClusterStream => ClusterStream
 );
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Atomics, Chase, Clock, Clusters, Distributed, Disturb, Experiment, Imported, Launched, LoadedChase, Order,
-    PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
+    Atomics, Chase, Clock, ClusterStream, Clusters, Distributed, Disturb, Experiment, Imported, Launched, LoadedChase,
+    Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -35,6 +35,7 @@ pub enum Kinds {
     Distributed(Distributed),
     PartitionStream(PartitionStream),
     PartitionChase(PartitionChase),
+    ClusterStream(ClusterStream),
 }
 
 impl From<&Experiment> for Kinds {
@@ -56,6 +57,7 @@ impl From<&Experiment> for Kinds {
             Experiment::Distributed(distributed) => Kinds::Distributed(*distributed),
             Experiment::PartitionStream(stream) => Kinds::PartitionStream(stream.clone()),
             Experiment::PartitionChase(chase) => Kinds::PartitionChase(chase.clone()),
+            Experiment::ClusterStream(stream) => Kinds::ClusterStream(stream.clone()),
         }
     }
 }
@@ -79,6 +81,7 @@ impl Recorded for Kinds {
             Kinds::Distributed(distributed) => distributed.into(),
             Kinds::PartitionStream(stream) => stream.into(),
             Kinds::PartitionChase(chase) => chase.into(),
+            Kinds::ClusterStream(stream) => stream.into(),
         })
     }
 
@@ -88,9 +91,9 @@ impl Recorded for Kinds {
             | Kinds::Disturb(Disturb { order, .. })
             | Kinds::Launched(Launched { chase: Chase { order, .. }, .. }) => listed(order),
             Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
-            Kinds::Stream(stream) | Kinds::LoadedChase(LoadedChase { stream, .. }) => {
-                size_of_val(stream.sms.as_slice()) as u64
-            }
+            Kinds::Stream(stream)
+            | Kinds::LoadedChase(LoadedChase { stream, .. })
+            | Kinds::ClusterStream(ClusterStream { stream, .. }) => size_of_val(stream.sms.as_slice()) as u64,
             Kinds::PartitionStream(stream) => of_partitions(stream),
             Kinds::PartitionChase(PartitionChase { chase, order }) => {
                 size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)
@@ -117,9 +120,9 @@ fn of_partitions(stream: &PartitionStream) -> u64 {
 pub fn listed_of(experiment: &Experiment) -> u64 {
     match experiment {
         Experiment::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
-        Experiment::Stream(stream) | Experiment::LoadedChase(LoadedChase { stream, .. }) => {
-            size_of_val(stream.sms.as_slice()) as u64
-        }
+        Experiment::Stream(stream)
+        | Experiment::LoadedChase(LoadedChase { stream, .. })
+        | Experiment::ClusterStream(ClusterStream { stream, .. }) => size_of_val(stream.sms.as_slice()) as u64,
         Experiment::PartitionStream(stream) => of_partitions(stream),
         Experiment::PartitionChase(PartitionChase { chase, order }) => {
             size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)

@@ -189,6 +189,7 @@ impl Sim {
             barrier: barrier(&spec.pipeline, launch.threads),
             cluster_barrier: spec.pipeline.cluster_barrier.get(),
             remote: [spec.shared.remote_cycles.get(), spec.shared.remote_step.get()],
+            remote_atomic: spec.shared.remote_atomic.get(),
             shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
             banks: self.banks(launch),
             lanes: lane_costs(spec),

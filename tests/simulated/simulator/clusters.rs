@@ -11,7 +11,11 @@ fn six() -> Sim {
     let text = text("")
         .replace("multiprocessors = 1\n", "multiprocessors = 6\ngpcs = \"001011\"\n")
         .replace("compute_capability = \"8.0\"", "compute_capability = \"9.0\"")
-        .replace("[shared]\n", "[pipeline]\ncluster_barrier = 70\n[shared]\nremote_cycles = 100\nremote_step = 5\n");
+        .replace(
+            "[shared]\n",
+            "[pipeline]\ncluster_barrier = 70\n[shared]\nremote_cycles = 100\nremote_step = 5\n\
+             remote_atomic = 9\nremote_bandwidth = 16\n",
+        );
     Sim::new(parsed(&text), 1)
 }
 
@@ -69,6 +73,54 @@ fn a_block_reads_what_another_one_of_its_cluster_wrote() {
         let load = 100 + 5 * (place(words[1]) + place(next[1]));
         // One cycle for the issue, and the comparison of 6.
         assert_eq!(words[2], load + 1 + 6, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_block_stores_to_another_one_of_its_cluster_and_adds_there() {
+    // The address in the shared memory of the cluster, to which all add; of one of them nothing is asked.
+    let first = "mov.u32 %at, window;\nmov.u32 %other, 0;\nmapa.shared::cluster.u32 %other, %at, %other;\n";
+    let body = format!(
+        "mov.u32 %v, 5;\nst.shared.u32 [window+16], %v;\n{NEXT}{BARRIER}add.u32 %v, %block, 40;\nst.v2.u32 [%a+8], {{ %v, %rank}};\n\
+         {first}mov.u64 %t0, %clock64;\natom.shared::cluster.add.u32 %v, [%other+16], 2;\nsetp.ne.u32 %p, %v, 0;\n\
+         @%p mov.u64 %t1, %clock64;\nsub.u64 %t1, %t1, %t0;\ncvt.u32.u64 %at, %t1;\nred.shared::cluster.add.u32 [%other+16], 10;\n\
+         {BARRIER}ld.shared.u32 %v, [window+8];\nst.global.u32 [%m], %v;\nld.shared.u32 %v, [window+12];\nst.global.u32 [%m+4], %v;\n\
+         ld.shared.u32 %v, [window+16];\nst.global.u32 [%m+8], %v;\nst.global.u32 [%m+12], %at;"
+    );
+    let seen = run(&body).unwrap();
+    let stored: Vec<[u32; 2]> = seen.iter().map(|words| [words[0], words[1]]).collect();
+    assert_eq!(stored, [[42, 2], [40, 0], [41, 1], [45, 2], [43, 0], [44, 1]]);
+    let sums: Vec<u32> = seen.iter().map(|words| words[2]).collect();
+    assert_eq!(sums, [5 + 3 * 12, 5, 5, 5 + 3 * 12, 5, 5]);
+    // Of the block's own memory a load's latency, of another's 100 cycles, 5 for each place at both ends, and 9.
+    let [near, far] = [0, 1].map(|rank| seen[rank][3]);
+    assert!(far >= near + 9 && far >= 100 + 9, "{seen:?}");
+}
+
+#[test]
+fn an_sm_gives_so_many_bytes_a_cycle_to_others() {
+    // 16 accesses of each of 8 warps: 32 lanes of 16 bytes are 32 cycles of 16 bytes.
+    let body = |access: &str, used: &str| {
+        format!(
+            "{NEXT}mov.u32 %at, %tid.x;\nmul.wide.u32 %t1, %at, 16;\n\
+             add.u64 %a, %a, %t1;\n{BARRIER}mov.u64 %t0, %clock64;\nmov.u32 %other, 0;\nagain:\n{access}\n\
+             add.u32 %other, %other, 1;\nsetp.lt.u32 %p, %other, 16;\n@%p bra again;\n{used}mov.u64 %t1, %clock64;\n\
+             sub.u64 %t1, %t1, %t0;\n{BARRIER}cvt.u32.u64 %v, %t1;\nst.global.u32 [%m], %v;"
+        )
+    };
+    for (access, used) in [
+        ("ld.v4.u32 {%v, %at, %v, %at}, [%a];", "setp.ne.u32 %p, %at, 1;\n@%p add.u32 %at, %at, 1;\n"),
+        ("st.v4.u32 [%a], {%other, %other, %other, %other};", ""),
+    ] {
+        let mut gpu = six();
+        let (function, memory) = prepared(&mut gpu, &body(access, used), 48).unwrap();
+        gpu.launch(function, &Launch::new(3, 256).cluster(3).shared(Bytes::kib(4)), &[memory.0]).unwrap();
+        let mut raw = [0; 48];
+        gpu.read(memory, &mut raw).unwrap();
+        for words in raw.chunks_exact(16) {
+            let cycles = u32::from_le_bytes(words[..4].try_into().unwrap());
+            assert!((15 * 8 * 32..16 * 8 * 32 + 200).contains(&cycles), "{access}: {cycles}");
+        }
     }
 }
 
@@ -147,7 +199,7 @@ fn what_clusters_cannot_do_is_a_fault_with_its_reason() {
     );
     faulty(&leaves, "which has ended");
     faulty(&format!("{NEXT}ld.u32 %v, [%a+1024];"), "4-byte access to 0x400 of 1024 B of shared memory");
-    faulty("mov.u64 %a, 4096;\nld.u32 %v, [%a];", "generic address 0x1000");
+    faulty("mov.u64 %a, 4096;\nld.u32 %v, [%a];", "address 0x1000, which is not in the cluster's shared memory");
     // One of three never arrives, since it waits for nobody and does not end either.
     faulty(
         "setp.eq.u32 %p, %rank, 1;\n@%p bra skip;\nbarrier.cluster.arrive.aligned;\nskip:\nbarrier.cluster.wait.aligned;",

@@ -333,7 +333,11 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         let Chase { footprint, stride, seed, order, .. } = chase;
         PartitionChase { chase: LoadedChase { stream, sm, footprint, stride, seed, pause }, order }
     });
+    let clustered = (streams(), any::<(u32, u32, u64, u32)>()).prop_map(|(stream, (size, count, shared, distance))| {
+        ClusterStream { stream, size, count, shared_per_block: Bytes(shared), distance }
+    });
     prop_oneof![
+        1 => clustered.prop_map(Experiment::from),
         1 => by_partition.prop_map(Experiment::from),
         1 => chased.prop_map(Experiment::from),
         4 => chases().prop_map(Experiment::from),

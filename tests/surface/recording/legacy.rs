@@ -103,6 +103,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
+            | Experiment::ClusterStream(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -132,7 +133,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::Clusters(_)
         | Experiment::Distributed(_)
         | Experiment::PartitionStream(_)
-        | Experiment::PartitionChase(_) => {
+        | Experiment::PartitionChase(_)
+        | Experiment::ClusterStream(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

@@ -27,6 +27,7 @@ const MEETING: [u32; 4] = [2, 4, 8, 16];
 const LOADS: &str =
     "chase by generic loads of the shared memory of another block of the cluster, difference of 2n and n loads";
 const OWN: &str = "chase by generic loads of the block's own shared memory, by its addresses in the cluster, difference of 2n and n loads";
+const ATOMICS: &str = "chase by atomics that add nothing, in the shared memory of another block of the cluster, difference of 2n and n atomics";
 const BARRIERS: &str = "barrier.cluster, arrive and wait, by one thread of each block, difference of 2n and n barriers";
 const RELAXED: &str =
     "barrier.cluster, arrive.relaxed and wait, by one thread of each block, difference of 2n and n barriers";
@@ -90,15 +91,17 @@ fn by_pair(taken: &[(u32, u32, f64)]) -> Vec<f64> {
     pairs.values().filter_map(|cycles| robust::median(cycles)).collect()
 }
 
-/// As the finding `latency.cycles`: over all pairs of SMs that were in one cluster.
-///
-/// # Errors
-///
-/// An unknown, if the device launches no clusters or two blocks were on one SM.
-pub fn latency(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
-    let pairs = [launch(notebook, ClusterWork::Load, PAIR, 1)];
-    let others: Vec<Distributed> =
-        (1..PORTABLE).map(|distance| launch(notebook, ClusterWork::Load, PORTABLE, distance)).collect();
+/// What walks by loads or atomics take, over all ordered pairs of SMs that were in one cluster, and how many pairs these are; and over those
+/// of clusters of two.
+struct Pairs {
+    all: (f64, f64, f64),
+    seen: usize,
+    of_two: (f64, f64, f64),
+}
+
+fn over_pairs(notebook: &Notebook, work: ClusterWork) -> Result<Pairs, Gap> {
+    let pairs = [launch(notebook, work, PAIR, 1)];
+    let others: Vec<Distributed> = (1..PORTABLE).map(|distance| launch(notebook, work, PORTABLE, distance)).collect();
     let [pairs, others] = [
         notebook.read(&pairs),
         notebook.read_each(&others).map(|all| all.into_iter().flatten().collect()).map_err(Gap::from),
@@ -108,11 +111,23 @@ pub fn latency(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
     let all = [pairs.clone(), taken(&others)?].concat();
     let (all, pairs) = (by_pair(&all), by_pair(&pairs));
     let seen = all.len();
-    let (Some(whole), Some(near)) = (spread(all), spread(pairs)) else { return Gap::unknown("no cluster ran") };
-    Ok(finding(whole, LOADS).note(format!(
+    match (spread(all), spread(pairs)) {
+        (Some(all), Some(of_two)) => Ok(Pairs { all, seen, of_two }),
+        _ => Gap::unknown("no cluster ran"),
+    }
+}
+
+/// As the finding `latency.cycles`: over all pairs of SMs that were in one cluster.
+///
+/// # Errors
+///
+/// An unknown, if the device launches no clusters or two blocks were on one SM.
+pub fn latency(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
+    let Pairs { all, seen, of_two } = over_pairs(notebook, ClusterWork::Load)?;
+    Ok(finding(all, LOADS).note(format!(
         "the interval holds all {seen} ordered pairs of SMs that were in one cluster; in clusters of two, which have the SMs of a TPC, the \
          median is {:.0}, from {:.0} to {:.0}",
-        near.0, near.1, near.2
+        of_two.0, of_two.1, of_two.2
     )))
 }
 
@@ -122,9 +137,29 @@ pub fn latency(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
 ///
 /// As [`latency`].
 pub fn own(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
-    let measurements = notebook.read(&[launch(notebook, ClusterWork::Load, PAIR, 0)])?;
+    Ok(finding(of_own(notebook, ClusterWork::Load)?, OWN))
+}
+
+/// What walks in a block's own memory take, by its addresses in the cluster.
+fn of_own(notebook: &Notebook, work: ClusterWork) -> Result<(f64, f64, f64), Gap> {
+    let measurements = notebook.read(&[launch(notebook, work, PAIR, 0)])?;
     let cycles = taken(&measurements)?.into_iter().map(|(.., cycles)| cycles);
-    spread(cycles).map(|spread| finding(spread, OWN)).ok_or_else(|| Unknown::because("no cluster ran").into())
+    spread(cycles).ok_or_else(|| Unknown::because("no cluster ran").into())
+}
+
+/// As the finding `atomic_latency`.
+///
+/// # Errors
+///
+/// As [`latency`].
+pub fn atomic(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
+    let Pairs { all, seen, of_two } = over_pairs(notebook, ClusterWork::Atomic)?;
+    let own = of_own(notebook, ClusterWork::Atomic)?;
+    Ok(finding(all, ATOMICS).note(format!(
+        "the interval holds all {seen} ordered pairs of SMs that were in one cluster; the median is {:.0} in clusters of two, and {:.0} in the \
+         block's own memory",
+        of_two.0, own.0
+    )))
 }
 
 /// As the finding `cluster_barrier` or `relaxed_cluster_barrier`: of clusters of two.

@@ -36,6 +36,11 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             let blocks = chase.stream.blocks_per_sm.max(1) as usize;
             (samples.laps.len() % blocks, 0, "times of blocks too many")
         }
+        Experiment::ClusterStream(stream) => {
+            // Laps and SMs are as many as blocks.
+            let found = samples.laps.len().min(samples.sms.len());
+            (found, stream.clusters().blocks() as usize, "times and SMs of blocks")
+        }
         Experiment::Clusters(clusters) => (samples.sms.len(), clusters.blocks() as usize, "SMs of blocks"),
         Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),

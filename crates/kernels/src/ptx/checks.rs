@@ -3,13 +3,16 @@
 use strata_model::experiment::{ClusterWork, LoadPath};
 use strata_model::pattern::{BURST_OPTIONAL, Counters, Layout, LoadedFrom, OperandsIn, Scope};
 
-use crate::{AtomicProgram, Check, PatternProgram, StreamProgram};
+use crate::{AtomicProgram, Check, PatternProgram, StreamProgram, Way};
 
 /// What a pass of a stream must be made of.
 pub(super) fn stream(program: StreamProgram) -> Check {
-    let StreamProgram { traffic, path, width, unroll, listed, .. } = program;
+    let StreamProgram { traffic, path, width, unroll, way } = program;
     // Some of them with `.SYS` for sm_75.
     let load: &[&str] = match (path, width) {
+        (LoadPath::Shared, 4) if way == Way::Clustered => &["LD.E"],
+        (LoadPath::Shared, 8) if way == Way::Clustered => &["LD.E.64"],
+        (LoadPath::Shared, _) if way == Way::Clustered => &["LD.E.128"],
         (LoadPath::Shared, 4) => &["LDS", "LDS.U"],
         (LoadPath::Shared, 8) => &["LDS.64", "LDS.U.64"],
         (LoadPath::Shared, _) => &["LDS.128", "LDS.U.128"],
@@ -24,13 +27,16 @@ pub(super) fn stream(program: StreamProgram) -> Check {
         _ => accesses(PatternProgram::Reads(path, width)),
     };
     let store: &[&str] = match width {
+        4 if way == Way::Clustered => &["ST.E"],
+        8 if way == Way::Clustered => &["ST.E.64"],
+        _ if way == Way::Clustered => &["ST.E.128"],
         4 => &["STG.E", "STG.E.SYS"],
         8 => &["STG.E.64", "STG.E.64.SYS"],
         _ => &["STG.E.128", "STG.E.128.SYS"],
     };
     let (loads, stores) = traffic.arrays();
     // Of the number of the next piece, where pieces are listed.
-    let index: &[&str] = if listed { accesses(PatternProgram::Reads(LoadPath::GlobalCa, 4)) } else { &[] };
+    let index: &[&str] = if way == Way::Listed { accesses(PatternProgram::Reads(LoadPath::GlobalCa, 4)) } else { &[] };
     Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll, index }
 }
 
@@ -53,6 +59,7 @@ pub(super) fn atomics(program: AtomicProgram) -> Check {
 pub(super) fn distributed(work: ClusterWork) -> Check {
     let accesses: &[&str] = match work {
         ClusterWork::Load => &["LD.E.64"],
+        ClusterWork::Atomic => &["ATOM.E.ADD.STRONG.GPU"],
         ClusterWork::Barrier => &["UCGABAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", UNEXECUTED],
         ClusterWork::RelaxedBarrier => &["UCGABAR", "CCTL"],
     };

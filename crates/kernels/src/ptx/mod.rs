@@ -16,7 +16,7 @@ use strata_model::samples::CodeFacts;
 use strata_model::units::Bytes;
 
 use crate::dialect::{Capability, Check, Dialect, Text};
-use crate::{PatternProgram, Program, cubin};
+use crate::{PatternProgram, Program, StreamProgram, Way, cubin};
 
 /// The instruction set of NVIDIA's driver.
 pub(crate) struct Ptx;
@@ -55,6 +55,7 @@ fn template(program: Program) -> Template {
         Program::Disturb(..) => template!("disturb", FERMI),
         Program::Warp(_) => template!("warp", FERMI),
         Program::Content => template!("content", FERMI),
+        Program::Stream(StreamProgram { way: Way::Clustered, .. }) => template!("stream", HOPPER),
         Program::Stream(_) => template!("stream", FERMI),
         Program::Atomics(_) => template!("atomics", FERMI),
         Program::Distributed(_) => template!("distributed", HOPPER),

@@ -14,7 +14,8 @@ use strata_model::units::Bytes;
 use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
 use crate::{
-    AtomicProgram, FACTOR, PatternProgram, Program, StreamProgram, TERM, distributed, job, sizes, streams, sums,
+    AtomicProgram, FACTOR, PatternProgram, Program, RECORDED_SM, StreamProgram, TERM, Way, distributed, job, sizes,
+    streams, sums,
 };
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
@@ -91,8 +92,10 @@ fn stream_values(stream: StreamProgram) -> Value {
         constants => stream.path == LoadPath::Constant,
         settling => streams::SETTLING,
         patience => streams::PATIENCE,
-        chased => stream.chased,
-        listed => stream.listed,
+        chased => stream.way == Way::Chased,
+        listed => stream.way == Way::Listed,
+        clustered => stream.way == Way::Clustered,
+        sm_at => RECORDED_SM,
         chases => streams::CHASES,
         golden => format!("{:#x}", streams::COMPLEMENT),
     }

@@ -223,6 +223,12 @@ impl Attribute {
                 "What is left of a barrier without its fence. It is enough only where no memory access before it must be ordered with one after \
                  it.",
             ),
+            Attribute::AtomicLatency => (
+                "One thread of each block follows a chain by atomics that add nothing: each returns the address of the next. The note gives what \
+                 one takes in the block's own memory.",
+                "Unknown without clusters, and if a walk does not end where it must.",
+                "What a block pays for a counter or a lock that the blocks of a cluster share.",
+            ),
             Attribute::LargestCluster => (
                 "Launches in clusters of 2 to 16 blocks: the largest that ran.",
                 "Unknown without clusters. Each block asks for the most shared memory, so smaller blocks may share an SM.",

@@ -163,6 +163,8 @@ attributes! {
         "Cycles of a barrier for both blocks of a cluster of two that arrive together.";
     RelaxedClusterBarrier RELAXED_CLUSTER_BARRIER: Cycles, "relaxed_cluster_barrier", "Relaxed barrier of a cluster", Latency, "cycles",
         "Cycles of a barrier for both blocks of a cluster of two, without the fence that orders the memory accesses before it.";
+    AtomicLatency ATOMIC_LATENCY: Cycles, "atomic_latency", "Latency of an atomic", Latency, "cycles",
+        "Cycles of an atomic in another block's shared memory, until its result is there.";
     LargestCluster LARGEST_CLUSTER: u64, "largest_cluster", "Largest cluster", Structure, "blocks",
         "Blocks of the largest cluster, if each of them takes an SM to itself.";
     MissPenalty MISS_PENALTY: Cycles, "miss_penalty", "Miss penalty", Misses, "cycles",

@@ -27,11 +27,14 @@ pub enum ClusterWork {
     Barrier,
     /// The same, at a barrier that does not order the memory accesses before it.
     RelaxedBarrier,
+    /// It follows a chain as [`ClusterWork::Load`] does, by atomics that add nothing.
+    Atomic,
 }
 
 impl ClusterWork {
     /// All of them.
-    pub const ALL: [ClusterWork; 3] = [ClusterWork::Load, ClusterWork::Barrier, ClusterWork::RelaxedBarrier];
+    pub const ALL: [ClusterWork; 4] =
+        [ClusterWork::Load, ClusterWork::Barrier, ClusterWork::RelaxedBarrier, ClusterWork::Atomic];
 
     /// As a kernel and a report name it.
     pub const fn name(self) -> &'static str {
@@ -39,7 +42,13 @@ impl ClusterWork {
             ClusterWork::Load => "load",
             ClusterWork::Barrier => "barrier",
             ClusterWork::RelaxedBarrier => "relaxed_barrier",
+            ClusterWork::Atomic => "atomic",
         }
+    }
+
+    /// Whether a block follows a chain in the memory of another.
+    pub const fn is_walk(self) -> bool {
+        matches!(self, ClusterWork::Load | ClusterWork::Atomic)
     }
 }
 
@@ -97,7 +106,7 @@ impl Distributed {
                 self.rounds, self.steps
             ));
         }
-        (self.alone && self.work != ClusterWork::Load).then(|| "a barrier is for all blocks of a cluster".into())
+        (self.alone && !self.work.is_walk()).then(|| "a barrier is for all blocks of a cluster".into())
     }
 
     /// Blocks that time what they do.
@@ -138,7 +147,7 @@ impl fmt::Display for Distributed {
     /// `load, 33 clusters of 4 blocks, rank + 1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}", self.work.name(), self.clusters())?;
-        if self.work == ClusterWork::Load {
+        if self.work.is_walk() {
             write!(f, ", rank + {}", self.distance)?;
         }
         f.write_str(if self.alone { ", one block alone" } else { "" })

@@ -110,7 +110,7 @@ impl ElementName {
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
             ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),
             ElementName::DistributedShared => {
-                (LATENCY, &[OwnLatency, ClusterBarrier, RelaxedClusterBarrier, LargestCluster])
+                (LATENCY, &[OwnLatency, AtomicLatency, ClusterBarrier, RelaxedClusterBarrier, LargestCluster])
             }
         };
         const READS: &[Attribute] = &[ReadBandwidth, ReadBandwidthPerSm, BytesInFlight];
@@ -141,6 +141,7 @@ impl ElementName {
             }
             ElementName::ConstantUniform => &[&[ReadBandwidth, ReadBandwidthPerSm]],
             ElementName::Shared => &[READS, ATOMICS_OF_AN_SM],
+            ElementName::DistributedShared => &[&[ReadBandwidth, ReadBandwidthPerSm], WRITES],
             ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, BY_PARTITION, ATOMICS],
             ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD, BY_PARTITION],
             ElementName::Host => &[READS, WRITES, COPY_ENGINES],

@@ -24,6 +24,9 @@ pub const BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST: &str = "bandwidth_by_sms_of_o
 /// Bytes a cycle of all SMs, by the footprint that they go over together. Points as of [`BANDWIDTH_BY_SMS`].
 pub const BANDWIDTH_BY_FOOTPRINT: &str = "bandwidth_by_footprint";
 
+/// Bytes a cycle of an SM, by the blocks of its cluster; the band is what another run may find.
+pub const BANDWIDTH_BY_CLUSTER_SIZE: &str = "bandwidth_by_cluster_size";
+
 /// Cycles of a burst of loads of an SM from the first load to the last answer, by their number; without a band. A point is the least of
 /// several launches.
 pub const TIME_BY_LOADS: &str = "time_by_loads";

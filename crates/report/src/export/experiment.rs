@@ -194,6 +194,12 @@ impl<'e> Own<'e> {
                 pattern: Some(serde_json::to_string(stream)?),
                 ..Own::default()
             },
+            Experiment::ClusterStream(stream) => Own {
+                stride: Some(stream.stream.width.bytes()),
+                order: Some("clusters"),
+                pattern: Some(serde_json::to_string(stream)?),
+                ..Own::default()
+            },
             // The list is in a column of its own.
             Experiment::PartitionChase(chase) => {
                 Own { pattern: Some(serde_json::to_string(&chase.chase)?), ..Own::of_chain(chase.chain()) }

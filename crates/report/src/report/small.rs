@@ -9,7 +9,7 @@ use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
 use strata_model::experiment::{
-    Experiment, Launched, LoadPath, PartitionChase, PartitionStream, Persistent, Transfer, Watched,
+    ClusterStream, Experiment, Launched, LoadPath, PartitionChase, PartitionStream, Persistent, Transfer, Watched,
 };
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
@@ -63,6 +63,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::LoadedChase(chase) => format!("{chase}:"),
         Experiment::PartitionStream(stream) => format!("{stream}:"),
         Experiment::PartitionChase(chase) => format!("{chase}:"),
+        Experiment::ClusterStream(stream) => format!("{stream}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
         Experiment::Clusters(clusters) => format!("{clusters}:"),
@@ -80,8 +81,9 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             format!("{:.1} MHz, at most {:.1} us between two reads", seen.clock_mhz, seen.longest_us)
         }
         Ok(samples)
-            if let Experiment::Stream(stream) | Experiment::PartitionStream(PartitionStream { stream, .. }) =
-                experiment =>
+            if let Experiment::Stream(stream)
+            | Experiment::PartitionStream(PartitionStream { stream, .. })
+            | Experiment::ClusterStream(ClusterStream { stream, .. }) = experiment =>
         {
             match stream.counted(samples) {
                 Some(seen) => format!("{:.1} B/clk of an SM", seen.per_sm()),

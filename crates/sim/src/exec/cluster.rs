@@ -1,82 +1,120 @@
-//! What blocks of a cluster do with each other: loads of each other's shared memory, and barriers for all of them.
+//! What blocks of a cluster do with each other: accesses to each other's shared memory, and barriers for all of them.
 
 use super::issue::illegal;
-use super::launch::{Block, Fault, Grid, Sm};
+use super::launch::{Block, Fault, Grid, Sm, State};
+use super::shared;
 use super::warp::{Warp, lanes};
-use crate::ptx::{Fault as TextFault, Inst, Type, cluster_window};
+use crate::ptx::{Inst, Op, Space, cluster_address, cluster_window};
 
-/// A load of the shared memory of blocks of the same cluster, which only the launch as a whole can carry out.
+/// An access to the shared memory of blocks of the same cluster, which only the launch as a whole can carry out.
 #[derive(Debug)]
 pub(crate) struct Remote {
-    /// Number of the block that loads, in the whole launch.
+    /// Number of the block that accesses, in the whole launch.
     block: u32,
     /// Its warp.
     warp: u32,
     /// Cycle of the issue.
     now: u64,
-    /// Slot of what is loaded.
-    to: u16,
-    kind: Type,
-    line: u32,
+    /// The instruction.
+    at: u32,
     /// Lane, block, and place in that block's shared memory.
-    from: Vec<(u32, u32, usize)>,
+    places: Vec<(u32, u32, u64)>,
 }
 
 impl Remote {
-    /// The load that an instruction makes in the lanes of a mask.
-    pub(super) fn of(warp: &Warp, inst: &Inst, mask: u32, grid: &Grid, block: u32, now: u64) -> Result<Self, Fault> {
+    /// The access that an instruction makes in the lanes of a mask.
+    pub(super) fn of(
+        warp: &Warp,
+        (at, inst): (u32, &Inst),
+        mask: u32,
+        grid: &Grid,
+        block: u32,
+        now: u64,
+    ) -> Result<Self, Fault> {
         let Some(clustered) = &grid.clustered else {
-            return Err(illegal(grid, inst, "a load by a generic address in a launch without clusters".into()));
+            let what = "an access to the shared memory of a cluster in a launch without clusters";
+            return Err(illegal(grid, inst, what.into()));
         };
         let first = block / clustered.size * clustered.size;
+        let is_generic = matches!(inst.op, Op::Load(Space::Generic) | Op::Store(Space::Generic));
         let place = |lane: u32| {
             let address = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
-            match cluster_window(address) {
-                Some((rank, at)) if rank < clustered.size => Ok((lane, first + rank, at as usize)),
+            match cluster_window(if is_generic { address } else { cluster_address(address) }) {
+                Some((rank, at)) if rank < clustered.size => Ok((lane, first + rank, at)),
                 _ => Err(illegal(
                     grid,
                     inst,
-                    format!("a load by the generic address {address:#x}, which is not in the cluster's shared memory"),
+                    format!("an access to the address {address:#x}, which is not in the cluster's shared memory"),
                 )),
             }
         };
-        let from = lanes(mask).map(place).collect::<Result<_, _>>()?;
-        Ok(Remote { block, warp: warp.number, now, to: inst.to, kind: inst.kind, line: inst.line, from })
+        let places = lanes(mask).map(place).collect::<Result<_, _>>()?;
+        Ok(Remote { block, warp: warp.number, now, at, places })
     }
 
-    /// Carries it out; `by` is the SM of the block that loads, and `placed` has the SM of each block.
-    pub(super) fn carry_out(self, sms: &mut [Sm], by: u32, placed: &[u32], grid: &Grid) -> Result<(), Fault> {
-        let fault = |what: String| {
-            Fault::Illegal(TextFault { line: self.line, what: format!("kernel `{}`: {what}", grid.entry.name) })
-        };
-        let bytes = usize::from(self.kind.bytes);
-        let mut ready = self.now;
-        let mut values = Vec::with_capacity(self.from.len());
-        for &(lane, block, at) in &self.from {
+    /// Carries it out; `by` is the SM of the block that accesses, and `placed` has the SM of each block.
+    pub(super) fn carry_out(
+        self,
+        sms: &mut [Sm],
+        by: u32,
+        placed: &[u32],
+        state: &mut State,
+        grid: &Grid,
+    ) -> Result<(), Fault> {
+        let inst = &grid.entry.code[self.at as usize];
+        let bytes = u64::from(inst.kind.bytes) * inst.elements() as u64;
+        let (mut ready, mut held) = (self.now, 0);
+        for of_block in self.places.chunk_by(|(_, one, _), (_, other, _)| one == other) {
+            let block = of_block[0].1;
             let sm = placed.get(block as usize).copied().unwrap_or(by);
-            let found = sms[sm as usize].blocks.iter().find(|one| one.number == block);
-            let Some(owner) = found else {
-                return Err(fault(format!(
-                    "block {} reads the shared memory of block {block}, which has ended",
-                    self.block
-                )));
+            let Some(owner) = block_of(sms, sm, block) else {
+                let what = format!("block {} accesses the shared memory of block {block}, which has ended", self.block);
+                return Err(illegal(grid, inst, what));
             };
-            let aligned = at.is_multiple_of(bytes);
-            let Some(word) = owner.shared.get(at..at + bytes).filter(|_| aligned) else {
-                return Err(fault(format!("{bytes}-byte access to {at:#x} of {} B of shared memory", grid.shared)));
-            };
-            values.push((lane, crate::model::memory::word(word)));
-            ready = ready.max(self.now + grid.remote_cycles(by, sm));
-        }
-        let reader = sms[by as usize].blocks.iter_mut().find(|one| one.number == self.block);
-        if let Some(warp) = reader.and_then(|block| block.warps.get_mut(self.warp as usize)) {
-            for (lane, value) in values {
-                warp.set(self.to, lane, self.kind.wrap(value));
+            // The owner may be the block itself.
+            let mut memory = std::mem::take(&mut owner.shared);
+            let done = self.on(&mut memory, of_block, block_of(sms, by, self.block), inst, grid);
+            if let Some(owner) = block_of(sms, sm, block) {
+                owner.shared = memory;
             }
-            warp.set_ready(self.to, ready);
+            done?;
+            let waited = match sm == by {
+                true => 0,
+                false => state.turns[sm as usize].remote.wait(self.now, bytes * of_block.len() as u64),
+            };
+            let longer = if sm != by && matches!(inst.op, Op::Atomic(..)) { grid.remote_atomic } else { 0 };
+            ready = ready.max(self.now + waited + grid.remote_cycles(by, sm) + longer);
+            held = held.max(waited);
+        }
+        if let Some(warp) = block_of(sms, by, self.block).and_then(|block| block.warps.get_mut(self.warp as usize)) {
+            for slot in inst.results() {
+                warp.set_ready(slot, ready);
+            }
+            // Nobody waits for a store but the next one.
+            if matches!(inst.op, Op::Store(_)) {
+                warp.time += held;
+            }
         }
         Ok(())
     }
+
+    /// Does in the memory of one block what these lanes of the block that accesses do.
+    fn on(
+        &self,
+        memory: &mut [u8],
+        places: &[(u32, u32, u64)],
+        accessing: Option<&mut Block>,
+        inst: &Inst,
+        grid: &Grid,
+    ) -> Result<(), Fault> {
+        let Some(warp) = accessing.and_then(|block| block.warps.get_mut(self.warp as usize)) else { return Ok(()) };
+        places.iter().try_for_each(|&(lane, _, at)| shared::lane(warp, inst, lane, at, memory, grid))
+    }
+}
+
+/// A block on an SM, if it has not ended.
+fn block_of(sms: &mut [Sm], sm: u32, number: u32) -> Option<&mut Block> {
+    sms[sm as usize].blocks.iter_mut().find(|block| block.number == number)
 }
 
 /// The barrier of a cluster.

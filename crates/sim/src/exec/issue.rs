@@ -75,10 +75,10 @@ impl Block {
         let mut held = 0;
         if mask != 0 {
             let is_of_cluster = match inst.op {
-                Op::ClusterArrive | Op::ClusterWait | Op::Load(Space::Generic) => true,
+                Op::ClusterArrive | Op::ClusterWait => true,
                 // The barrier of the cluster does not wait for who has ended.
                 Op::Return => grid.clustered.is_some(),
-                _ => false,
+                op => op.is_of_cluster(),
             };
             if is_of_cluster && now > horizon {
                 state.turns[sm as usize].take_back(issued);
@@ -129,8 +129,8 @@ impl Block {
                     }
                     held = (barrier.at + grid.cluster_barrier).saturating_sub(now);
                 }
-                Op::Load(Space::Generic) => {
-                    state.remote = Some(Remote::of(warp, inst, mask, grid, *number, now)?);
+                op if op.is_of_cluster() => {
+                    state.remote = Some(Remote::of(warp, (group.at, inst), mask, grid, *number, now)?);
                     step = Step::Shared;
                 }
                 Op::WarpBarrier | Op::Fence => {}
@@ -150,11 +150,11 @@ impl Block {
                         warp.set(inst.to, lane, parameter(grid, inst, at)?);
                     }
                 }
-                Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true) => {
+                op if op.is_shared() => {
                     let cost = shared::access(warp, inst, mask, buffer, state, grid, (sm, now))?;
                     (done, held) = (now + cost.cycles, cost.held);
                 }
-                Op::Load(_) | Op::Store(_) | Op::Atomic(_, false) | Op::Texture(_) | Op::Sample => {
+                Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) | Op::Sample => {
                     let who = (*number, warp.number);
                     if grid.queued
                         && let Some(until) = state.way_is_blocked(sm, who, now)

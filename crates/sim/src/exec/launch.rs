@@ -54,7 +54,7 @@ pub(crate) struct State {
     /// The barriers of clusters, and whether a phase of one has just ended.
     pub cluster_barriers: Vec<ClusterBarrier>,
     pub phase_ended: bool,
-    /// A load of another block's shared memory that is to be carried out.
+    /// An access to another block's shared memory that is to be carried out.
     pub remote: Option<Remote>,
     /// Cycles since the machine was switched on.
     pub now: u64,
@@ -113,6 +113,8 @@ pub(crate) struct Grid<'a> {
     pub cluster_barrier: u64,
     /// Latency of another block's shared memory, and what each place of an SM in its GPC adds, at both ends.
     pub remote: [u64; 2],
+    /// What an atomic there takes longer than a load.
+    pub remote_atomic: u64,
     /// Latency of shared memory, and cycles for each further row of a bank.
     pub shared_cycles: [u64; 2],
     /// Banks of shared memory.
@@ -191,7 +193,7 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
             Turn::Wait(time) => Some(exchanged(&mut queue, Reverse((time, number)))),
             Turn::Paused => {
                 if let Some(remote) = state.remote.take() {
-                    remote.carry_out(&mut sms, number, pending.placed(), grid)?;
+                    remote.carry_out(&mut sms, number, pending.placed(), state, grid)?;
                 }
                 if std::mem::take(&mut state.phase_ended) {
                     resume(state, grid, &mut sms, &mut asleep, &mut queue);
@@ -261,7 +263,7 @@ impl Grid<'_> {
         self.clustered.as_ref().map(|clustered| (block / clustered.size) as usize)
     }
 
-    /// Cycles of a load by one SM of the shared memory of a block on another.
+    /// Cycles of an access by one SM to the shared memory of a block on another.
     pub fn remote_cycles(&self, by: u32, of: u32) -> u64 {
         let Some(clustered) = self.clustered.as_ref().filter(|_| by != of) else { return self.shared_cycles[0] };
         let [base, step] = self.remote;

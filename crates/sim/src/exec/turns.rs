@@ -17,6 +17,8 @@ pub(crate) struct Turns {
     issued: (u64, u64),
     /// What shared memory gives and takes.
     pub(super) shared: Width,
+    /// What it gives to blocks of other SMs and takes from them.
+    pub(super) remote: Width,
     /// Warps whose requests wait for one that blocks the way to the caches. The first of them will go on when it has gone.
     waiting: VecDeque<Who>,
     /// When the first one goes on that somebody before it has made the first.
@@ -30,6 +32,7 @@ impl Turns {
             width: spec.pipeline.issue_width.map_or(0, |width| width.get()),
             issued: (0, 0),
             shared: Width::new(spec.shared.bandwidth),
+            remote: Width::new(spec.shared.remote_bandwidth),
             waiting: VecDeque::new(),
             woken: 0,
         }

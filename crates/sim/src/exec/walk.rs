@@ -108,11 +108,6 @@ impl Block {
     }
 }
 
-/// Whether an instruction accesses shared memory.
-fn is_shared(op: Op) -> bool {
-    matches!(op, Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, true))
-}
-
 impl Lane<'_> {
     /// Issues one instruction.
     fn issue(&mut self, inst: &Inst, at: u32, state: &mut State, grid: &Grid, bounds: Bounds) -> Result<Done, Fault> {
@@ -125,11 +120,9 @@ impl Lane<'_> {
             now = inst.more.into_iter().fold(now, |now, slot| now.max(warp.ready(slot)));
         }
         let passes = inst.guard == NONE || (warp.get(inst.guard, lane) != 0) != inst.negated;
-        let is_rare = matches!(
-            inst.op,
-            Op::Return | Op::Barrier | Op::Shuffle(_) | Op::ClusterArrive | Op::ClusterWait | Op::Load(Space::Generic)
-        );
-        if passes && is_rare {
+        let is_rare =
+            matches!(inst.op, Op::Return | Op::Barrier | Op::Shuffle(_) | Op::ClusterArrive | Op::ClusterWait);
+        if passes && (is_rare || inst.op.is_of_cluster()) {
             return Ok(Done::Left);
         }
         let sm = self.owner.by.sm as usize;
@@ -163,7 +156,7 @@ impl Lane<'_> {
                     warp.set(inst.to, lane, value);
                 }
                 Op::Load(_) | Op::Store(_) | Op::Atomic(..) | Op::Texture(_) | Op::Sample => {
-                    let goes = grid.queued && !is_shared(inst.op);
+                    let goes = grid.queued && !inst.op.is_shared();
                     let who = (self.owner.block, warp.number);
                     if goes && let Some(until) = state.way_is_blocked(sm as u32, who, now) {
                         state.turns[sm].take_back(issued);
@@ -196,7 +189,7 @@ impl Lane<'_> {
     /// An access to memory; `None` if it must wait for its turn.
     #[inline]
     fn access(&mut self, inst: &Inst, state: &mut State, grid: &Grid, when: When) -> Result<Option<Cost>, Fault> {
-        if is_shared(inst.op) {
+        if inst.op.is_shared() {
             let address = self.warp.get(inst.from[0], self.lane).wrapping_add(inst.offset as u64);
             shared::lane(self.warp, inst, self.lane, address, self.shared, grid)?;
             return Ok(Some(shared::access_of_one(inst, self.owner.by.sm, state, grid, when.now)));

@@ -250,6 +250,11 @@ pub struct Shared {
     /// What it takes longer for each place of an SM in its GPC, counted from 0, at both ends.
     #[serde(default)]
     pub remote_step: Extra,
+    /// What an atomic takes longer there than a load.
+    #[serde(default)]
+    pub remote_atomic: Extra,
+    /// Bytes a cycle that an SM gives to blocks on other SMs, or takes from them. They do not wait for each other if absent.
+    pub remote_bandwidth: Option<Rate>,
     /// Banks; a power of two.
     pub banks: Whole<1, 128>,
     /// Width of a bank in bytes: what it gives at once. 4 or 8.
@@ -371,6 +376,7 @@ impl Spec {
             || self.pipeline.gpc_delivery.is_some()
             || self.pipeline.atomic_rate.is_some()
             || self.shared.bandwidth.is_some()
+            || self.shared.remote_bandwidth.is_some()
             || self.memory.bandwidth.is_some()
             || self.memory.host_bandwidth.is_some()
             || self.path.all().any(|(_, path)| path.bandwidth.is_some())

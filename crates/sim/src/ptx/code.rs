@@ -57,6 +57,8 @@ pub enum Space {
     Parameter,
     /// None: a generic address. Only those of a cluster's shared memory are known.
     Generic,
+    /// `.shared::cluster`.
+    Cluster,
 }
 
 /// Comparison.
@@ -198,8 +200,8 @@ pub enum Op {
     Load(Space),
     /// Stores b at a + offset.
     Store(Space),
-    /// Atomic on a + offset with b (and c), in shared memory if so.
-    Atomic(Atomic, bool),
+    /// Atomic on a + offset with b (and c).
+    Atomic(Atomic, Space),
     /// Texel b (and c, and d) of texture a, which has so many dimensions.
     Texture(u8),
     /// Texture a of two dimensions at b and c, which are numbers of floating point, as is the result.
@@ -256,6 +258,23 @@ pub fn cluster_window(address: u64) -> Option<(u32, u64)> {
     let within = address.checked_sub(WINDOW)?;
     let rank = u32::try_from(within >> WITHIN_BLOCK).ok()?;
     Some((rank, within & ((1 << WITHIN_BLOCK) - 1)))
+}
+
+impl Op {
+    /// Whether it accesses the block's own shared memory.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, Space::Shared))
+    }
+
+    /// Whether it accesses the shared memory of a block of the cluster.
+    pub fn is_of_cluster(self) -> bool {
+        matches!(
+            self,
+            Op::Load(Space::Generic | Space::Cluster)
+                | Op::Store(Space::Generic | Space::Cluster)
+                | Op::Atomic(_, Space::Cluster)
+        )
+    }
 }
 
 /// The slot that means "none".

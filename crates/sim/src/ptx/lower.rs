@@ -268,7 +268,14 @@ impl Lowering {
                 }
                 if !matches!(
                     op,
-                    Op::Store(Space::GlobalCa | Space::GlobalCg | Space::Volatile | Space::Shared | Space::Local)
+                    Op::Store(
+                        Space::GlobalCa
+                            | Space::GlobalCg
+                            | Space::Volatile
+                            | Space::Shared
+                            | Space::Local
+                            | Space::Generic
+                    )
                 ) {
                     return Err(Fault::at(line, format!("`{}` cannot be stored to", text.opcode)));
                 }

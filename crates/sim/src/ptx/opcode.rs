@@ -69,6 +69,8 @@ fn atomic_of(modifier: &str) -> Option<(Atomic, usize)> {
 /// The space of a load or store, from its modifiers; `None` if one of them is not known.
 fn space_of(modifiers: &[&str]) -> Option<Space> {
     match modifiers {
+        [] => Some(Space::Generic),
+        ["shared::cluster"] => Some(Space::Cluster),
         ["param"] => Some(Space::Parameter),
         ["const"] => Some(Space::Constant),
         ["shared"] | ["volatile", "shared"] => Some(Space::Shared),
@@ -180,7 +182,6 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             let fits = elements * usize::from(kind.bytes) <= 16;
             (known && fits).then_some(Decoded { op: Op::Load(space), kind, form: Form::VectorLoad(elements) })
         }
-        ("ld", []) => Some(Decoded { op: Op::Load(Space::Generic), kind, form: Form::Load }),
         ("ld", space) => Some(Decoded { op: Op::Load(space_of(space)?), kind, form: Form::Load }),
         ("st", [space @ .., vector @ ("v2" | "v4")]) => {
             let elements = if *vector == "v2" { 2 } else { 4 };
@@ -189,13 +190,10 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             (known.op != Op::Store(Space::Local) && fits).then_some(known)
         }
         ("st", space) => Some(Decoded { op: Op::Store(space_of(space)?), kind, form: Form::Store }),
-        ("atom", [space @ ("global" | "shared"), what]) => {
+        ("atom" | "red", [space @ ("global" | "shared" | "shared::cluster"), what]) => {
             let (op, sources) = atomic_of(what)?;
-            Some(Decoded { op: Op::Atomic(op, *space == "shared"), kind, form: Form::Atomic(true, sources) })
-        }
-        ("red", [space @ ("global" | "shared"), what]) => {
-            let (op, sources) = atomic_of(what)?;
-            Some(Decoded { op: Op::Atomic(op, *space == "shared"), kind, form: Form::Atomic(false, sources) })
+            let op = Op::Atomic(op, space_of(&[space])?);
+            Some(Decoded { op, kind, form: Form::Atomic(*name == "atom", sources) })
         }
         _ => None,
     }

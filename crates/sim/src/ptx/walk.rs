@@ -58,8 +58,8 @@ pub(super) fn find(entry: &Entry) -> Vec<Option<Walk>> {
 /// The slot that a load takes its place from, if it is a load that a walk may be made of.
 fn place_of(inst: &Inst) -> Option<u16> {
     let place = match inst.op {
-        Op::Load(Space::Parameter | Space::Generic) => return None,
-        Op::Load(_) | Op::Atomic(Atomic::Add, false) => inst.from[0],
+        Op::Load(Space::Parameter | Space::Generic | Space::Cluster) => return None,
+        Op::Load(_) | Op::Atomic(Atomic::Add, Space::GlobalCa) => inst.from[0],
         Op::Texture(1) => inst.from[1],
         _ => return None,
     };

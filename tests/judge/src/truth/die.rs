@@ -45,9 +45,14 @@ pub fn distributed(truth: &mut Truth) {
         return;
     }
     let Some(gpcs) = spec.device.gpc_of_sms() else {
-        for attribute in
-            ["latency.cycles", "own_latency", "cluster_barrier", "relaxed_cluster_barrier", "largest_cluster"]
-        {
+        for attribute in [
+            "latency.cycles",
+            "own_latency",
+            "atomic_latency",
+            "cluster_barrier",
+            "relaxed_cluster_barrier",
+            "largest_cluster",
+        ] {
             truth.row(DistributedShared, attribute, Expect::Unknown(""));
         }
         return;
@@ -68,6 +73,12 @@ pub fn distributed(truth: &mut Truth) {
     let most = spec.device.largest_cluster.get().min(roomiest.max(2));
     truth.row(DistributedShared, "latency.cycles", Expect::Within(nearest as f64, furthest as f64));
     truth.row(DistributedShared, "own_latency", Expect::Near(own, 0.5));
+    let longer = spec.shared.remote_atomic.get();
+    truth.row(
+        DistributedShared,
+        "atomic_latency",
+        Expect::Within((nearest + longer) as f64, (furthest + longer) as f64),
+    );
     truth.row(DistributedShared, "cluster_barrier", Expect::Within(barrier, barrier + issued));
     // Fences cost nothing in simulation.
     truth.row(DistributedShared, "relaxed_cluster_barrier", Expect::Within(barrier, barrier + issued));

@@ -15,8 +15,8 @@ use super::throughput::{self, Level, Peak};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    CLUSTER_BARRIER, CONFLICTS, Elements, FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX, INSTANCES_PER_SM,
-    LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP, MAPPING_GRANULARITY, MISS_PENALTY, OWN_LATENCY,
+    ATOMIC_LATENCY, CLUSTER_BARRIER, CONFLICTS, Elements, FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX,
+    INSTANCES_PER_SM, LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP, MAPPING_GRANULARITY, MISS_PENALTY, OWN_LATENCY,
     RELAXED_CLUSTER_BARRIER, REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
 use strata_model::experiment::{Chase, ClusterWork, LoadPath, Order, Timing, Traffic};
@@ -74,10 +74,12 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::DistributedShared => Element::from([
             notebook.attribute(LATENCY_CYCLES, || distributed::latency(notebook)),
             notebook.attribute(OWN_LATENCY, || distributed::own(notebook)),
+            notebook.attribute(ATOMIC_LATENCY, || distributed::atomic(notebook)),
             notebook.attribute(CLUSTER_BARRIER, || distributed::barrier(notebook, ClusterWork::Barrier)),
             notebook.attribute(RELAXED_CLUSTER_BARRIER, || distributed::barrier(notebook, ClusterWork::RelaxedBarrier)),
             notebook.attribute(LARGEST_CLUSTER, || distributed::largest(notebook)),
-        ]),
+        ])
+        .and(throughput::clustered::entries(notebook)),
         // No kernel here reaches it.
         ElementName::ScalarL1 => Element::default(),
     }

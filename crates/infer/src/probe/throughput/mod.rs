@@ -7,6 +7,7 @@
 //! launches: under such a load it is lower than at other times.
 
 pub mod atomics;
+pub mod clustered;
 mod curves;
 mod halving;
 mod interval;

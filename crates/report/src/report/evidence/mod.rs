@@ -18,7 +18,7 @@ use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{
-    Experiment, Launched, LoadPath, LoadedChase, Order, PartitionStream, Prepare, Timing, Traffic,
+    ClusterStream, Experiment, Launched, LoadPath, LoadedChase, Order, PartitionStream, Prepare, Timing, Traffic,
 };
 use strata_model::import::Question;
 use strata_model::samples::Samples;
@@ -110,6 +110,10 @@ impl Kind {
                 (What::Stream, order, false)
             }
             Experiment::PartitionChase(_) => (What::Stream, "listed", false),
+            Experiment::ClusterStream(ClusterStream { stream, .. }) => {
+                let order = if stream.traffic == Traffic::Write { "write in clusters" } else { "read in clusters" };
+                (What::Stream, order, false)
+            }
             Experiment::Transfer(_) => (What::Transfer, "copy", false),
             Experiment::Atomics(_) => (What::Atomics, "additions", false),
             Experiment::Clusters(_) => (What::Clusters, "clusters", false),

@@ -23,10 +23,17 @@ pub(super) fn device(found: &Found, table: &mut Table) {
     }
 }
 
-/// What a load of another block's shared memory takes: the same for all pairs of SMs.
+/// What a load of another block's shared memory takes, the same for all pairs of SMs, what an atomic takes longer, and how many bytes an SM
+/// gives to others.
 pub(super) fn shared(found: &Found, table: &mut Table) {
     if let Some(cycles) = found.whole(DistributedShared, Attribute::LatencyCycles) {
         table.put("remote_cycles", cycles);
+    }
+    if let Some(cycles) = found.longer(DistributedShared, Attribute::AtomicLatency, Attribute::LatencyCycles) {
+        table.put("remote_atomic", cycles);
+    }
+    if let Some(bandwidth) = found.rate(DistributedShared, Attribute::ReadBandwidthPerSm, 1.0) {
+        table.put("remote_bandwidth", bandwidth);
     }
 }
 

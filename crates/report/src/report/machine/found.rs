@@ -83,6 +83,14 @@ impl<'t> Found<'t> {
         Some(Sourced::new(value.round() as u64, self.source(element, &[attribute], finding)))
     }
 
+    /// How many cycles one attribute of an element is more than another, if it is.
+    pub fn longer(&self, element: ElementName, one: Attribute, other: Attribute) -> Option<Sourced<u64>> {
+        let [longer, shorter] = [one, other].map(|attribute| self.known(element, attribute));
+        let (longer, shorter) = longer.zip(shorter)?;
+        let cycles = (longer.number()? - shorter.number()?).round();
+        (cycles >= 0.0).then(|| Sourced::new(cycles as u64, self.source(element, &[one, other], longer)))
+    }
+
     /// A number of cycles that is at least one; `default` where none was found.
     pub fn cycles(&self, element: ElementName, attribute: Attribute, default: u64) -> Sourced<u64> {
         let found = self.whole(element, attribute).filter(|cycles| cycles.value >= 1);

@@ -6,7 +6,7 @@ use super::{Drawn, crowded, span, usable};
 use crate::report::plot::Measure;
 use crate::report::words;
 use strata_model::topology::{
-    AVERAGE_LOAD, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
+    AVERAGE_LOAD, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_CLUSTER_SIZE, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
     BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, Element, ElementName, Finding,
     LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint, TIME_BY_LOADS,
 };
@@ -32,7 +32,7 @@ struct Shape {
 /// The axis of a cache's footprints, on which its capacity is marked.
 const FOOTPRINT: &str = "footprint";
 
-const SHAPES: [Shape; 11] = [
+const SHAPES: [Shape; 12] = [
     Shape {
         name: AVERAGE_LOAD,
         title: "average load by footprint",
@@ -68,6 +68,15 @@ const SHAPES: [Shape; 11] = [
         y: ("bytes a cycle of an SM", "B/clk"),
         points: "launches, with",
         draw: Draw::Points,
+    },
+    Shape {
+        name: BANDWIDTH_BY_CLUSTER_SIZE,
+        title: "bandwidth by size of the clusters",
+        x: "blocks of a cluster",
+        bytes: false,
+        y: ("bytes a cycle of an SM", "B/clk"),
+        points: "sizes, from",
+        draw: Draw::Line,
     },
     Shape {
         name: BANDWIDTH_BY_SMS,

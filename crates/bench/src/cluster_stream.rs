@@ -1,0 +1,72 @@
+//! One stream through the shared memory of other blocks of a cluster: its launch, and the check of its results.
+
+use super::Bench;
+use super::persistent::{RECORD, Times, samples, word};
+use super::prepared::Outcome;
+use super::stream::{SEED, wrong_sum};
+use strata_gpu::{Launch, Result};
+use strata_kernels::{Program, RECORDED_SM, StreamProgram, written_sum};
+use strata_model::experiment::{ClusterStream, Content, Traffic};
+use strata_model::samples::{Failure, Samples};
+
+/// All of an SM's memory that can be shared memory is to be.
+const CARVEOUT_PERCENT: u8 = 100;
+
+impl Bench<'_> {
+    /// Runs such a stream, which must be possible on this device.
+    pub(super) fn run_cluster_stream(&mut self, of: &ClusterStream) -> Result<Outcome> {
+        let (stream, clusters) = (&of.stream, of.clusters());
+        let blocks = clusters.blocks();
+        if blocks as usize > self.sms.len() {
+            return Ok(Err(Failure::unsupported(format!("{clusters} are more than the {} SMs", self.sms.len()))));
+        }
+        let program = Program::Stream(StreamProgram::of_cluster(of));
+        let function = self.programs.get(self.gpu, program)?.function;
+        let times = Times {
+            blocks_per_sm: 1,
+            threads_per_block: stream.threads_per_block,
+            warm: stream.warm_cycles,
+            timed: stream.timed_cycles,
+        };
+        let launch = Launch::new(blocks, stream.threads_per_block)
+            .cluster(of.size)
+            .shared(of.shared_per_block)
+            .carveout(CARVEOUT_PERCENT);
+        self.gpu.configure(function, &launch)?;
+        let everyone: Vec<u32> = (0..blocks).collect();
+        let control = self.places(&everyone, 1, None)?;
+        let seed = match stream.content {
+            Content::Zeros => 0,
+            Content::Random => SEED,
+        };
+        // There are no arrays in device memory, and each block has a footprint of its own.
+        let (array, own) = (0, 1);
+        let mut parameters = control.parameters().to_vec();
+        parameters.extend([array, array, array, stream.footprint / stream.pass(), own, 1]);
+        parameters.extend([u64::from(control.participants), u64::from(seed)]);
+        parameters.extend(times.parameters());
+        parameters.push(u64::from(of.distance));
+        let records = self.run_blocks(function, &launch, &parameters, &control)?;
+        let mut sms = Vec::with_capacity(blocks as usize);
+        for record in records.chunks_exact(RECORD) {
+            let Ok(sm) = self.sms.binary_search(&word(record, RECORDED_SM)) else {
+                return Ok(Err(Failure::failed("a block was on an SM that the census did not see, or did not run")));
+            };
+            sms.push(sm as u32);
+        }
+        let wrong = |sum: u32, passes: u32| match stream.traffic {
+            Traffic::Read => wrong_sum(stream, sum, passes),
+            _ => {
+                let expected = written_sum(stream, seed);
+                (sum != expected).then(|| {
+                    Failure::failed(format!(
+                        "wrong checksum: after all stores the words of a block's shared memory have the sum {sum:#x} instead of \
+                         {expected:#x}, so the kernel did not do the requested stores"
+                    ))
+                })
+            }
+        };
+        let done = samples(times, control.participants, &records, wrong);
+        Ok(done.map(|samples| Samples { sms, ..samples }))
+    }
+}
