@@ -50,7 +50,7 @@ fn hides_a_level(finding: &Finding) -> bool {
 
 fn one(seed: u64) -> Tally {
     let drawn = strata_drawn::machine(seed);
-    let outcome = sim::discovery(&drawn.machine, Effort::Quick, seed, &[]);
+    let outcome = sim::whole_discovery(&drawn.machine, Effort::Quick, seed);
     let rows = sim::truth::rows(&drawn.machine, &outcome.seen);
     let mut tally = Tally::default();
     let hostile = matches!(drawn.noise, Noise::Hostile(_));

@@ -15,7 +15,7 @@ use gpu_strata::Effort;
 
 use crate::sim::expect::{Expect, Row, Verdict, judge, pattern, pattern_name};
 use strata_model::attribute::{Launches, Spectrum};
-use strata_model::topology::{ElementName, Finding};
+use strata_model::topology::{ElementName, Finding, Wanted};
 use strata_sim::machine::{self, Machine};
 
 /// Machines of every run: without a cache for global loads, with one of its own for each path, with one for all.
@@ -129,7 +129,7 @@ fn section(name: &str, seeds: u64) -> (String, Vec<String>) {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut off = Vec::new();
     for seed in 1..=seeds {
-        let outcome = sim::discovery(&machine, Effort::Standard, seed, &[]);
+        let outcome = sim::whole_discovery(&machine, Effort::Standard, seed);
         let rows = sim::truth::rows(&machine, &outcome.seen);
         for (row, verdict) in judge(&outcome.topology, &rows) {
             let finding = sim::finding(&outcome.topology, row.element, row.attribute);
@@ -229,15 +229,16 @@ fn a_hashed_first_level_has_a_size_with_every_seed() {
     let names = named.as_deref().unwrap_or("rtx2080ti");
     let paths = [ElementName::L1, ElementName::Texture, ElementName::ReadOnly];
     let only = if named.is_some() { &paths[..] } else { &paths[..1] };
+    let sizes: Vec<Wanted> = only.iter().map(|name| format!("{name}.size").parse().expect("an attribute")).collect();
     let mut off = Vec::new();
     for name in names.split(',') {
         let machine = Machine::named(name.trim()).expect("it comes with strata");
         for seed in 1..=seeds() {
-            let outcome = sim::discovery(&machine, Effort::Standard, seed, only);
+            let outcome = sim::discovery(&machine, Effort::Standard, seed, &sizes);
             let rows = sim::truth::rows(&machine, &outcome.seen);
-            let sizes: Vec<Row> =
+            let rows: Vec<Row> =
                 rows.into_iter().filter(|row| row.attribute == "size" && only.contains(&row.element)).collect();
-            for (row, verdict) in judge(&outcome.topology, &sizes) {
+            for (row, verdict) in judge(&outcome.topology, &rows) {
                 let found = found(sim::finding(&outcome.topology, row.element, "size"));
                 let line = format!(
                     "{name} seed {seed} {}: {verdict:?}, true {}, found {found}",

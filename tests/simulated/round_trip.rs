@@ -149,7 +149,7 @@ fn again(first: &Topology, effort: Effort) -> Topology {
     let text = report::machine(first);
     let machine = Machine::parse("round trip", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"));
     sourced(&text);
-    sim::discovery(&machine, effort, 1, &[]).topology
+    sim::whole_discovery(&machine, effort, 1).topology
 }
 
 /// Every value of every table has a source, which says of which kind it is.
@@ -190,7 +190,7 @@ fn report_of(mut topology: Topology) -> String {
 
 fn takes_the_trip(name: &str, effort: Effort) {
     let machine = Machine::named(name).expect("it comes with strata");
-    let first = sim::discovery(&machine, effort, 1, &[]).topology;
+    let first = sim::whole_discovery(&machine, effort, 1).topology;
     published::conforms(&report::json(&first).expect("it can be written"));
     let second = again(&first, effort);
     let (off, compared) = differences(&first, &second);

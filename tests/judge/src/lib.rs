@@ -13,7 +13,7 @@ use strata_model::attribute::Attribute;
 use strata_model::characterization::{Characterization, Suite};
 use strata_model::experiment::Experiment;
 use strata_model::samples::{Failure, Samples};
-use strata_model::topology::{ElementName, Finding, Topology};
+use strata_model::topology::{ElementName, Finding, Topology, Wanted};
 use strata_recording::Recording;
 use strata_sim::machine::Machine;
 
@@ -53,13 +53,13 @@ pub fn device(machine: &Machine) -> Device {
     Device::open(&format!("sim:{name}")).unwrap_or_else(|error| panic!("{}: {error}", machine.origin))
 }
 
-/// Discovery of some elements (of all, if none is named) in the way of the command line: through the library's front, by
+/// Discovery of some elements or attributes (of all, if none is named) in the way of the command line: through the library's front, by
 /// several simulated GPUs side by side. What was seen is read from the recording.
 ///
 /// # Panics
 ///
 /// If the machine cannot be discovered.
-pub fn discovery(machine: &Machine, effort: Effort, seed: u64, only: &[ElementName]) -> Outcome {
+pub fn discovery<W: Clone + Into<Wanted>>(machine: &Machine, effort: Effort, seed: u64, only: &[W]) -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("run.strata");
     let options = Options::effort(effort).seed(seed).record(&path);
@@ -77,6 +77,15 @@ pub fn discovery(machine: &Machine, effort: Effort, seed: u64, only: &[ElementNa
 pub fn characterization(machine: &Machine, suite: &Suite, effort: Effort, seed: u64) -> Characterization {
     let found = device(machine).characterize(suite, Options::effort(effort).seed(seed));
     found.expect("a simulated machine is characterized").characterization
+}
+
+/// Discovery of all there is.
+///
+/// # Panics
+///
+/// As [`discovery`].
+pub fn whole_discovery(machine: &Machine, effort: Effort, seed: u64) -> Outcome {
+    discovery::<ElementName>(machine, effort, seed, &[])
 }
 
 /// An attribute of an element by its key.

@@ -7,7 +7,7 @@ use strata_model::topology::{Finding, Topology};
 use strata_sim::machine::Machine;
 
 use crate::expect::{Expect, Verdict, judge};
-use crate::{characterization, discovery, finding, json, truth};
+use crate::{characterization, finding, json, truth, whole_discovery};
 
 /// One attribute of one element or one finding of a part, and how it was judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Said {
 ///
 /// If the machine cannot be discovered.
 pub fn said(machine: &Machine, effort: Effort, seed: u64) -> Vec<Said> {
-    let outcome = discovery(machine, effort, seed, &[]);
+    let outcome = whole_discovery(machine, effort, seed);
     let rows = truth::rows(machine, &outcome.seen);
     let judged = judge(&outcome.topology, &rows).into_iter().map(|(row, verdict)| {
         let finding = finding(&outcome.topology, row.element, row.attribute);

@@ -1,6 +1,6 @@
 //! What tests of discovery on simulated machines share: running it, and what is true of a machine.
 
-pub use strata_judge::{Outcome, device, discovery, expect, finding, json, truth};
+pub use strata_judge::{Outcome, device, discovery, expect, finding, json, truth, whole_discovery};
 
 use std::sync::Arc;
 
