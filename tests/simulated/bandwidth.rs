@@ -156,6 +156,60 @@ fn a_discovery_states_bandwidth_where_it_is_asked_for_and_a_recording_says_the_s
     assert!(without.unwrap().topology.elements[&ElementName::Shared].finding(READ_BANDWIDTH).is_none());
 }
 
+/// [`MACHINE`] with other widths of the L2 and of memory, in bytes a cycle.
+fn with_widths(l2: f64, memory: f64) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let mut section = String::new();
+    let mut line = |line: &str| {
+        if line.starts_with('[') {
+            section = line.to_owned();
+        }
+        match (section.as_str(), line.starts_with("bandwidth = ")) {
+            ("[cache.l2]", true) => format!("bandwidth = {l2}"),
+            ("[memory]", true) => format!("bandwidth = {memory}"),
+            _ => line.to_owned(),
+        }
+    };
+    let text: Vec<String> = include_str!("../../machines/840m.toml").lines().map(&mut line).collect();
+    std::fs::write(file.path(), text.join("\n")).unwrap();
+    file
+}
+
+/// Whatever the L2 and memory give is found, and no launch over more than the L2 holds moves more than memory gives: not one of the
+/// search either, in which the L2 may still have what the launch before left there.
+#[test]
+fn widths_drawn_at_random_are_found() {
+    let only: [Wanted; 2] = ["l2.read_bandwidth", "dram.read_bandwidth"].map(|key| key.parse().unwrap());
+    for seed in 1..=4u64 {
+        let dice = |number: u32, most: u64| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(8 * number) % most;
+        let (l2, memory) = (40.0 + dice(0, 90) as f64, 6.0 + dice(1, 60) as f64 / 4.0);
+        let file = with_widths(l2, memory);
+        let path = file.path().with_extension("strata");
+        let options = Options::effort(Effort::Quick).seed(seed).record(&path);
+        let found =
+            Device::open(&format!("sim:{}", file.path().display())).unwrap().discover_only(&only, options).unwrap();
+        for (element, width) in [(ElementName::L2, l2), (ElementName::Dram, memory)] {
+            let each = found.topology.elements[&element].interval(READ_BANDWIDTH_PER_SM).unwrap();
+            let (low, high) = (3.0 * each.low.0, 3.0 * each.high.0);
+            // Warps of a simulation stay in step, so that all of them may count for a pass more or less.
+            assert!(low <= 1.05 * width && width <= 1.05 * high, "seed {seed}: {element} {low} to {high} for {width}");
+        }
+        let recorded = strata_recording::Recording::read(&path).unwrap();
+        let mut launches = 0;
+        for entry in recorded.entries.iter() {
+            let (Experiment::Stream(stream), Ok(samples)) = (&entry.experiment, &entry.outcome) else { continue };
+            if stream.footprint > Bytes::mib(1) {
+                let rate = stream.counted(samples).unwrap().total();
+                // A pass at the ends counts for several hundredths.
+                assert!(rate <= 1.15 * memory, "seed {seed}: {rate} for {memory} by {stream}");
+                launches += 1;
+            }
+        }
+        assert!(launches > 30, "seed {seed}: {launches} launches");
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
 #[test]
 fn the_bus_to_the_host_gives_each_way_what_the_file_says() {
     let text = include_str!("../../machines/840m.toml");

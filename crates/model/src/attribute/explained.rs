@@ -324,7 +324,7 @@ impl Attribute {
                 "From the launches of the search: the fewest bytes in flight with which some launch reaches nine tenths of \
                  the best. A thread has as many loads in flight as its loop holds.",
                 "The launches are a grid with steps of a factor of two or less, so it lies between two of them.",
-                "How many threads and independent loads a kernel needs. Latency times bandwidth is about as much.",
+                "How many threads and independent loads a kernel needs. At least latency times bandwidth; more, since a loop waits for its loads before it makes the next.",
             ),
             Attribute::OutstandingLoads => (
                 "The warps of one block load words of pinned host memory, all lanes of a warp the same word, and use none before the \

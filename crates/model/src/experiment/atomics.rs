@@ -152,6 +152,10 @@ impl Persistent for Atomics {
     fn counted(&self, samples: &Samples) -> Option<Counted> {
         self.blocks().counted(f64::from(self.additions()), samples)
     }
+
+    fn timed_cycles(&self) -> u32 {
+        self.timed_cycles
+    }
 }
 
 #[cfg(test)]

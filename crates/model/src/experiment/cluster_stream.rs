@@ -83,6 +83,10 @@ impl Persistent for ClusterStream {
     fn counted(&self, samples: &Samples) -> Option<Counted> {
         self.stream.counted(samples)
     }
+
+    fn timed_cycles(&self) -> u32 {
+        self.stream.timed_cycles
+    }
 }
 
 #[cfg(test)]

@@ -124,6 +124,10 @@ impl Persistent for PartitionStream {
     fn counted(&self, samples: &Samples) -> Option<Counted> {
         self.stream.counted(samples)
     }
+
+    fn timed_cycles(&self) -> u32 {
+        self.stream.timed_cycles
+    }
 }
 
 /// A [`LoadedChase`] over lines that are listed, in the allocation [`Place::PARTITIONED`](super::Place::PARTITIONED), whose size is

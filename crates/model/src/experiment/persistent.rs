@@ -83,6 +83,9 @@ impl Blocks<'_> {
 pub trait Persistent {
     /// What the samples of this experiment say; nothing if they are not of it.
     fn counted(&self, samples: &Samples) -> Option<Counted>;
+
+    /// Cycles for which it counts.
+    fn timed_cycles(&self) -> u32;
 }
 
 /// What blocks did that stay on their SMs: bytes that a [`Stream`](super::Stream) moved, or additions that

@@ -189,13 +189,18 @@ impl Stream {
 }
 
 impl fmt::Display for Stream {
-    /// `read by ld.global.cg over 16 MiB together, 4 x 16 B, 2 blocks of 512 threads on all SMs`.
+    /// `read by ld.global.cg over 16 MiB together, 4 x 16 B, 2 blocks of 512 threads on all SMs`; a write is by the usual store.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let region = match self.region {
             Region::Own => "each",
             Region::Together => "together",
         };
         let Stream { traffic, path, footprint, unroll, width, .. } = self;
+        let path = match (traffic, path) {
+            (Traffic::Write, LoadPath::Host) => "st.global of host memory".to_owned(),
+            (Traffic::Write, _) => "st.global".to_owned(),
+            (_, path) => path.to_string(),
+        };
         let (traffic, bytes, blocks) = (traffic.name(), width.bytes(), self.blocks().in_words());
         write!(f, "{traffic} by {path} over {footprint} {region}, {unroll} x {bytes}, {blocks}")
     }
@@ -206,6 +211,10 @@ impl Persistent for Stream {
     fn counted(&self, samples: &Samples) -> Option<Counted> {
         let (loaded, stored) = self.traffic.arrays();
         self.blocks().counted((self.pass() * (loaded + stored)).0 as f64, samples)
+    }
+
+    fn timed_cycles(&self) -> u32 {
+        self.timed_cycles
     }
 }
 

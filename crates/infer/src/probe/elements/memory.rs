@@ -23,6 +23,11 @@ const PIECE: Bytes = Bytes::kib(64);
 const INSIDE: (u64, u64) = (3, 4);
 /// Pinned memory that SMs stream through: more than crosses the bus in the time of a launch.
 const ON_HOST: Bytes = Bytes::mib(32);
+/// Least and most cycles in which streams of memory empty the L2 of what was there: those of an H200, and nearly three times those of the GPU with the
+/// largest L2 beside its bus (GeForce RTX 4090, 750,000).
+const EMPTIED: (u32, u32) = (100_000, 2_000_000);
+/// How often they go over as much as the L2 holds, at the rate of the bus.
+const OVER: f64 = 4.0;
 
 pub(super) fn shared(notebook: &Notebook) -> Element {
     let facts = notebook.facts();
@@ -233,6 +238,19 @@ fn dram_latency(notebook: &Notebook) -> Option<Entry> {
     latency::finding(notebook, || Ok(dram::dram(notebook)?.measured), &method)
 }
 
+/// Cycles in which the bus carries as much as the L2 holds several times, and memory that gives half of that twice; the least of
+/// [`EMPTIED`] where its width or a clock is not known.
+fn emptied(notebook: &Notebook) -> u32 {
+    let facts = notebook.facts();
+    match bus(notebook) {
+        Some(Limit::Together(bus, _)) if facts.clock_khz > 0 => {
+            let cycles = OVER * facts.l2_size as f64 / bus.0 * 1e3 * f64::from(facts.clock_khz);
+            (cycles as u32).clamp(EMPTIED.0, EMPTIED.1)
+        }
+        _ => EMPTIED.0,
+    }
+}
+
 /// How the device's memory is streamed through.
 pub(super) fn in_dram(notebook: &Notebook, traffic: Traffic) -> Result<Level, Gap> {
     let facts = notebook.facts();
@@ -241,7 +259,7 @@ pub(super) fn in_dram(notebook: &Notebook, traffic: Traffic) -> Result<Level, Ga
     if most.0 < 2 * facts.l2_size {
         return Gap::unknown(format!("an array of {most}, an eighth of what is free, would stay in the L2"));
     }
-    Ok(Level::beyond(traffic, wanted.min(most)))
+    Level::beyond(traffic, wanted.min(most), emptied(notebook)).as_recorded(notebook)
 }
 
 pub(super) fn host(notebook: &Notebook) -> Element {

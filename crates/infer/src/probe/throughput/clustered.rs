@@ -103,13 +103,13 @@ fn rate(notebook: &Notebook, traffic: Traffic, size: u32) -> Result<Rate, Gap> {
         };
         let mut shapes = shapes(notebook, &level);
         shapes.retain(|shape| launch(*shape, Round::Search, 0).defect().is_none());
-        let best = search(notebook, &shapes, launch)?.best;
+        let best = search(notebook, &shapes, true, launch)?.best;
         let stated = launch(best.shape, Round::Stated, 0);
         Ok(Rate {
             per_sm: promised(&best.per_sm(), 0.0),
             per_second: per_second(&best, OTHER_CLOCK),
             sms: best.sms(),
-            method: method(&stated, best.sms()),
+            method: method(&stated, best.sms(), best.cycles),
         })
     })
 }

@@ -43,9 +43,10 @@ impl Round {
     }
 }
 
-/// How the best launch was found, that on so many SMs.
-pub(super) fn method(best: &impl Display, sms: usize) -> String {
-    format!("best launch of a search: {best}; {sms} SMs, counted in the middle of the launch")
+/// How the best launch was found, that on so many SMs, and for how many cycles it counted.
+pub(super) fn method(best: &impl Display, sms: usize, cycles: Option<u32>) -> String {
+    let counted = cycles.map_or(String::new(), |cycles| format!(" for {cycles} cycles"));
+    format!("best launch of a search: {best}; {sms} SMs, counted{counted} in the middle of the launch")
 }
 
 /// Numbers of repetitions that neither the search nor what it states has.
@@ -69,6 +70,8 @@ pub(super) struct Rates<S> {
     pub each: Vec<Counted>,
     /// Numbers of its launches.
     pub experiments: Vec<u32>,
+    /// Cycles for which they counted.
+    pub cycles: Option<u32>,
     /// Where the memory of each launch was.
     pub bases: Vec<u64>,
     /// Shortest life of a block, in nanoseconds.
@@ -108,10 +111,12 @@ pub(super) struct Found<S> {
     pub best: Rates<S>,
 }
 
-/// Searches these shapes; `launch` makes one of them for a round and a number of a repetition.
+/// Searches these shapes; `launch` makes one of them for a round and a number of a repetition. What is not steady is measured for longer,
+/// if it may be.
 pub(super) fn search<S: Copy, E: Launch>(
     notebook: &Notebook,
     shapes: &[S],
+    may_be_longer: bool,
     launch: impl Fn(S, Round, u32) -> E,
 ) -> Result<Found<S>, Gap> {
     let first = rates(notebook, shapes, &launch, Round::Search, 0..1)?;
@@ -120,7 +125,7 @@ pub(super) fn search<S: Copy, E: Launch>(
     let again = rates(notebook, &kept, &launch, Round::Again, LAST.1..LAST.1 + AGAIN.1)?;
     let chosen = best(&again, LAST.0);
     let mut last = rates(notebook, &chosen, &launch, Round::Stated, 0..LAST.1)?;
-    if last.iter().any(|of| of.spread() > STEADY.0) {
+    if may_be_longer && last.iter().any(|of| of.spread() > STEADY.0) {
         last = rates(notebook, &chosen, &launch, Round::Longer, 0..LAST.1)?;
     }
     match last.into_iter().max_by(|a, b| a.median().total_cmp(&b.median())) {
@@ -160,6 +165,7 @@ pub(super) fn rates<S: Copy, E: Launch>(
             shape,
             each,
             experiments,
+            cycles: measured.first().map(|m| m.experiment.timed_cycles()),
             bases: measured.iter().map(|m| m.samples().base).collect(),
             shortest: lives().min().unwrap_or(0),
             step: lives().fold(0, gcd),

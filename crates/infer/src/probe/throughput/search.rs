@@ -78,6 +78,8 @@ pub struct Peak {
     pub(super) deep: Shape,
     /// SMs at work.
     pub(super) sms: usize,
+    /// Cycles for which it counted.
+    pub(super) cycles: Option<u32>,
     /// Numbers of the launches that gave it.
     pub(super) experiments: Vec<u32>,
 }
@@ -95,7 +97,7 @@ impl Peak {
 
     /// How it was found.
     pub fn method(&self) -> String {
-        method(&self.best, self.sms)
+        method(&self.best, self.sms, self.cycles)
     }
 
     /// Numbers of the launches that gave it.
@@ -113,7 +115,7 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
     notebook.once(&notebook.memo.peak, *level, || {
         let sms = notebook.facts().multiprocessors;
         let launch = |shape, round, repeat| level.stream(sms, shape, round, repeat);
-        let found = search(notebook, &shapes(notebook, level), launch)?;
+        let found = search(notebook, &shapes(notebook, level), !level.is_fixed, launch)?;
         let of = &found.best;
         // Memory in the SM goes by the SM's clock, all other by one of its own.
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
@@ -128,6 +130,7 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
             per_second: per_second(of, other_clock(Region::Own) + other_place),
             best: level.stream(sms, of.shape, Round::Stated, 0),
             sms: of.sms(),
+            cycles: of.cycles,
             shape: of.shape,
             fine,
             deep,

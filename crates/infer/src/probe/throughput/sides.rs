@@ -90,11 +90,11 @@ fn bandwidth(notebook: &Notebook, level: &Level, is_far: bool) -> Result<Finding
                 placed.homes.finest()
             ));
         }
-        let best = search(notebook, &shapes, of)?.best;
+        let best = search(notebook, &shapes, !level.is_fixed, of)?.best;
         if best.bases.iter().any(|base| *base != placed.base) {
             return Gap::unknown(homes::MOVED);
         }
-        let method = super::halving::method(&of(best.shape, Round::Stated, 0), best.sms());
+        let method = super::halving::method(&of(best.shape, Round::Stated, 0), best.sms(), best.cycles);
         Ok(Rate {
             per_second: per_second(&best, thousandths(level.other_place) + OTHER_LAUNCH),
             per_sm: best.median(),
