@@ -47,7 +47,7 @@ fn machine(tpcs: &[usize], pairs_only: usize, is_limited: bool) -> Machine {
 }
 
 /// What is asked for.
-const ASKED: [ElementName; 2] = [ElementName::Die, ElementName::DistributedShared];
+const ASKED: [ElementName; 3] = [ElementName::Die, ElementName::DistributedShared, ElementName::AsyncCopy];
 
 fn found(machine: &Machine, seed: u64) -> Topology {
     sim::discovery(machine, Effort::Quick, seed, &ASKED).topology
@@ -76,13 +76,14 @@ proptest! {
         all.extend(rest);
         let machine = machine(&all, left_over, true);
         let outcome = sim::discovery(&machine, Effort::Quick, seed, &ASKED);
-        // All that is said of both, by what is true of the machine: latencies, barriers, the largest cluster, the fingerprint.
+        // All that is said of these, by what is true of the machine: latencies, barriers, the largest cluster, the fingerprint.
         let rows: Vec<_> =
             sim::truth::rows(&machine, &outcome.seen).into_iter().filter(|row| ASKED.contains(&row.element)).collect();
-        prop_assert_eq!(rows.len(), 9);
+        prop_assert_eq!(rows.len(), 13);
         for (row, verdict) in sim::expect::judge(&outcome.topology, &rows) {
             let finding = sim::finding(&outcome.topology, row.element, row.attribute);
-            prop_assert_eq!(verdict, sim::expect::Verdict::Right, "{}.{}: {:?}", row.element, row.attribute, finding);
+            use sim::expect::Verdict::{Covered, Right};
+            prop_assert!(matches!(verdict, Right | Covered), "{}.{}: {verdict:?} {:?}", row.element, row.attribute, finding);
         }
         let found = outcome.topology;
         let mut sizes: Vec<usize> = more.iter().map(|more| 2 * (more + 3)).collect();

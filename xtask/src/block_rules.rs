@@ -6,7 +6,7 @@ use crate::rules::{Rule, Violation};
 use crate::sass::{Function, Instruction};
 
 /// Opcodes that chases do not have and patterns do: arithmetic, special registers, and what goes with a barrier.
-const ARITHMETIC: [&str; 18] = [
+const ARITHMETIC: [&str; 19] = [
     "FFMA",
     "FADD",
     "FMUL",
@@ -25,6 +25,7 @@ const ARITHMETIC: [&str; 18] = [
     "UFLO",
     "BMOV",
     "CGAERRBAR",
+    "ELECT",
 ];
 /// The constant bank of parameters and descriptors.
 const PARAMETERS: &str = "c[0x0]";

@@ -56,6 +56,11 @@ pub fn is_emulated(target: u32, path: LoadPath) -> bool {
     target == 107 && path == LoadPath::Texture
 }
 
+/// Whether ptxas calls a routine for a bulk copy that these opcodes are for.
+pub fn is_routine(target: u32, accesses: &[&str]) -> bool {
+    matches!(target, 120 | 121) && accesses.contains(&"UBLKCP.S.G")
+}
+
 /// Whether the instruction fetches the descriptor that a global load of this target names implicitly.
 ///
 /// From sm_80 to sm_89 it is in bank 0 at 0x118. Where threads of a warp part around a texture load, ptxas fetches it

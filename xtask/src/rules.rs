@@ -11,7 +11,7 @@ use crate::atomic_rules;
 use crate::block_rules;
 use crate::burst_rules::{self, Burst};
 use crate::flow::in_flight_at;
-use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, loads, warp_loads};
+use crate::opcodes::{Class, class, is_descriptor, is_emulated, is_load_of, is_routine, loads, warp_loads};
 use crate::sass::{Function, Instruction, Register};
 use crate::stream_rules::{self, Pass};
 
@@ -80,9 +80,8 @@ pub fn apply(target: u32, check: Check) -> bool {
     match check {
         Check::None => false,
         Check::Warp { .. } | Check::Burst { .. } | Check::Atomics { .. } => true,
-        Check::PerLoad { path, .. } | Check::Lap { path } | Check::Block { path, .. } | Check::Stream { path, .. } => {
-            !is_emulated(target, path)
-        }
+        Check::Block { accesses, path } => !is_emulated(target, path) && !is_routine(target, accesses),
+        Check::PerLoad { path, .. } | Check::Lap { path } | Check::Stream { path, .. } => !is_emulated(target, path),
     }
 }
 

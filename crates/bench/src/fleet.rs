@@ -158,6 +158,9 @@ fn cost(experiment: &Experiment) -> u64 {
         }
         Experiment::Atomics(atomics) => (1, 0, u64::from(atomics.timed_cycles) * STREAM_LOADS),
         Experiment::Transfer(transfer) => (1, 0, transfer.bytes.0 / COPIED_FOR_A_LOAD),
+        Experiment::AsyncCopy(copy) => {
+            (1, 0, 3 * u64::from(copy.steps) * u64::from(copy.rounds) * copy.bytes.0.div_ceil(COPIED_FOR_A_LOAD))
+        }
         Experiment::Clusters(clusters) => {
             (1, 0, SPINS_A_MICROSECOND * u64::from(clusters.span_us) * u64::from(clusters.blocks()))
         }

@@ -4,6 +4,7 @@
 //! device context lives as long as the bench: nothing is ever reset between experiments. Every kernel returns where its chain
 //! ended; a wrong end fails the experiment.
 
+mod async_copy;
 mod atomics;
 mod chain;
 mod cluster_stream;
@@ -249,6 +250,7 @@ impl<'g> Bench<'g> {
             Experiment::PartitionStream(stream) => self.run_partition_stream(stream).map(|outcome| vec![outcome]),
             Experiment::PartitionChase(chase) => self.run_partition_chase(chase).map(|outcome| vec![outcome]),
             Experiment::ClusterStream(stream) => self.run_cluster_stream(stream).map(|outcome| vec![outcome]),
+            Experiment::AsyncCopy(copy) => self.run_async_copy(copy).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),

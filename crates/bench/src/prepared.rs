@@ -59,6 +59,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::PartitionStream(_)
         | Experiment::PartitionChase(_)
         | Experiment::ClusterStream(_)
+        | Experiment::AsyncCopy(_)
         | Experiment::Imported(_) => 0,
     }
 }
@@ -143,6 +144,7 @@ impl Prepared<'_> {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_)
             | Experiment::Imported(_) => common,
         }
     }
@@ -211,6 +213,7 @@ impl Prepared<'_> {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));
             }

@@ -108,9 +108,9 @@ pub fn discover(
         element.extend(latency::nanoseconds(element, clock.held.as_ref()));
     }
     clock.warnings.extend(question.limit(&mut elements, NOT_MEASURED));
-    // The device has no clusters, or they were not asked for when the recording was made.
-    let of_clusters = [ElementName::Die, ElementName::DistributedShared];
-    elements.retain(|name, element| !of_clusters.contains(name) || element.findings().next().is_some());
+    // The device has no clusters and no such copies, or they were not asked for when the recording was made.
+    let of_later = [ElementName::Die, ElementName::DistributedShared, ElementName::AsyncCopy];
+    elements.retain(|name, element| !of_later.contains(name) || element.findings().next().is_some());
     let stages = asking.into_stages();
     Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }
 }

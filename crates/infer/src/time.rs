@@ -25,6 +25,7 @@ pub fn of_element(name: ElementName) -> u32 {
         | ElementName::TlbL3
         | ElementName::Die
         | ElementName::DistributedShared
+        | ElementName::AsyncCopy
         | ElementName::ScalarL1 => 0,
     }
 }

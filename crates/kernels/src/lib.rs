@@ -18,7 +18,7 @@ pub mod sizes;
 mod streams;
 mod sums;
 
-use strata_model::experiment::{AccessWidth, ClusterWork, Experiment, Launched, LoadPath, Timing};
+use strata_model::experiment::{AccessWidth, ClusterWork, CopyWork, Experiment, Launched, LoadPath, Timing};
 
 pub use atomics::AtomicProgram;
 pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
@@ -59,6 +59,8 @@ pub enum Program {
     Atomics(AtomicProgram),
     /// Uses the shared memory of other blocks of its cluster.
     Distributed(ClusterWork),
+    /// Copies that go on by themselves.
+    Asynchronous(CopyWork),
 }
 
 /// Paths whose caches may be one and the same: the L1 data, texture, read-only and constant caches (Größler, section 4.5).
@@ -87,6 +89,7 @@ impl Program {
             Experiment::Atomics(atomics) => Program::Atomics(AtomicProgram::of(atomics)),
             Experiment::Clusters(_) => Program::Census,
             Experiment::Distributed(distributed) => Program::Distributed(distributed.work),
+            Experiment::AsyncCopy(copy) => Program::Asynchronous(copy.work),
             // Copy engines run no kernel.
             Experiment::Transfer(_) | Experiment::Imported(_) => return None,
         })
@@ -110,6 +113,7 @@ impl Program {
             // Few, and whoever needs one of them needs all.
             Program::Atomics(_) => AtomicProgram::all().into_iter().map(Program::Atomics).collect(),
             Program::Distributed(_) => ClusterWork::ALL.map(Program::Distributed).to_vec(),
+            Program::Asynchronous(_) => vec![Program::Content],
         };
         if !family.contains(&self) {
             family.push(self);
@@ -132,6 +136,7 @@ impl Program {
         all.extend(StreamProgram::samples().into_iter().map(Program::Stream));
         all.extend(AtomicProgram::all().into_iter().map(Program::Atomics));
         all.extend(ClusterWork::ALL.map(Program::Distributed));
+        all.extend(CopyWork::ALL.map(Program::Asynchronous));
         all
     }
 
@@ -160,6 +165,7 @@ impl Program {
             Program::Stream(program) => program.name(),
             Program::Atomics(program) => program.name(),
             Program::Distributed(work) => format!("distributed_{}", work.name()),
+            Program::Asynchronous(work) => format!("asynchronous_{}", work.name()),
         }
     }
 

@@ -10,6 +10,7 @@
 //! A new kind is a new variant. The compiler then names every place that must know of it, which is why the enum is
 //! exhaustive: the accessors below, the choice of the kernel, the bench, the wire format, the evidence and the tables.
 
+mod async_copy;
 mod atomics;
 mod chase;
 mod clock;
@@ -33,6 +34,7 @@ mod watch;
 
 use serde::{Deserialize, Serialize};
 
+pub use async_copy::{AsyncCopy, COPY_UNIT, COPY_UNROLL, CopyWork};
 pub use atomics::{ATOMIC_UNROLLS, AtomicMemory, Atomics, COUNTER, Target};
 pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
@@ -94,12 +96,14 @@ pub enum Experiment {
     PartitionChase(PartitionChase),
     /// Many threads move the shared memory of other blocks of their cluster as fast as they can.
     ClusterStream(ClusterStream),
+    /// A thread makes copies that go on by themselves.
+    AsyncCopy(AsyncCopy),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
-    /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`.
+    /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -123,6 +127,7 @@ impl Experiment {
             Experiment::PartitionStream(_) => "partition_stream",
             Experiment::PartitionChase(_) => "partition_chase",
             Experiment::ClusterStream(_) => "cluster_stream",
+            Experiment::AsyncCopy(_) => "async_copy",
         }
     }
 
@@ -145,7 +150,8 @@ impl Experiment {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
-            | Experiment::ClusterStream(_) => 1,
+            | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_) => 1,
         }
     }
 
@@ -167,6 +173,7 @@ impl Experiment {
             Experiment::PartitionStream(stream) => stream.defect(),
             Experiment::PartitionChase(chase) => chase.defect(),
             Experiment::ClusterStream(stream) => stream.defect(),
+            Experiment::AsyncCopy(copy) => copy.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -178,6 +185,7 @@ impl Experiment {
         match self {
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Transfer(_) | Experiment::Clusters(_) => None,
             Experiment::Distributed(_) => Some(LoadPath::Shared),
+            Experiment::AsyncCopy(_) => Some(LoadPath::GlobalCg),
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -208,6 +216,7 @@ impl Experiment {
                 Some(loaded.footprint)
             }
             Experiment::Transfer(transfer) => Some(transfer.bytes),
+            Experiment::AsyncCopy(copy) => Some(copy.bytes),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }
@@ -232,7 +241,8 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
-            | Experiment::ClusterStream(_) => None,
+            | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_) => None,
         }
     }
 
@@ -254,6 +264,7 @@ impl Experiment {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -296,6 +307,7 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -305,6 +317,7 @@ impl Experiment {
         match self {
             Experiment::Clock(clock) => Some(clock.sm),
             Experiment::Watch(watch) => Some(watch.sm),
+            Experiment::AsyncCopy(copy) => Some(copy.sm),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.sm)
             }
@@ -326,7 +339,8 @@ impl Experiment {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
-            | Experiment::ClusterStream(_) => true,
+            | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -357,6 +371,7 @@ impl Experiment {
             | Experiment::Atomics(_)
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
+            | Experiment::AsyncCopy(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -379,6 +394,7 @@ impl Experiment {
             Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Clusters(clusters) => clusters.repeat,
             Experiment::Distributed(distributed) => distributed.repeat,
+            Experiment::AsyncCopy(copy) => copy.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -399,7 +415,7 @@ from_kind!(
     Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
     Transfer => Transfer, Atomics => Atomics, Clusters => Clusters,
     Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase,
-    ClusterStream => ClusterStream
+    ClusterStream => ClusterStream, AsyncCopy => AsyncCopy
 );
 
 #[cfg(test)]

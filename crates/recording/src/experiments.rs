@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    Atomics, Chase, Clock, ClusterStream, Clusters, Distributed, Disturb, Experiment, Imported, Launched, LoadedChase,
-    Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
+    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, Distributed, Disturb, Experiment, Imported, Launched,
+    LoadedChase, Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -36,6 +36,7 @@ pub enum Kinds {
     PartitionStream(PartitionStream),
     PartitionChase(PartitionChase),
     ClusterStream(ClusterStream),
+    AsyncCopy(AsyncCopy),
 }
 
 impl From<&Experiment> for Kinds {
@@ -58,6 +59,7 @@ impl From<&Experiment> for Kinds {
             Experiment::PartitionStream(stream) => Kinds::PartitionStream(stream.clone()),
             Experiment::PartitionChase(chase) => Kinds::PartitionChase(chase.clone()),
             Experiment::ClusterStream(stream) => Kinds::ClusterStream(stream.clone()),
+            Experiment::AsyncCopy(copy) => Kinds::AsyncCopy(*copy),
         }
     }
 }
@@ -82,6 +84,7 @@ impl Recorded for Kinds {
             Kinds::PartitionStream(stream) => stream.into(),
             Kinds::PartitionChase(chase) => chase.into(),
             Kinds::ClusterStream(stream) => stream.into(),
+            Kinds::AsyncCopy(copy) => copy.into(),
         })
     }
 
@@ -105,7 +108,8 @@ impl Recorded for Kinds {
             | Kinds::Imported(_)
             | Kinds::Transfer(_)
             | Kinds::Clusters(_)
-            | Kinds::Distributed(_) => 0,
+            | Kinds::Distributed(_)
+            | Kinds::AsyncCopy(_) => 0,
         }
     }
 }

@@ -84,6 +84,7 @@
 //! | 14 `PartitionStream` | [`PartitionStream`](strata_model::experiment::PartitionStream): the stream, mask (u64), list of the pages' partitions (u8), list of the SMs' partitions (u8), far |
 //! | 15 `PartitionChase` | [`PartitionChase`](strata_model::experiment::PartitionChase): the loaded chase, order |
 //! | 16 `ClusterStream` | [`ClusterStream`](strata_model::experiment::ClusterStream): the stream, blocks of a cluster, clusters, shared memory of a block, distance |
+//! | 17 `AsyncCopy` | [`AsyncCopy`](strata_model::experiment::AsyncCopy): work, bytes, place, SM, steps, rounds, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

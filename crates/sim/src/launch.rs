@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::exec::{self, Clustered, Fault, Grid, LANES, LaneCosts};
+use super::exec::{self, Clustered, CopyCosts, Fault, Grid, LANES, LaneCosts};
 use super::machine::Spec;
 use super::machine::spec::Pipeline;
 use super::model::banks::Banks;
@@ -190,6 +190,12 @@ impl Sim {
             cluster_barrier: spec.pipeline.cluster_barrier.get(),
             remote: [spec.shared.remote_cycles.get(), spec.shared.remote_step.get()],
             remote_atomic: spec.shared.remote_atomic.get(),
+            copies: CopyCosts {
+                bulk: spec.pipeline.bulk_copy.get(),
+                word: spec.pipeline.cp_async.get(),
+                sector: spec.pipeline.bulk_sector.get(),
+                mbarrier: spec.pipeline.mbarrier.get(),
+            },
             shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
             banks: self.banks(launch),
             lanes: lane_costs(spec),

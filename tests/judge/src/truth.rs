@@ -3,6 +3,7 @@
 
 mod beyond;
 mod capacity;
+mod copies;
 pub mod costs;
 mod die;
 mod inside;
@@ -149,6 +150,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     die::distributed(&mut truth);
     beyond::translation(&mut truth);
     beyond::spectrum(&mut truth);
+    copies::copies(&mut truth);
     least_configuration(&mut truth);
     launches::by_launch(&mut truth, seen);
     truth.rows

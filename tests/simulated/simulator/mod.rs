@@ -3,6 +3,7 @@
 mod arrays;
 mod atomics;
 mod clusters;
+mod copies;
 mod lanes;
 mod modules;
 mod queues;

@@ -336,7 +336,19 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
     let clustered = (streams(), any::<(u32, u32, u64, u32)>()).prop_map(|(stream, (size, count, shared, distance))| {
         ClusterStream { stream, size, count, shared_per_block: Bytes(shared), distance }
     });
+    let copies = (any::<(u64, u64, u32, u32, u32, u32)>(), 0..CopyWork::ALL.len()).prop_map(
+        |((bytes, place, sm, steps, rounds, repeat), work)| AsyncCopy {
+            work: CopyWork::ALL[work],
+            bytes: Bytes(bytes),
+            place: Bytes(place),
+            sm,
+            steps,
+            rounds,
+            repeat,
+        },
+    );
     prop_oneof![
+        1 => copies.prop_map(Experiment::from),
         1 => clustered.prop_map(Experiment::from),
         1 => by_partition.prop_map(Experiment::from),
         1 => chased.prop_map(Experiment::from),

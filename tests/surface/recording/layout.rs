@@ -235,6 +235,16 @@ fn what_a_stream_has_stays_as_it_is() {
         repeat: 3,
     };
     assert_eq!(hash_of(distributed.into(), &[]), 0xfaab_48b4, "{why}");
+    let copy = AsyncCopy {
+        work: CopyWork::BulkStore,
+        bytes: Bytes(64),
+        place: Bytes(4096),
+        sm: 3,
+        steps: 16,
+        rounds: 5,
+        repeat: 3,
+    };
+    assert_eq!(hash_of(copy.into(), &[]), 0x41f9_87a6, "{why}");
     let stream = by_partition.stream.clone();
     let in_cluster = ClusterStream { stream, size: 4, count: 2, shared_per_block: Bytes::kib(100), distance: 1 };
     assert_eq!(hash_of(in_cluster.into(), &[]), 0x839f_3291, "{why}");

@@ -104,6 +104,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
+            | Experiment::AsyncCopy(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -134,7 +135,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::Distributed(_)
         | Experiment::PartitionStream(_)
         | Experiment::PartitionChase(_)
-        | Experiment::ClusterStream(_) => {
+        | Experiment::ClusterStream(_)
+        | Experiment::AsyncCopy(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

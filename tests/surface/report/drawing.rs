@@ -287,7 +287,9 @@ fn values_of_any_size_stay_in_their_boxes() {
         ("unknown", unknown(MISCHIEF)),
     ] {
         // The die is no memory, and the shared memory of other blocks is in the picture anyway.
-        let drawn_apart = |name: &ElementName| !matches!(name, ElementName::Die | ElementName::DistributedShared);
+        let drawn_apart = |name: &ElementName| {
+            !matches!(name, ElementName::Die | ElementName::DistributedShared | ElementName::AsyncCopy)
+        };
         let memories = ElementName::ALL.into_iter().filter(drawn_apart);
         let topology = of(memories.map(|name| (name, element.clone())).collect());
         sound(name, &topology);

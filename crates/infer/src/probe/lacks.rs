@@ -42,6 +42,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             (found, stream.clusters().blocks() as usize, "times and SMs of blocks")
         }
         Experiment::Clusters(clusters) => (samples.sms.len(), clusters.blocks() as usize, "SMs of blocks"),
+        Experiment::AsyncCopy(copy) => laps(copy.rounds),
         Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),

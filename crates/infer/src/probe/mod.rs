@@ -6,6 +6,7 @@
 //! [`strata_model::attribute`], write its file here, and ask for it in [`elements`]. `docs/first-probe.md` is a tutorial.
 
 mod allocations;
+mod async_copy;
 pub mod banks;
 pub mod capacity;
 pub mod clock;

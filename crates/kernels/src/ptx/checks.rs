@@ -1,6 +1,6 @@
 //! What may touch memory in the machine code of a pattern, a stream or atomics.
 
-use strata_model::experiment::{ClusterWork, LoadPath};
+use strata_model::experiment::{ClusterWork, CopyWork, LoadPath};
 use strata_model::pattern::{BURST_OPTIONAL, Counters, Layout, LoadedFrom, OperandsIn, Scope};
 
 use crate::{AtomicProgram, Check, PatternProgram, StreamProgram, Way};
@@ -64,6 +64,17 @@ pub(super) fn distributed(work: ClusterWork) -> Check {
         ClusterWork::RelaxedBarrier => &["UCGABAR", "CCTL"],
     };
     Check::Block { accesses, path: LoadPath::Shared }
+}
+
+/// What an asynchronous copy and what waits for it must be made of.
+pub(super) fn asynchronous(work: CopyWork) -> Check {
+    let accesses: &[&str] = match work {
+        CopyWork::Bulk => &["SYNCS", "USYNCS", "UBLKCP.S.G"],
+        CopyWork::BulkStore => &["UBLKCP.G.S", "UTMACMDFLUSH", "CCTL"],
+        CopyWork::CpAsync => &["LDGSTS.E.BYPASS.128", "LDGDEPBAR", UNEXECUTED],
+        CopyWork::Mbarrier => &["SYNCS", "USYNCS"],
+    };
+    Check::Block { accesses, path: LoadPath::GlobalCg }
 }
 
 /// Shuffles by which the lanes of a warp sum up: half as many lanes are left after each.

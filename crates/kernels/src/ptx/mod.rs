@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior};
-use strata_model::experiment::LoadPath;
+use strata_model::experiment::{CopyWork, LoadPath};
 use strata_model::samples::CodeFacts;
 use strata_model::units::Bytes;
 
@@ -37,7 +37,9 @@ macro_rules! template {
 
 /// First compute capability with caches, `ld.global.ca` and textures of any kind: Fermi.
 const FERMI: Capability = (2, 0);
-/// First compute capability with clusters: Hopper.
+/// First compute capability with `cp.async`: Ampere (PTX ISA, `cp.async`: sm_80).
+const AMPERE: Capability = (8, 0);
+/// First compute capability with clusters and `cp.async.bulk`: Hopper.
 const HOPPER: Capability = (9, 0);
 /// First compute capability with `ld.global.nc` (PTX ISA, `ld.global.nc`: sm_32; desktop parts: 3.5).
 const READ_ONLY: Capability = (3, 5);
@@ -59,6 +61,8 @@ fn template(program: Program) -> Template {
         Program::Stream(_) => template!("stream", FERMI),
         Program::Atomics(_) => template!("atomics", FERMI),
         Program::Distributed(_) => template!("distributed", HOPPER),
+        Program::Asynchronous(CopyWork::CpAsync) => template!("asynchronous", AMPERE),
+        Program::Asynchronous(_) => template!("asynchronous", HOPPER),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -120,6 +124,8 @@ fn target_for(needs: Capability) -> &'static Target {
 
 /// Compute capabilities for which ptxas 13.5 makes a call of a texture load.
 const TEXTURE_IN_SOFTWARE: [Capability; 1] = [(10, 7)];
+/// Compute capabilities for which ptxas 12.9 and 13.5 make a call of a bulk copy to the shared memory of a cluster.
+const BULK_COPY_IN_SOFTWARE: [Capability; 2] = [(12, 0), (12, 1)];
 
 macro_rules! idioms {
     ($($name:literal)*) => {
@@ -165,6 +171,12 @@ impl Dialect for Ptx {
                 own.1
             ));
         }
+        if program == Program::Asynchronous(CopyWork::Bulk) && BULK_COPY_IN_SOFTWARE.contains(&capability) {
+            return Some(format!(
+                "compilers call a routine for a bulk copy on compute capability {}.{}, so that it cannot be timed",
+                own.0, own.1
+            ));
+        }
         let (a, b) = program.paths();
         if (a == LoadPath::Texture || b == LoadPath::Texture) && TEXTURE_IN_SOFTWARE.contains(&capability) {
             let (major, minor) = capability;
@@ -203,6 +215,7 @@ impl Dialect for Ptx {
             Program::Stream(stream) => checks::stream(stream),
             Program::Atomics(atomics) => checks::atomics(atomics),
             Program::Distributed(work) => checks::distributed(work),
+            Program::Asynchronous(work) => checks::asynchronous(work),
         }
     }
 
@@ -276,10 +289,13 @@ mod tests {
             let target = target_for(needs);
             assert_eq!((target.capability, target.version), (expected, version));
         }
-        // Every text of today but those of clusters is for every device from Kepler on, or from its second chip on.
+        // Every text of today but those of clusters and copies is for every device from Kepler on, or from its second chip on.
         for text in all(PTX, (9, 0)) {
             let (target, head) = match text.code.as_str() {
-                code if code.contains("cluster") => ((9, 0), ".version 8.0\n.target sm_90\n"),
+                code if code.contains("cp.async.cg") => ((8, 0), ".version 7.0\n.target sm_80\n"),
+                code if ["cluster", "mbarrier", "bulk_group"].iter().any(|word| code.contains(word)) => {
+                    ((9, 0), ".version 8.0\n.target sm_90\n")
+                }
                 code if code.contains(".nc.") => ((3, 5), ".version 6.0\n.target sm_35\n"),
                 _ => ((3, 0), ".version 6.0\n.target sm_30\n"),
             };
@@ -295,6 +311,8 @@ mod tests {
         assert!(reason.contains("3.5 or later") && reason.contains("has 3.0"), "{reason}");
         assert_eq!(PTX.missing(program, (3, 5)), None);
         assert!(PTX.missing(Program::Lap(LoadPath::Texture), (10, 7)).is_some());
+        assert!(PTX.missing(Program::Asynchronous(CopyWork::Bulk), (12, 0)).is_some());
+        assert_eq!(PTX.missing(Program::Asynchronous(CopyWork::BulkStore), (12, 0)), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use minijinja::context;
 use minijinja::value::Value;
-use strata_model::experiment::{CHAIN, LoadPath, STEPS_A_PASS, WARP};
+use strata_model::experiment::{CHAIN, COPY_UNROLL, LoadPath, STEPS_A_PASS, WARP};
 use strata_model::pattern::{
     BURST_LINE, BURST_LINES, BURST_OPTIONAL, BURST_STEP, CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom,
     MOST_THREADS, MOST_WARPS, OPERANDS, OPERATIONS_A_PASS, Operand, OperandsIn, Scope, WRITES_A_PASS, burst_begin,
@@ -73,6 +73,7 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
                 head => distributed::HEAD,
             },
         },
+        Program::Asynchronous(work) => context! { work => work.name(), unroll => COPY_UNROLL },
         _ => context! {},
     };
     context! { ..own, ..common }

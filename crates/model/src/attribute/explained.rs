@@ -229,6 +229,27 @@ impl Attribute {
                 "Unknown without clusters, and if a walk does not end where it must.",
                 "What a block pays for a counter or a lock that the blocks of a cluster share.",
             ),
+            Attribute::BulkCopyLatency => (
+                "One thread copies 16 bytes from memory that the L2 has and waits at an mbarrier, again and again. The same with larger copies \
+                 gives a series by bytes. The interval holds several places in memory, near and far ones, and two SMs.",
+                "Unknown before compute capability 9.0, which has no bulk copies.",
+                "How early a kernel must ask for a tile, beside the latency of a load of the L2.",
+            ),
+            Attribute::BulkStoreLatency => (
+                "As the latency of a bulk copy, in the other direction, with `cp.async.bulk.wait_group 0` after each copy.",
+                "Unknown before compute capability 9.0, and if memory does not hold what was copied.",
+                "How long a thread waits for what it stores in bulk before it may end. It may not have reached the L2 by then.",
+            ),
+            Attribute::CpAsyncLatency => (
+                "One thread copies 16 bytes by `cp.async.cg` and waits by `cp.async.wait_all`, again and again.",
+                "Unknown before compute capability 8.0, which has no such copies.",
+                "Beside a bulk copy: what the older way of copying takes for few bytes.",
+            ),
+            Attribute::MbarrierCycles => (
+                "One thread arrives at an mbarrier of one, and waits for its phase by `mbarrier.try_wait`, again and again.",
+                "Unknown without `mbarrier.try_wait` (before compute capability 9.0).",
+                "The part of a copy's latency that is the barrier and not the copy.",
+            ),
             Attribute::LargestCluster => (
                 "Launches in clusters of 2 to 16 blocks: the largest that ran.",
                 "Unknown without clusters. Each block asks for the most shared memory, so smaller blocks may share an SM.",

@@ -165,6 +165,14 @@ attributes! {
         "Cycles of a barrier for both blocks of a cluster of two, without the fence that orders the memory accesses before it.";
     AtomicLatency ATOMIC_LATENCY: Cycles, "atomic_latency", "Latency of an atomic", Latency, "cycles",
         "Cycles of an atomic in another block's shared memory, until its result is there.";
+    BulkCopyLatency BULK_COPY_LATENCY: Cycles, "bulk_copy_latency", "Latency of a bulk copy", Latency, "cycles",
+        "Cycles of `cp.async.bulk` of 16 bytes from the L2 to shared memory, until an mbarrier says that it is done.";
+    BulkStoreLatency BULK_STORE_LATENCY: Cycles, "bulk_store_latency", "Latency of a bulk copy to memory", Latency, "cycles",
+        "Cycles of `cp.async.bulk` of 16 bytes from shared to global memory, until `cp.async.bulk.wait_group` lets the thread go on.";
+    CpAsyncLatency CP_ASYNC_LATENCY: Cycles, "cp_async_latency", "Latency of cp.async", Latency, "cycles",
+        "Cycles of `cp.async` of 16 bytes from the L2 to shared memory, until the thread can read them.";
+    MbarrierCycles MBARRIER_CYCLES: Cycles, "mbarrier", "Mbarrier", Latency, "cycles",
+        "Cycles of an mbarrier at which one thread arrives and waits, with no copy.";
     LargestCluster LARGEST_CLUSTER: u64, "largest_cluster", "Largest cluster", Structure, "blocks",
         "Blocks of the largest cluster, if each of them takes an SM to itself.";
     MissPenalty MISS_PENALTY: Cycles, "miss_penalty", "Miss penalty", Misses, "cycles",

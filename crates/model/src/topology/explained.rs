@@ -42,6 +42,9 @@ impl ElementName {
             ElementName::DistributedShared => {
                 "Distributed shared memory: the shared memory of the other blocks of a cluster, which a block can load and store."
             }
+            ElementName::AsyncCopy => {
+                "Copies between global and shared memory that go on by themselves: the thread that asks for one does other work meanwhile."
+            }
             ElementName::ScalarL1 => "The scalar data cache of an AMD GPU. Only imported timings have it.",
         }
     }
@@ -65,6 +68,7 @@ impl ElementName {
             ElementName::TlbL3 => "Accesses spread over more memory than the second level covers.",
             ElementName::Die => "Every kernel: blocks of one cluster run on the SMs of one GPC.",
             ElementName::DistributedShared => "What blocks of a cluster exchange without going through the L2.",
+            ElementName::AsyncCopy => "Tiles that a block brings to its shared memory while it computes on others.",
             ElementName::ScalarL1 => "Values that are the same for all lanes of a wavefront.",
         }
     }
@@ -109,6 +113,7 @@ impl ElementName {
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
             ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),
+            ElementName::AsyncCopy => (&[], &[BulkCopyLatency, BulkStoreLatency, CpAsyncLatency, MbarrierCycles]),
             ElementName::DistributedShared => {
                 (LATENCY, &[OwnLatency, AtomicLatency, ClusterBarrier, RelaxedClusterBarrier, LargestCluster])
             }

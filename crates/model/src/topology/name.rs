@@ -46,11 +46,13 @@ pub enum ElementName {
     Die,
     /// Shared memory of the other blocks of a cluster.
     DistributedShared,
+    /// Copies that go on by themselves.
+    AsyncCopy,
 }
 
 impl ElementName {
     /// All of them, in the order of a report.
-    pub const ALL: [ElementName; 17] = [
+    pub const ALL: [ElementName; 18] = [
         ElementName::L1,
         ElementName::Texture,
         ElementName::ReadOnly,
@@ -68,6 +70,7 @@ impl ElementName {
         ElementName::ScalarL1,
         ElementName::Die,
         ElementName::DistributedShared,
+        ElementName::AsyncCopy,
     ];
 
     /// Whether an NVIDIA GPU may have it, and so whether it is asked for.
@@ -94,6 +97,7 @@ impl ElementName {
             ElementName::TlbL3 => "tlb_l3",
             ElementName::Die => "die",
             ElementName::DistributedShared => "distributed_shared",
+            ElementName::AsyncCopy => "async_copy",
             ElementName::ScalarL1 => "scalar_l1",
         }
     }
@@ -117,6 +121,7 @@ impl ElementName {
             ElementName::TlbL3 => "TLB L3",
             ElementName::Die => "Die",
             ElementName::DistributedShared => "Distributed shared",
+            ElementName::AsyncCopy => "Async copies",
             ElementName::ScalarL1 => "Scalar L1",
         }
     }

@@ -27,6 +27,9 @@ pub const BANDWIDTH_BY_FOOTPRINT: &str = "bandwidth_by_footprint";
 /// Bytes a cycle of an SM, by the blocks of its cluster; the band is what another run may find.
 pub const BANDWIDTH_BY_CLUSTER_SIZE: &str = "bandwidth_by_cluster_size";
 
+/// Cycles of a copy, by its bytes; the band holds several places in memory and SMs.
+pub const LATENCY_BY_COPIED_BYTES: &str = "latency_by_copied_bytes";
+
 /// Cycles of a burst of loads of an SM from the first load to the last answer, by their number; without a band. A point is the least of
 /// several launches.
 pub const TIME_BY_LOADS: &str = "time_by_loads";

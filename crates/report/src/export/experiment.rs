@@ -216,6 +216,13 @@ impl<'e> Own<'e> {
                 pattern: Some(serde_json::to_string(atomics)?),
                 ..Own::default()
             },
+            Experiment::AsyncCopy(copy) => Own {
+                order: Some(copy.work.name()),
+                pattern: Some(serde_json::to_string(copy)?),
+                timed_loads: Some(copy.steps),
+                rounds: Some(copy.rounds),
+                ..Own::default()
+            },
             Experiment::Clusters(clusters) => {
                 Own { order: Some("clusters"), pattern: Some(serde_json::to_string(clusters)?), ..Own::default() }
             }

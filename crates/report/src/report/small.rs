@@ -64,6 +64,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::PartitionStream(stream) => format!("{stream}:"),
         Experiment::PartitionChase(chase) => format!("{chase}:"),
         Experiment::ClusterStream(stream) => format!("{stream}:"),
+        Experiment::AsyncCopy(copy) => format!("{copy}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
         Experiment::Clusters(clusters) => format!("{clusters}:"),
@@ -118,6 +119,10 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             let of_cluster = |sms: &[u32]| sms.iter().map(u32::to_string).collect::<Vec<_>>().join("+");
             format!("on SMs {}", clusters.of(samples).map(of_cluster).collect::<Vec<_>>().join(" "))
         }
+        Ok(samples) if let Experiment::AsyncCopy(copy) = experiment => match copy.step(samples) {
+            Some(cycles) => format!("{cycles:.1} cycles a step"),
+            None => "no times".to_owned(),
+        },
         Ok(samples) if let Experiment::Distributed(distributed) = experiment => {
             match distributed.steps_taken(samples) {
                 Some(taken) => {

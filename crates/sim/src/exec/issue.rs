@@ -3,6 +3,7 @@
 use super::access::{self, Cost, Owner, When};
 use super::alu;
 use super::cluster::{ClusterBarrier, Remote};
+use super::copies;
 use super::launch::{Block, Fault, Grid, State};
 use super::shared;
 use super::walk::Bounds;
@@ -50,7 +51,7 @@ impl Block {
     ) -> Result<Step, Fault> {
         let horizon = bounds.horizon;
         let warps = self.warps.len() as u32;
-        let Block { number, shared: buffer, warps: all, live, arrived } = self;
+        let Block { number, shared: buffer, warps: all, live, arrived, mbarriers } = self;
         let warp = &mut all[warp];
         let index = warp.next_group();
         let group = warp.groups[index];
@@ -78,7 +79,7 @@ impl Block {
                 Op::ClusterArrive | Op::ClusterWait => true,
                 // The barrier of the cluster does not wait for who has ended.
                 Op::Return => grid.clustered.is_some(),
-                op => op.is_of_cluster(),
+                op => op.is_of_cluster() || op.is_of_copies(),
             };
             if is_of_cluster && now > horizon {
                 state.turns[sm as usize].take_back(issued);
@@ -128,6 +129,15 @@ impl Block {
                         return Ok(Step::Barrier);
                     }
                     held = (barrier.at + grid.cluster_barrier).saturating_sub(now);
+                }
+                op if op.is_of_copies() => {
+                    let mut until = now;
+                    for lane in lanes(mask) {
+                        let memory = (buffer.as_mut_slice(), &mut *mbarriers);
+                        let (ready, waits) = copies::lane(warp, inst, lane, memory, owner, (state, grid), now)?;
+                        (done, until) = (done.max(ready), until.max(waits));
+                    }
+                    held = until - now;
                 }
                 op if op.is_of_cluster() => {
                     state.remote = Some(Remote::of(warp, (group.at, inst), mask, grid, *number, now)?);

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::cluster::{ClusterBarrier, Remote};
+use super::copies::{CopyCosts, Mbarriers};
 use super::issue::Step;
 use super::passes::Passes;
 use super::place::{Clustered, Pending};
@@ -115,6 +116,8 @@ pub(crate) struct Grid<'a> {
     pub remote: [u64; 2],
     /// What an atomic there takes longer than a load.
     pub remote_atomic: u64,
+    /// What copies take that go on by themselves.
+    pub copies: CopyCosts,
     /// Latency of shared memory, and cycles for each further row of a bank.
     pub shared_cycles: [u64; 2],
     /// Banks of shared memory.
@@ -151,6 +154,8 @@ pub(super) struct Block {
     pub live: u32,
     /// Threads that wait at the barrier, and the latest arrival.
     pub arrived: (u32, u64),
+    /// Its mbarriers.
+    pub mbarriers: Mbarriers,
 }
 
 /// An SM with its blocks.
@@ -286,7 +291,14 @@ impl Block {
         let warps = (0..grid.threads.div_ceil(LANES))
             .map(|w| Warp::new(grid.entry, &grid.symbols, w, LANES.min(grid.threads - w * LANES), time))
             .collect();
-        Block { number, shared: vec![0; grid.shared as usize], warps, live: grid.threads, arrived: (0, 0) }
+        Block {
+            number,
+            shared: vec![0; grid.shared as usize],
+            warps,
+            live: grid.threads,
+            arrived: (0, 0),
+            mbarriers: Mbarriers::new(),
+        }
     }
 
     /// Lets everybody go on if everybody has arrived.

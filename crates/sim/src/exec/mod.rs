@@ -6,6 +6,7 @@
 mod access;
 mod alu;
 mod cluster;
+mod copies;
 mod issue;
 mod launch;
 mod passes;
@@ -17,6 +18,7 @@ mod turns;
 mod walk;
 mod warp;
 
+pub(super) use copies::CopyCosts;
 pub(super) use launch::{Fault, Grid, LaneCosts, State, run};
 pub(super) use passes::Passes;
 pub(super) use place::Clustered;

@@ -122,7 +122,7 @@ impl Lane<'_> {
         let passes = inst.guard == NONE || (warp.get(inst.guard, lane) != 0) != inst.negated;
         let is_rare =
             matches!(inst.op, Op::Return | Op::Barrier | Op::Shuffle(_) | Op::ClusterArrive | Op::ClusterWait);
-        if passes && (is_rare || inst.op.is_of_cluster()) {
+        if passes && (is_rare || inst.op.is_of_cluster() || inst.op.is_of_copies()) {
             return Ok(Done::Left);
         }
         let sm = self.owner.by.sm as usize;

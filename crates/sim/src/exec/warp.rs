@@ -34,6 +34,8 @@ pub(super) struct Warp {
     /// Phase of that barrier in which lanes of this warp last arrived, and which of them did.
     pub phase: u64,
     pub arrived: u32,
+    /// When all copies are done that its threads have asked for.
+    pub copied: u64,
     /// Cycle of the next issue.
     pub time: u64,
 }
@@ -50,6 +52,7 @@ impl Warp {
             at_cluster_barrier: Vec::new(),
             phase: 0,
             arrived: 0,
+            copied: 0,
             time,
         };
         for &(slot, value) in entry.constants.iter().chain(symbols) {

@@ -153,6 +153,14 @@ pub struct Pipeline {
     pub barrier_warps: Whole<0, 1000>,
     /// Cycles that a barrier of a cluster takes once everybody has arrived.
     pub cluster_barrier: Whole<1, 10_000>,
+    /// What a bulk copy takes beside the loads or stores of its sectors.
+    pub bulk_copy: Whole<0, 10_000>,
+    /// From one sector of a bulk copy to the next.
+    pub bulk_sector: Whole<0, 1000>,
+    /// What `cp.async` takes beside the load.
+    pub cp_async: Whole<0, 10_000>,
+    /// Cycles of a look at an mbarrier.
+    pub mbarrier: Whole<1, 1000>,
     /// Bytes of memory that the lanes of a warp get by one transaction where a cache of the SM is asked first: a power of two
     /// from 32 on; 32 if absent. Requests that go straight to a cache of the device are divided into sectors of 32 B.
     pub coalescing: Whole<32, 1024>,
@@ -197,6 +205,10 @@ impl Default for Pipeline {
             barrier: Whole::new(20).expect("in range"),
             barrier_warps: Whole::new(0).expect("in range"),
             cluster_barrier: Whole::new(300).expect("in range"),
+            bulk_copy: Whole::new(300).expect("in range"),
+            bulk_sector: Whole::new(1).expect("in range"),
+            cp_async: Whole::new(30).expect("in range"),
+            mbarrier: Whole::new(30).expect("in range"),
             coalescing: Whole::new(32).expect("in range"),
             transaction: Whole::new(1).expect("in range"),
             constant_word: Whole::new(4).expect("in range"),

@@ -143,6 +143,17 @@ pub enum Special {
     Timer,
 }
 
+/// How a copy goes that goes on by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// 16 bytes to shared memory.
+    Word,
+    /// Any multiple of that to shared memory.
+    Bulk,
+    /// The same to global memory.
+    BulkStore,
+}
+
 /// What an instruction does. Sources are called a, b, c.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -220,6 +231,16 @@ pub enum Op {
     MapShared,
     /// The generic address of a in the cluster's shared memory.
     ClusterAddress,
+    /// Copies c bytes between a and b, and says so to the mbarrier at d, if there is one.
+    Copy(Copying),
+    /// Waits for all such copies of the thread.
+    CopyWait,
+    /// Makes an mbarrier at a + offset for b threads.
+    MbarrierInit,
+    /// Arrives at the mbarrier at a + offset, and expects b bytes, if there are any.
+    MbarrierArrive,
+    /// Whether the phase of parity b of the mbarrier at a + offset has ended.
+    MbarrierTry,
     /// Arrives at the barrier of the cluster.
     ClusterArrive,
     /// Waits for the cluster.
@@ -264,6 +285,11 @@ impl Op {
     /// Whether it accesses the block's own shared memory.
     pub fn is_shared(self) -> bool {
         matches!(self, Op::Load(Space::Shared) | Op::Store(Space::Shared) | Op::Atomic(_, Space::Shared))
+    }
+
+    /// Whether it is a copy that goes on by itself, or an mbarrier.
+    pub fn is_of_copies(self) -> bool {
+        matches!(self, Op::Copy(_) | Op::CopyWait | Op::MbarrierInit | Op::MbarrierArrive | Op::MbarrierTry)
     }
 
     /// Whether it accesses the shared memory of a block of the cluster.

@@ -62,9 +62,12 @@ pub fn lex(text: &str) -> Result<Vec<(Token, u32)>, Fault> {
                     word.push(c);
                     chars.next();
                 }
-                // A state space with a part of it: `shared::cluster`.
-                let mut ahead = chars.clone();
-                if word.ends_with(".shared") && ahead.next() == Some(':') && ahead.next() == Some(':') {
+                // What has a part: `shared::cluster`, `mbarrier::complete_tx::bytes`.
+                loop {
+                    let mut ahead = chars.clone();
+                    if (ahead.next(), ahead.next()) != (Some(':'), Some(':')) {
+                        break;
+                    }
                     word.push_str("::");
                     chars = ahead;
                     while let Some(&c) = chars.peek().filter(|&&c| is_word(c)) {

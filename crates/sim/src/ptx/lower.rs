@@ -266,17 +266,20 @@ impl Lowering {
                     }
                     (_, value) => inst.from[1] = self.source(value, kind, line)?,
                 }
-                if !matches!(
-                    op,
-                    Op::Store(
-                        Space::GlobalCa
-                            | Space::GlobalCg
-                            | Space::Volatile
-                            | Space::Shared
-                            | Space::Local
-                            | Space::Generic
+                let is_stored = op == Op::MbarrierInit;
+                if !is_stored
+                    && !matches!(
+                        op,
+                        Op::Store(
+                            Space::GlobalCa
+                                | Space::GlobalCg
+                                | Space::Volatile
+                                | Space::Shared
+                                | Space::Local
+                                | Space::Generic
+                        )
                     )
-                ) {
+                {
                     return Err(Fault::at(line, format!("`{}` cannot be stored to", text.opcode)));
                 }
             }
@@ -317,6 +320,18 @@ impl Lowering {
                 inst.from[0] = self.register(&Operand::Name(texture.clone()), line)?;
                 for (place, coordinate) in inst.from[1..].iter_mut().zip(&coordinates[..dimensions]) {
                     *place = self.source(coordinate, kind, line)?;
+                }
+            }
+            Form::Copy(wanted) => {
+                count(wanted)?;
+                for (place, operand) in inst.from.iter_mut().zip(operands) {
+                    *place = match operand {
+                        Operand::At { .. } => match self.address(operand, line)? {
+                            (slot, 0) => slot,
+                            _ => return Err(Fault::at(line, "an address of a copy has no offset here")),
+                        },
+                        value => self.source(value, kind, line)?,
+                    };
                 }
             }
             Form::Branch => {

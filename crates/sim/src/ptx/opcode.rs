@@ -1,6 +1,6 @@
 //! Opcodes: what their modifiers mean.
 
-use super::code::{Atomic, Compare, Op, Shuffle, Space, Special, Type};
+use super::code::{Atomic, Compare, Copying, Op, Shuffle, Space, Special, Type};
 use super::parse::bytes_of;
 
 const BYTE4: Type = Type { bytes: 4, signed: false };
@@ -30,6 +30,8 @@ pub(super) enum Form {
     Atomic(bool, usize),
     /// List of results, then texture and so many coordinates.
     Texture(usize),
+    /// So many operands, of which those in brackets are addresses without an offset.
+    Copy(usize),
     /// A label.
     Branch,
     /// Nothing that matters.
@@ -88,6 +90,8 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
     let parts: Vec<&str> = opcode.split('.').collect();
     let (name, modifiers) = parts.split_first()?;
     let bare = |op| Some(Decoded { op, kind: BYTE4, form: Form::Bare });
+    let copy = |how, operands| Some(Decoded { op: Op::Copy(how), kind: BYTE4, form: Form::Copy(operands) });
+    let mbarrier = |op, form| Some(Decoded { op, kind: Type { bytes: 8, signed: false }, form });
     match (*name, modifiers) {
         ("ret" | "exit", []) => return bare(Op::Return),
         ("bra", [] | ["uni"]) => return Some(Decoded { op: Op::Branch(0), kind: BYTE4, form: Form::Branch }),
@@ -97,7 +101,21 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             return bare(Op::ClusterArrive);
         }
         ("barrier", ["cluster", "wait", "aligned"]) => return bare(Op::ClusterWait),
-        ("membar" | "fence", _) => return bare(Op::Fence),
+        ("membar" | "fence", _) | ("cp", ["async", "bulk", "commit_group"]) => return bare(Op::Fence),
+        ("cp", ["async", "wait_all"] | ["async", "bulk", "wait_group"]) => return bare(Op::CopyWait),
+        ("cp", ["async", "cg", "shared", "global"]) => return copy(Copying::Word, 3),
+        ("cp", ["async", "bulk", "shared::cluster", "global", "mbarrier::complete_tx::bytes"]) => {
+            return copy(Copying::Bulk, 4);
+        }
+        ("cp", ["async", "bulk", "global", "shared::cta", "bulk_group"]) => return copy(Copying::BulkStore, 3),
+        ("mbarrier", ["init", "shared::cta", "b64"]) => return mbarrier(Op::MbarrierInit, Form::Store),
+        ("mbarrier", ["arrive", "shared::cta", "b64"]) => return mbarrier(Op::MbarrierArrive, Form::Load),
+        ("mbarrier", ["arrive", "expect_tx", "shared::cta", "b64"]) => {
+            return mbarrier(Op::MbarrierArrive, Form::Atomic(true, 1));
+        }
+        ("mbarrier", ["try_wait", "parity", "shared::cta", "b64"]) => {
+            return mbarrier(Op::MbarrierTry, Form::Atomic(true, 1));
+        }
         ("tex", ["2d", "v4", "f32", "f32"]) => {
             return Some(Decoded { op: Op::Sample, kind: BYTE4, form: Form::Texture(2) });
         }

@@ -5,6 +5,7 @@ mod constant;
 mod l1;
 mod memory;
 
+use super::async_copy;
 use super::capacity::{self, Capacity, Search};
 use super::die;
 use super::distributed;
@@ -15,11 +16,12 @@ use super::throughput::{self, Level, Peak};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    ATOMIC_LATENCY, CLUSTER_BARRIER, CONFLICTS, Elements, FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX,
-    INSTANCES_PER_SM, LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP, MAPPING_GRANULARITY, MISS_PENALTY, OWN_LATENCY,
-    RELAXED_CLUSTER_BARRIER, REPLACEMENT, SETS, SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
+    ATOMIC_LATENCY, BULK_COPY_LATENCY, BULK_STORE_LATENCY, CLUSTER_BARRIER, CONFLICTS, CP_ASYNC_LATENCY, Elements,
+    FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX, INSTANCES_PER_SM, LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP,
+    MAPPING_GRANULARITY, MBARRIER_CYCLES, MISS_PENALTY, OWN_LATENCY, RELAXED_CLUSTER_BARRIER, REPLACEMENT, SETS,
+    SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
-use strata_model::experiment::{Chase, ClusterWork, LoadPath, Order, Timing, Traffic};
+use strata_model::experiment::{Chase, ClusterWork, CopyWork, LoadPath, Order, Timing, Traffic};
 use strata_model::samples::Failure;
 use strata_model::topology::{DISTURBANCE, Element, ElementName, Entry, Finding};
 use strata_model::units::{Bytes, Cycles, MIB};
@@ -80,6 +82,14 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
             notebook.attribute(LARGEST_CLUSTER, || distributed::largest(notebook)),
         ])
         .and(throughput::clustered::entries(notebook)),
+        // Before, there are no such copies.
+        ElementName::AsyncCopy if notebook.facts().compute_capability < async_copy::FIRST => Element::default(),
+        ElementName::AsyncCopy => Element::from([
+            notebook.attribute(BULK_COPY_LATENCY, || async_copy::latency(notebook, CopyWork::Bulk)),
+            notebook.attribute(BULK_STORE_LATENCY, || async_copy::latency(notebook, CopyWork::BulkStore)),
+            notebook.attribute(CP_ASYNC_LATENCY, || async_copy::latency(notebook, CopyWork::CpAsync)),
+            notebook.attribute(MBARRIER_CYCLES, || async_copy::latency(notebook, CopyWork::Mbarrier)),
+        ]),
         // No kernel here reaches it.
         ElementName::ScalarL1 => Element::default(),
     }

@@ -91,7 +91,11 @@ impl Drawing {
     /// What is drawn of a topology; nothing of one without elements.
     pub fn of(topology: &Topology) -> Option<Self> {
         // The die is no memory, and the memory of other blocks is drawn where it is: as shared memory.
-        if topology.elements.keys().all(|name| matches!(name, ElementName::Die | ElementName::DistributedShared)) {
+        if topology
+            .elements
+            .keys()
+            .all(|name| matches!(name, ElementName::Die | ElementName::DistributedShared | ElementName::AsyncCopy))
+        {
             return None;
         }
         let all = Found(topology);

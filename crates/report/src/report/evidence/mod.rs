@@ -68,6 +68,7 @@ enum What {
     Atomics,
     Clusters,
     Distributed,
+    AsyncCopy,
     Imported,
 }
 
@@ -118,6 +119,7 @@ impl Kind {
             Experiment::Atomics(_) => (What::Atomics, "additions", false),
             Experiment::Clusters(_) => (What::Clusters, "clusters", false),
             Experiment::Distributed(distributed) => (What::Distributed, distributed.work.name(), false),
+            Experiment::AsyncCopy(copy) => (What::AsyncCopy, copy.work.name(), false),
             Experiment::Imported(imported) => {
                 let order = match imported.series.question {
                     Question::Size => "imported, over footprints",
@@ -250,9 +252,13 @@ impl<'e> Exhibits<'e> {
                 What::Laps => fixed::laps(kind, measurements),
                 What::Warp => fixed::warps(measurements),
                 What::Disturb => fixed::disturbed(kind, measurements, &groups),
-                What::Pattern | What::Stream | What::Transfer | What::Atomics | What::Clusters | What::Distributed => {
-                    Vec::new()
-                }
+                What::Pattern
+                | What::Stream
+                | What::Transfer
+                | What::Atomics
+                | What::Clusters
+                | What::Distributed
+                | What::AsyncCopy => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

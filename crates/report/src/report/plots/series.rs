@@ -8,7 +8,8 @@ use crate::report::words;
 use strata_model::topology::{
     AVERAGE_LOAD, BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_CLUSTER_SIZE, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS,
     BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, DISTANCE, DISTURBANCE, Element, ElementName, Finding,
-    LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, SeriesPoint, TIME_BY_LOADS,
+    LATENCY_BY_COPIED_BYTES, LATENCY_BY_COPY_BANDWIDTH, LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH,
+    SeriesPoint, TIME_BY_LOADS,
 };
 
 /// What a series shows.
@@ -32,7 +33,7 @@ struct Shape {
 /// The axis of a cache's footprints, on which its capacity is marked.
 const FOOTPRINT: &str = "footprint";
 
-const SHAPES: [Shape; 12] = [
+const SHAPES: [Shape; 13] = [
     Shape {
         name: AVERAGE_LOAD,
         title: "average load by footprint",
@@ -113,6 +114,15 @@ const SHAPES: [Shape; 12] = [
         y: ("cycles from the first load to the last answer", "cycles"),
         points: "bursts, with loads from",
         draw: Draw::Points,
+    },
+    Shape {
+        name: LATENCY_BY_COPIED_BYTES,
+        title: "latency by bytes of a copy",
+        x: "bytes of a copy",
+        bytes: true,
+        y: ("cycles of a copy", "cycles"),
+        points: "sizes, from",
+        draw: Draw::Line,
     },
     latency(LATENCY_BY_READ_BANDWIDTH, "latency under reads", "bytes a cycle that other SMs read"),
     latency(LATENCY_BY_WRITE_BANDWIDTH, "latency under writes", "bytes a cycle that other SMs write"),
