@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use super::Bench;
-use super::prepared::Outcome;
+use super::persistent::words;
+use super::prepared::{Outcome, in_turn};
 use strata_gpu::{Launch, Result};
 use strata_kernels::{Program, content};
 use strata_model::experiment::{AsyncCopy, COPY_UNIT, Content, CopyWork};
-use strata_model::samples::{Failure, Lap, Samples};
+use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
 
 /// Words before the times: how many blocks came to the SM, and what the words of shared memory sum up to.
@@ -50,10 +51,6 @@ impl Bench<'_> {
     }
 }
 
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
-}
-
 /// The times, if what lies in shared memory in the end, and in memory, is what must be there.
 fn samples(copy: &AsyncCopy, raw: &[u32], stored: &[u32]) -> Outcome {
     let (head, times) = raw.split_at(HEAD);
@@ -81,11 +78,6 @@ fn samples(copy: &AsyncCopy, raw: &[u32], stored: &[u32]) -> Outcome {
             "word {number} of what was copied to memory is wrong, so the kernel did not do the requested copies"
         )));
     }
-    let loads = |round: usize| copy.steps << (round % 2);
-    let laps = times
-        .iter()
-        .enumerate()
-        .map(|(round, &cycles)| Lap { loads: loads(round), cycles: u64::from(cycles) })
-        .collect();
+    let laps = in_turn(times.iter().copied().map(u64::from), copy.steps).collect();
     Ok(Samples { laps, ..Samples::default() })
 }

@@ -3,10 +3,10 @@
 use super::Bench;
 use super::persistent::{RECORD, Times, samples, word};
 use super::prepared::Outcome;
-use super::stream::{SEED, wrong_sum};
+use super::stream::{seed_of, wrong_sum};
 use strata_gpu::{Launch, Result};
 use strata_kernels::{Program, RECORDED_SM, StreamProgram, written_sum};
-use strata_model::experiment::{ClusterStream, Content, Traffic};
+use strata_model::experiment::{ClusterStream, Traffic};
 use strata_model::samples::{Failure, Samples};
 
 /// All of an SM's memory that can be shared memory is to be.
@@ -22,12 +22,7 @@ impl Bench<'_> {
         }
         let program = Program::Stream(StreamProgram::of_cluster(of));
         let function = self.programs.get(self.gpu, program)?.function;
-        let times = Times {
-            blocks_per_sm: 1,
-            threads_per_block: stream.threads_per_block,
-            warm: stream.warm_cycles,
-            timed: stream.timed_cycles,
-        };
+        let times = Times::of(stream);
         let launch = Launch::new(blocks, stream.threads_per_block)
             .cluster(of.size)
             .shared(of.shared_per_block)
@@ -35,10 +30,7 @@ impl Bench<'_> {
         self.gpu.configure(function, &launch)?;
         let everyone: Vec<u32> = (0..blocks).collect();
         let control = self.places(&everyone, 1, None)?;
-        let seed = match stream.content {
-            Content::Zeros => 0,
-            Content::Random => SEED,
-        };
+        let seed = seed_of(stream.content);
         // There are no arrays in device memory, and each block has a footprint of its own.
         let (array, own) = (0, 1);
         let mut parameters = control.parameters().to_vec();
@@ -49,10 +41,10 @@ impl Bench<'_> {
         let records = self.run_blocks(function, &launch, &parameters, &control)?;
         let mut sms = Vec::with_capacity(blocks as usize);
         for record in records.chunks_exact(RECORD) {
-            let Ok(sm) = self.sms.binary_search(&word(record, RECORDED_SM)) else {
-                return Ok(Err(Failure::failed("a block was on an SM that the census did not see, or did not run")));
-            };
-            sms.push(sm as u32);
+            match self.sm_of(word(record, RECORDED_SM)) {
+                Ok(sm) => sms.push(sm),
+                Err(unseen) => return Ok(Err(unseen)),
+            }
         }
         let wrong = |sum: u32, passes: u32| match stream.traffic {
             Traffic::Read => wrong_sum(stream, sum, passes),

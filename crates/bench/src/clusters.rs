@@ -16,10 +16,13 @@ impl Bench<'_> {
         self.gpu.mark()?;
         let smids = self.smids(&launch, 1000 * u64::from(clusters.span_us))?;
         self.device_us += self.gpu.mark()?;
-        let place = |smid: &u32| Some(self.sms.binary_search(smid).ok()? as u32);
-        Ok(match smids.iter().map(place).collect() {
-            Some(sms) => Ok(Samples { sms, ..Samples::default() }),
-            None => Err(Failure::failed("a block was on an SM that the census did not see, or did not run")),
-        })
+        let sms = smids.into_iter().map(|smid| self.sm_of(smid)).collect::<std::result::Result<_, Failure>>();
+        Ok(sms.map(|sms| Samples { sms, ..Samples::default() }))
+    }
+
+    /// The number of the SM with this `%smid`, which a block of clusters has written down.
+    pub(super) fn sm_of(&self, smid: u32) -> std::result::Result<u32, Failure> {
+        let unseen = |_| Failure::failed("a block was on an SM that the census did not see, or did not run");
+        self.sms.binary_search(&smid).map(|sm| sm as u32).map_err(unseen)
     }
 }

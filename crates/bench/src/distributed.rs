@@ -1,11 +1,12 @@
 //! Blocks of clusters at work in each other's shared memory: their launch, and the proof that each chain was walked to its end.
 
 use super::Bench;
-use super::prepared::Outcome;
+use super::persistent::words;
+use super::prepared::{Outcome, in_turn};
 use strata_gpu::{Launch, Result};
 use strata_kernels::{Program, distributed};
 use strata_model::experiment::{CHAIN, ClusterWork, Distributed, STEPS_A_PASS};
-use strata_model::samples::{Failure, Lap, Samples};
+use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
 
 /// What a block writes where it did not run.
@@ -18,8 +19,8 @@ impl Bench<'_> {
         let launch = Launch::new(clusters.blocks(), 1).cluster(clusters.size).shared(clusters.shared_per_block);
         let function = self.programs.get(self.gpu, Program::Distributed(experiment.work))?.function;
         self.gpu.configure(function, &launch)?;
-        let words = distributed::words(experiment.rounds);
-        let mut raw = vec![NOTHING; 4 * words * clusters.blocks() as usize];
+        let each = distributed::words(experiment.rounds);
+        let mut raw = vec![NOTHING; 4 * each * clusters.blocks() as usize];
         let out = self.outputs.at_least(self.gpu, Bytes(raw.len() as u64))?;
         self.gpu.write(out, &raw)?;
         let numbers = [experiment.distance, experiment.steps / STEPS_A_PASS, experiment.rounds, experiment.workers()];
@@ -28,9 +29,7 @@ impl Bench<'_> {
         self.gpu.launch(function, &launch, &parameters)?;
         self.device_us += self.gpu.mark()?;
         self.gpu.read(out, &mut raw)?;
-        let raw: Vec<u32> =
-            raw.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect();
-        Ok(self.distributed_samples(experiment, &raw))
+        Ok(self.distributed_samples(experiment, &words(&raw)))
     }
 
     fn distributed_samples(&self, experiment: &Distributed, raw: &[u32]) -> Outcome {
@@ -44,10 +43,7 @@ impl Bench<'_> {
         let mut samples = Samples::default();
         for (block, record) in raw.chunks_exact(distributed::words(experiment.rounds)).enumerate() {
             let (head, times) = record.split_at(distributed::HEAD);
-            let Ok(sm) = self.sms.binary_search(&head[0]) else {
-                return Err(Failure::failed("a block was on an SM that the census did not see, or did not run"));
-            };
-            samples.sms.push(sm as u32);
+            samples.sms.push(self.sm_of(head[0])?);
             if block >= experiment.workers() as usize {
                 continue;
             }
@@ -57,10 +53,7 @@ impl Bench<'_> {
                     head[1]
                 )));
             }
-            let loads = |round: usize| experiment.steps << (round % 2);
-            samples.laps.extend(
-                times.iter().enumerate().map(|(round, &cycles)| Lap { loads: loads(round), cycles: u64::from(cycles) }),
-            );
+            samples.laps.extend(in_turn(times.iter().copied().map(u64::from), experiment.steps));
         }
         Ok(samples)
     }

@@ -221,7 +221,7 @@ impl<'g> Bench<'g> {
         self.gpu.write(out, &raw)?;
         self.gpu.launch(loaded.function, launch, &[out.0, stays_ns])?;
         self.gpu.read(out, &mut raw)?;
-        Ok(raw.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect())
+        Ok(persistent::words(&raw))
     }
 
     /// How many SMs take blocks.

@@ -6,6 +6,7 @@ use super::Bench;
 use super::prepared::Outcome;
 use strata_gpu::{DevicePtr, Function, Launch, Result};
 use strata_kernels::CHASES;
+use strata_model::experiment::Stream;
 use strata_model::samples::{ClockSpan, Failure, Lap, Samples};
 use strata_model::units::Bytes;
 
@@ -37,6 +38,12 @@ pub(super) struct Times {
 }
 
 impl Times {
+    /// Those of a stream.
+    pub fn of(stream: &Stream) -> Self {
+        let Stream { blocks_per_sm, threads_per_block, warm_cycles: warm, timed_cycles: timed, .. } = *stream;
+        Times { blocks_per_sm, threads_per_block, warm, timed }
+    }
+
     /// Cycles before passes count, until which they do, and until which blocks go on.
     pub fn parameters(&self) -> [u64; 3] {
         let until = self.warm + self.timed;
@@ -106,6 +113,11 @@ impl Bench<'_> {
         self.timings.transfer += transfer.elapsed();
         Ok(records)
     }
+}
+
+/// All words.
+pub(super) fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|four| word(four, 0)).collect()
 }
 
 /// Word at a place of a record.

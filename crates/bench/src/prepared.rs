@@ -65,8 +65,13 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
 }
 
 /// Times of so many loads and of twice as many, in turn.
+pub(super) fn in_turn(times: impl IntoIterator<Item = u64>, loads: u32) -> impl Iterator<Item = Lap> {
+    times.into_iter().enumerate().map(move |(i, cycles)| Lap { loads: loads << (i & 1), cycles })
+}
+
+/// The same, of what a job has written.
 fn laps(bytes: &[u8], loads: u32) -> Vec<Lap> {
-    words(bytes).enumerate().map(|(i, cycles)| Lap { loads: loads << (i & 1), cycles }).collect()
+    in_turn(words(bytes), loads).collect()
 }
 
 fn latencies(bytes: &[u8], loads: u32) -> Vec<u32> {

@@ -24,7 +24,7 @@ const READ_BACK: u64 = 4096;
 /// Cycles that a load of a chase takes at least: the latency of the nearest L2 is far above.
 const LEAST_LATENCY: u32 = 32;
 /// What stores of random bits begin with.
-pub(super) const SEED: u32 = COMPLEMENT;
+const SEED: u32 = COMPLEMENT;
 
 /// Memory that streams read, and how much of it has the content.
 pub(super) struct Source {
@@ -203,21 +203,13 @@ impl Bench<'_> {
 
         let shared = if is_shared { stream.footprint } else { Bytes(0) };
         let carveout = if is_shared { 100 } else { 0 };
-        let times = Times {
-            blocks_per_sm: stream.blocks_per_sm,
-            threads_per_block: stream.threads_per_block,
-            warm: stream.warm_cycles,
-            timed: stream.timed_cycles,
-        };
+        let times = Times::of(stream);
         let launch = self.crowd(times, followed.is_some()).shared(shared).carveout(carveout);
         self.gpu.configure(function, &launch)?;
         if stream.prepare == Prepare::FlushL2 {
             self.flush_l2()?;
         }
-        let seed = match stream.content {
-            Content::Zeros => 0,
-            Content::Random => SEED,
-        };
+        let seed = seed_of(stream.content);
         let mut parameters = control.parameters().to_vec();
         parameters.extend([
             to.0,
@@ -374,6 +366,14 @@ impl Pieces {
         let (list_at, first) = (words.len(), *list.first()?);
         words.extend(list);
         Some(Pieces { words, list_at, first })
+    }
+}
+
+/// What stores of such content begin with; that of zeros is none.
+pub(super) fn seed_of(content: Content) -> u32 {
+    match content {
+        Content::Zeros => 0,
+        Content::Random => SEED,
     }
 }
 

@@ -56,6 +56,13 @@ pub fn median_absolute_deviation_u32(values: &[u32]) -> Option<f64> {
     median(&values.iter().map(|&v| (f64::from(v) - centre).abs()).collect::<Vec<_>>())
 }
 
+/// The median, the least and the greatest; nothing of none.
+pub fn spread(values: &[f64]) -> Option<(f64, f64, f64)> {
+    let least = values.iter().copied().reduce(f64::min)?;
+    let most = values.iter().copied().reduce(f64::max)?;
+    Some((median(values)?, least, most))
+}
+
 /// Rounded to tenths, which is what findings in cycles state.
 pub fn tenths(x: f64) -> f64 {
     // Adding zero makes minus zero plus zero.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::{Gap, Notebook};
-use crate::analysis::robust;
+use crate::analysis::robust::{spread, tenths};
 use strata_model::experiment::{AsyncCopy, COPY_UNIT, CopyWork};
 use strata_model::topology::{Finding, LATENCY_BY_COPIED_BYTES, SeriesPoint};
 use strata_model::units::{Bytes, Cycles, KIB};
@@ -34,17 +34,6 @@ fn copies(notebook: &Notebook, work: CopyWork, bytes: Bytes) -> Vec<AsyncCopy> {
     let (steps, rounds) = STEPS;
     let of = |place: u64, sm| AsyncCopy { work, bytes, place: PLACES.1 * place, sm, steps, rounds, repeat: 0 };
     (0..places).flat_map(|place| sms.iter().map(move |&sm| of(place, sm))).collect()
-}
-
-/// The median, and the least and the most.
-fn spread(cycles: &[f64]) -> Option<(f64, f64, f64)> {
-    let least = cycles.iter().copied().reduce(f64::min)?;
-    let most = cycles.iter().copied().reduce(f64::max)?;
-    Some((robust::median(cycles)?, least, most))
-}
-
-fn tenths(cycles: f64) -> f64 {
-    (10.0 * cycles).round() / 10.0
 }
 
 /// As a finding of the latency of such copies of 16 bytes; with a series by their bytes where there are larger ones.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::die::{PAIR, cluster_launches};
 use super::{Gap, Measurement, Notebook, Unknown};
-use crate::analysis::robust;
+use crate::analysis::robust::{self, spread, tenths};
 use strata_model::experiment::{ClusterWork, Distributed};
 use strata_model::topology::Finding;
 use strata_model::units::Cycles;
@@ -71,17 +71,13 @@ fn are_apart(sms: &[u32]) -> bool {
     sms.iter().collect::<BTreeSet<_>>().len() == sms.len()
 }
 
-/// The median, and all that was seen.
-fn spread(cycles: impl IntoIterator<Item = f64>) -> Option<(f64, f64, f64)> {
-    let cycles: Vec<f64> = cycles.into_iter().collect();
-    let least = cycles.iter().copied().reduce(f64::min)?;
-    let most = cycles.iter().copied().reduce(f64::max)?;
-    Some((robust::median(&cycles)?, least, most))
+fn finding((median, least, most): (f64, f64, f64), method: &str) -> Finding<Cycles> {
+    Finding::measured(Cycles(tenths(median)), method).range(tenths(least - AGAIN), tenths(most + AGAIN))
 }
 
-fn finding((median, least, most): (f64, f64, f64), method: &str) -> Finding<Cycles> {
-    let tenths = |x: f64| (10.0 * x).round() / 10.0;
-    Finding::measured(Cycles(tenths(median)), method).range(tenths(least - AGAIN), tenths(most + AGAIN))
+/// What each of them took.
+fn cycles(taken: &[(u32, u32, f64)]) -> Vec<f64> {
+    taken.iter().map(|&(.., cycles)| cycles).collect()
 }
 
 /// The median of what each ordered pair of SMs took, in ascending order of the pairs.
@@ -111,7 +107,7 @@ fn over_pairs(notebook: &Notebook, work: ClusterWork) -> Result<Pairs, Gap> {
     let all = [pairs.clone(), taken(&others)?].concat();
     let (all, pairs) = (by_pair(&all), by_pair(&pairs));
     let seen = all.len();
-    match (spread(all), spread(pairs)) {
+    match (spread(&all), spread(&pairs)) {
         (Some(all), Some(of_two)) => Ok(Pairs { all, seen, of_two }),
         _ => Gap::unknown("no cluster ran"),
     }
@@ -143,8 +139,7 @@ pub fn own(notebook: &Notebook) -> Result<Finding<Cycles>, Gap> {
 /// What walks in a block's own memory take, by its addresses in the cluster.
 fn of_own(notebook: &Notebook, work: ClusterWork) -> Result<(f64, f64, f64), Gap> {
     let measurements = notebook.read(&[launch(notebook, work, PAIR, 0)])?;
-    let cycles = taken(&measurements)?.into_iter().map(|(.., cycles)| cycles);
-    spread(cycles).ok_or_else(|| Unknown::because("no cluster ran").into())
+    spread(&cycles(&taken(&measurements)?)).ok_or_else(|| Unknown::because("no cluster ran").into())
 }
 
 /// As the finding `atomic_latency`.
@@ -174,7 +169,7 @@ pub fn barrier(notebook: &Notebook, work: ClusterWork) -> Result<Finding<Cycles>
     for (answer, size) in notebook.read_each(&launches)?.into_iter().zip(MEETING) {
         match answer {
             Ok(measurement) => {
-                let Some(seen) = spread(taken(&[measurement])?.into_iter().map(|(.., cycles)| cycles)) else {
+                let Some(seen) = spread(&cycles(&taken(&[measurement])?)) else {
                     continue;
                 };
                 of_pairs = of_pairs.or(Some(seen));

@@ -134,8 +134,8 @@ macro_rules! idioms {
 }
 
 /// The idioms, by the name under which templates import them.
-const IDIOMS: [(&str, &str); 10] =
-    idioms!["agent" "chain" "claim" "clock" "content" "load" "module" "pattern" "persistent" "report"];
+const IDIOMS: [(&str, &str); 11] =
+    idioms!["agent" "chain" "claim" "clock" "cluster" "content" "load" "module" "pattern" "persistent" "report"];
 
 /// What all templates have in common.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::samples::{Lap, Samples};
+use super::distributed::median_step;
+use crate::samples::Samples;
 use crate::units::{Bytes, KIB, MIB};
 
 /// Steps between two looks at the counter of the timed loop.
@@ -94,10 +95,7 @@ impl AsyncCopy {
         if self.defect().is_some() || samples.laps.len() != 2 * self.rounds as usize {
             return None;
         }
-        let taken = |pair: &[Lap]| (pair[1].cycles as f64 - pair[0].cycles as f64) / f64::from(self.steps);
-        let mut steps: Vec<f64> = samples.laps.chunks_exact(2).map(taken).collect();
-        steps.sort_by(f64::total_cmp);
-        Some(steps[steps.len() / 2])
+        Some(median_step(&samples.laps, self.steps))
     }
 }
 
@@ -118,6 +116,7 @@ impl fmt::Display for AsyncCopy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::Lap;
 
     const COPY: AsyncCopy =
         AsyncCopy { work: CopyWork::Bulk, bytes: Bytes(4096), place: Bytes(0), sm: 3, steps: 8, rounds: 3, repeat: 0 };

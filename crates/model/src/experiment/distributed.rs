@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Clusters;
-use crate::samples::Samples;
+use crate::samples::{Lap, Samples};
 use crate::units::Bytes;
 
 /// Steps between two looks at the counter of the timed loop.
@@ -130,17 +130,21 @@ impl Distributed {
         }
         let of_block = samples.laps.chunks_exact(2 * self.rounds as usize).enumerate();
         let taken = of_block.map(|(block, laps)| {
-            let mut steps: Vec<f64> = laps
-                .chunks_exact(2)
-                .map(|pair| (pair[1].cycles as f64 - pair[0].cycles as f64) / f64::from(self.steps))
-                .collect();
-            steps.sort_by(f64::total_cmp);
             let (block, size) = (block as u32, self.size);
             let other = block / size * size + (block % size + self.distance) % size;
-            (samples.sms[block as usize], samples.sms[other as usize], steps[steps.len() / 2])
+            (samples.sms[block as usize], samples.sms[other as usize], median_step(laps, self.steps))
         });
         Some(taken.collect())
     }
+}
+
+/// Cycles of a step: the median over rounds, of which there is one at least, of the difference of a long measurement and a short one, which has so
+/// many steps.
+pub(super) fn median_step(laps: &[Lap], steps: u32) -> f64 {
+    let step = |pair: &[Lap]| (pair[1].cycles as f64 - pair[0].cycles as f64) / f64::from(steps);
+    let mut taken: Vec<f64> = laps.chunks_exact(2).map(step).collect();
+    taken.sort_by(f64::total_cmp);
+    taken[taken.len() / 2]
 }
 
 impl fmt::Display for Distributed {
@@ -157,7 +161,6 @@ impl fmt::Display for Distributed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::Lap;
 
     const LOADS: Distributed = Distributed {
         size: 4,

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::table::{Maybe, Rows};
+use serde::Serialize;
 use strata_model::experiment::{
     BankWidth, COUNTER, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk,
 };
@@ -182,24 +183,14 @@ impl<'e> Own<'e> {
                 seed: Some(run.seed),
                 ..Own::default()
             },
-            Experiment::Stream(stream) => Own {
-                stride: Some(stream.width.bytes()),
-                order: Some("stream"),
-                pattern: Some(serde_json::to_string(stream)?),
-                ..Own::default()
-            },
-            Experiment::PartitionStream(stream) => Own {
-                stride: Some(stream.stream.width.bytes()),
-                order: Some(if stream.is_far { "far" } else { "near" }),
-                pattern: Some(serde_json::to_string(stream)?),
-                ..Own::default()
-            },
-            Experiment::ClusterStream(stream) => Own {
-                stride: Some(stream.stream.width.bytes()),
-                order: Some("clusters"),
-                pattern: Some(serde_json::to_string(stream)?),
-                ..Own::default()
-            },
+            Experiment::Stream(stream) => Own { stride: Some(stream.width.bytes()), ..Own::in_json("stream", stream)? },
+            Experiment::PartitionStream(of) => {
+                let order = if of.is_far { "far" } else { "near" };
+                Own { stride: Some(of.stream.width.bytes()), ..Own::in_json(order, of)? }
+            }
+            Experiment::ClusterStream(of) => {
+                Own { stride: Some(of.stream.width.bytes()), ..Own::in_json("clusters", of)? }
+            }
             // The list is in a column of its own.
             Experiment::PartitionChase(chase) => {
                 Own { pattern: Some(serde_json::to_string(&chase.chase)?), ..Own::of_chain(chase.chain()) }
@@ -207,32 +198,17 @@ impl<'e> Own<'e> {
             Experiment::LoadedChase(chase) => {
                 Own { pattern: Some(serde_json::to_string(chase)?), ..Own::of_chain(chase.chain()) }
             }
-            Experiment::Transfer(transfer) => {
-                Own { order: Some("copy"), pattern: Some(serde_json::to_string(transfer)?), ..Own::default() }
+            Experiment::Transfer(transfer) => Own::in_json("copy", transfer)?,
+            Experiment::Atomics(atomics) => Own { stride: Some(COUNTER), ..Own::in_json("atomics", atomics)? },
+            Experiment::AsyncCopy(copy) => {
+                let (timed_loads, rounds) = (Some(copy.steps), Some(copy.rounds));
+                Own { timed_loads, rounds, ..Own::in_json(copy.work.name(), copy)? }
             }
-            Experiment::Atomics(atomics) => Own {
-                stride: Some(COUNTER),
-                order: Some("atomics"),
-                pattern: Some(serde_json::to_string(atomics)?),
-                ..Own::default()
-            },
-            Experiment::AsyncCopy(copy) => Own {
-                order: Some(copy.work.name()),
-                pattern: Some(serde_json::to_string(copy)?),
-                timed_loads: Some(copy.steps),
-                rounds: Some(copy.rounds),
-                ..Own::default()
-            },
-            Experiment::Clusters(clusters) => {
-                Own { order: Some("clusters"), pattern: Some(serde_json::to_string(clusters)?), ..Own::default() }
+            Experiment::Clusters(clusters) => Own::in_json("clusters", clusters)?,
+            Experiment::Distributed(of) => {
+                let (timed_loads, rounds) = (Some(of.steps), Some(of.rounds));
+                Own { timed_loads, rounds, ..Own::in_json(of.work.name(), of)? }
             }
-            Experiment::Distributed(distributed) => Own {
-                order: Some(distributed.work.name()),
-                pattern: Some(serde_json::to_string(distributed)?),
-                timed_loads: Some(distributed.steps),
-                rounds: Some(distributed.rounds),
-                ..Own::default()
-            },
             Experiment::Imported(imported) => Own {
                 stride: imported.stride,
                 order: Some(imported.series.name()),
@@ -240,6 +216,11 @@ impl<'e> Own<'e> {
                 ..Own::default()
             },
         })
+    }
+
+    /// What has no chain, with a word for what it does, and all that it says of itself.
+    fn in_json(order: &'static str, all: &impl Serialize) -> io::Result<Self> {
+        Ok(Own { order: Some(order), pattern: Some(serde_json::to_string(all)?), ..Own::default() })
     }
 
     fn of_chain(chain: Chain<'e>) -> Self {

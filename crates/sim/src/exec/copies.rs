@@ -3,13 +3,15 @@
 //! What a copy moves is there at once, and nobody may look before it is said to be done: the kernels of the measurements wait. When it is
 //! done follows from the loads or stores that it makes, one sector after the other.
 
+use std::collections::BTreeMap;
+
 use super::access::Owner;
 use super::issue::illegal;
 use super::launch::{Fault, Grid, State};
 use super::requests::COALESCED;
 use super::warp::Warp;
 use crate::model::hierarchy::Way;
-use crate::ptx::{Copying, Inst, Op};
+use crate::ptx::{Copying, Inst, NONE, Op};
 
 /// What copies take beside the loads or stores that they make, in cycles.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +68,7 @@ impl Mbarrier {
 }
 
 /// The mbarriers of a block, by their place in its shared memory.
-pub(super) type Mbarriers = std::collections::BTreeMap<u64, Mbarrier>;
+pub(super) type Mbarriers = BTreeMap<u64, Mbarrier>;
 
 /// What an instruction of a copy or an mbarrier does in one lane at `now`: the cycle from which its result can be used, and until which the warp waits.
 pub(super) fn lane(
@@ -87,7 +89,7 @@ pub(super) fn lane(
             mbarriers.insert(a, Mbarrier::of(b));
         }
         Op::MbarrierArrive => {
-            let expected = if inst.from[1] == crate::ptx::NONE { 0 } else { b as i64 };
+            let expected = if inst.from[1] == NONE { 0 } else { b as i64 };
             mbarriers.get_mut(&a).ok_or_else(unknown)?.arrive(expected, now);
         }
         Op::MbarrierTry => {

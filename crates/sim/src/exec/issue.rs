@@ -75,13 +75,13 @@ impl Block {
         let mut done = now + grid.pipeline[0];
         let mut held = 0;
         if mask != 0 {
-            let is_of_cluster = match inst.op {
+            let is_in_turn = match inst.op {
                 Op::ClusterArrive | Op::ClusterWait => true,
                 // The barrier of the cluster does not wait for who has ended.
                 Op::Return => grid.clustered.is_some(),
                 op => op.is_of_cluster() || op.is_of_copies(),
             };
-            if is_of_cluster && now > horizon {
+            if is_in_turn && now > horizon {
                 state.turns[sm as usize].take_back(issued);
                 return Ok(Step::Wait(now));
             }

@@ -13,11 +13,9 @@ pub(super) const OTHER_PAGES: u32 = 20;
 /// Part of the range of the measurements that is added to it on each side, for what another run may find.
 const BEYOND: f64 = 0.5;
 
-/// The median of these, the least and the most.
+/// The median of these, the least and the most; zeros of none.
 pub(super) fn range(values: &[f64]) -> (f64, f64, f64) {
-    let middle = robust::median(values).unwrap_or(0.0);
-    let end = |of: fn(f64, f64) -> f64| values.iter().copied().fold(middle, of);
-    (middle, end(f64::min), end(f64::max))
+    robust::spread(values).unwrap_or_default()
 }
 
 /// The median of these, and what another run may find: their range and a part of it on each side, and a share of the median besides.
