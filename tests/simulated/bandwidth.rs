@@ -175,6 +175,28 @@ fn with_widths(l2: f64, memory: f64) -> tempfile::NamedTempFile {
     file
 }
 
+/// A GPU of which most memory is taken measures DRAM over what is free, and says so.
+#[test]
+fn little_free_memory_is_said_of_the_bandwidth_of_dram() {
+    let only: [Wanted; 1] = ["dram.read_bandwidth".parse().unwrap()];
+    let of = |memory: &str| {
+        let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+        let text = include_str!("../../machines/840m.toml");
+        let text = text.replace("\nmemory = \"2005 MiB\"", &format!("\nmemory = \"{memory}\""));
+        std::fs::write(file.path(), text).unwrap();
+        let device = format!("sim:{}", file.path().display());
+        let found = Device::open(&device).unwrap().discover_only(&only, Options::effort(Effort::Quick)).unwrap();
+        let element = &found.topology.elements[&ElementName::Dram];
+        let finding = element.finding(READ_BANDWIDTH).unwrap();
+        (element.known(READ_BANDWIDTH).is_some(), finding.note.clone().unwrap_or_default())
+    };
+    let (known, notes) = of("2005 MiB");
+    assert!(known && !notes.contains("too little memory"), "{notes}");
+    // An eighth of it is half of the eight megabytes that it should be.
+    let (known, notes) = of("32 MiB");
+    assert!(known && notes.contains("too little memory is free: an array has 3.9"), "{notes}");
+}
+
 /// Whatever the L2 and memory give is found, and no launch over more than the L2 holds moves more than memory gives: not one of the
 /// search either, in which the L2 may still have what the launch before left there.
 #[test]
@@ -266,9 +288,11 @@ fn check_loaded(element: &Element, idle: f64, width: f64, seed: u64) {
 #[test]
 fn all_sms_together_keep_the_l2_and_few_of_them_fill_its_width() {
     let size = 1048576.0;
+    let only: [Wanted; 3] =
+        ["l2.effective_size", "l2.saturating_sms", "l2.loaded_latency"].map(|name| name.parse().unwrap());
     for seed in 1..=2 {
-        let options = Options::effort(Effort::Quick).seed(seed).bandwidth(true);
-        let found = Device::open(MACHINE).unwrap().discover_only(&[ElementName::L2], options).unwrap();
+        let options = Options::effort(Effort::Quick).seed(seed);
+        let found = Device::open(MACHINE).unwrap().discover_only(&only, options).unwrap();
         let element = &found.topology.elements[&ElementName::L2];
         let kept = element.interval(EFFECTIVE_SIZE).unwrap();
         assert!(kept.low.0 as f64 <= size && size <= kept.high.0 as f64, "seed {seed}: {kept:?} for {size}");

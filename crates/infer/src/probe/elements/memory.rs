@@ -259,7 +259,7 @@ pub(super) fn in_dram(notebook: &Notebook, traffic: Traffic) -> Result<Level, Ga
     if most.0 < 2 * facts.l2_size {
         return Gap::unknown(format!("an array of {most}, an eighth of what is free, would stay in the L2"));
     }
-    Level::beyond(traffic, wanted.min(most), emptied(notebook)).as_recorded(notebook)
+    Level::beyond(traffic, wanted, most, emptied(notebook)).as_recorded(notebook)
 }
 
 pub(super) fn host(notebook: &Notebook) -> Element {

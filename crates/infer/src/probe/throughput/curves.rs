@@ -6,6 +6,7 @@ use super::search::{Shape, peak, shapes};
 use super::{Level, NEARLY, UNSURE, lap};
 use crate::probe::{Gap, Measurement, Notebook, Settle, partitions};
 use strata_model::experiment::{Persistent, Prepare, Stream};
+use strata_model::samples::Failure;
 use strata_model::topology::{
     BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, Finding, SeriesPoint,
 };
@@ -199,18 +200,27 @@ fn footprints(l2: u64, lap: u64, most: u64) -> Vec<Bytes> {
 pub fn effective_size(notebook: &Notebook, level: &Level) -> Result<Finding<Bytes>, Gap> {
     let facts = notebook.facts();
     let peak = peak(notebook, level)?;
-    let shape = level.stream(facts.multiprocessors, peak.fine, Round::Stated, 0);
-    let all = footprints(facts.l2_size, lap(&shape, facts.multiprocessors).0, facts.free_memory / 8);
     let rate = peak.per_sm.0 * f64::from(facts.multiprocessors);
-    let streams: Vec<(u64, Stream)> = all
-        .into_iter()
-        .map(|footprint| {
+    let streams_of = |shape: Shape| -> Vec<(u64, Stream)> {
+        let shape = level.stream(facts.multiprocessors, shape, Round::Stated, 0);
+        let all = footprints(facts.l2_size, lap(&shape, facts.multiprocessors).0, facts.free_memory / 8);
+        let stream = |footprint: Bytes| {
             let cycles = |passes: f64| (passes * footprint.0 as f64 / rate) as u32;
             let warm_cycles = level.warm.max(cycles(PASSES.0));
             let timed_cycles = level.timed.max(cycles(PASSES.1));
-            (footprint.0, Stream { footprint, warm_cycles, timed_cycles, ..shape.clone() })
-        })
-        .collect();
+            Stream { footprint, warm_cycles, timed_cycles, ..shape.clone() }
+        };
+        all.into_iter().map(|footprint| (footprint.0, stream(footprint))).collect()
+    };
+    let mut streams = streams_of(peak.fine_of_best);
+    // Recordings of before 27 November 2026 have a launch that read up to a tenth less.
+    if let [(_, first), ..] = streams.as_slice()
+        && let [Err(Failure::NotRecorded)] =
+            notebook.read_each(&[Stream { repeat: REPEATED_FROM, ..first.clone() }])?.as_slice()
+    {
+        streams = streams_of(peak.fine);
+    }
+    let shape = streams.first().map(|(_, stream)| stream.shape());
     let points = points(notebook, &streams)?;
     let plateau = points.iter().map(|point| point.middle).fold(0.0, f64::max);
     let slower = |share: f64, rate: fn(&Point) -> f64| {
@@ -230,7 +240,7 @@ pub fn effective_size(notebook: &Notebook, level: &Level) -> Result<Finding<Byte
         Bytes(value),
         format!(
             "reads of all SMs over growing footprints, {}; the largest with nine tenths of the highest rate",
-            shape.shape()
+            shape.unwrap_or_default()
         ),
     )
     .series(BANDWIDTH_BY_FOOTPRINT, series);

@@ -53,6 +53,8 @@ pub struct Level {
     pub path: LoadPath,
     /// Bytes of an array: of each SM's own, or of all SMs together.
     pub footprint: Bytes,
+    /// Bytes that an array would have if more memory were free.
+    pub wanted: Option<Bytes>,
     /// Whose it is.
     pub region: Region,
     /// Cycles before a launch of the search counts, and for which it does.
@@ -70,8 +72,18 @@ pub struct Level {
 impl Level {
     /// Reads of a memory that each SM has to itself.
     pub const fn own(path: LoadPath, footprint: Bytes) -> Self {
-        let (traffic, region, search) = (Traffic::Read, Region::Own, (2_000, 6_000));
-        Level { traffic, path, footprint, region, search, warm: 4_000, timed: 24_000, is_fixed: false, other_place: 0 }
+        Level {
+            traffic: Traffic::Read,
+            path,
+            footprint,
+            wanted: None,
+            region: Region::Own,
+            search: (2_000, 6_000),
+            warm: 4_000,
+            timed: 24_000,
+            is_fixed: false,
+            other_place: 0,
+        }
     }
 
     /// Reads of constants, which begin some thousand cycles after all else. Six runs of an H200 read at 1.732 to 1.741 B a cycle from the
@@ -84,34 +96,42 @@ impl Level {
     /// Of a cache that all SMs share, whose content is there after some passes. Five runs of an H200 wrote to the L2 at rates up to
     /// 1.3 % apart, each of them steadily; reads differed by 0.2 %.
     pub const fn shared(traffic: Traffic, footprint: Bytes) -> Self {
-        let (path, region, search) = (LoadPath::GlobalCg, Region::Together, (8_000, 8_000));
-        let other_place = match traffic {
-            Traffic::Read => 0,
-            _ => 4,
-        };
-        let is_fixed = false;
-        Level { traffic, path, footprint, region, search, warm: 20_000, timed: 40_000, is_fixed, other_place }
+        Level {
+            traffic,
+            path: LoadPath::GlobalCg,
+            footprint,
+            wanted: None,
+            region: Region::Together,
+            search: (8_000, 8_000),
+            warm: 20_000,
+            timed: 40_000,
+            is_fixed: false,
+            other_place: match traffic {
+                Traffic::Read => 0,
+                _ => 4,
+            },
+        }
     }
 
-    /// Of memory beyond all caches. Before it counts, what the launch before has left in the L2 must have gone: `emptied` are the
+    /// Of memory beyond all caches, over an array of `wanted` bytes, or of fewer if no more are free. Before it counts, what the launch before has left in the L2 must have gone: `emptied` are the
     /// cycles in which that is certainly so. In a quarter of the time for which it counts then, repeated launches on an H200 differ by up
     /// to 4 %, in this time by less than 1 %. In six times as long they are slower by 0.6 to 2 %.
     ///
     /// Runs differ more than the launches of one run: by up to 1.3 % in reads and 2.6 % in copies on H100s, by 3.8 % in triads on an H200.
-    pub fn beyond(traffic: Traffic, footprint: Bytes, emptied: u32) -> Self {
+    pub fn beyond(traffic: Traffic, wanted: Bytes, most: Bytes, emptied: u32) -> Self {
         let other_place = match traffic {
             Traffic::Read | Traffic::Write => 4,
             Traffic::Copy => 8,
             Traffic::Triad => 15,
         };
-        let search = (emptied, 100_000);
         Level {
-            search,
+            wanted: (most < wanted).then_some(wanted),
+            search: (emptied, 100_000),
             warm: emptied,
             timed: 400_000,
             is_fixed: true,
             other_place,
-            ..Level::shared(traffic, footprint)
+            ..Level::shared(traffic, wanted.min(most))
         }
     }
 
@@ -211,19 +231,22 @@ pub fn entries(
     let mut entries = Vec::new();
     for &traffic in kinds {
         let (all, each) = keys(traffic);
-        let of = || peak(notebook, &level(traffic)?);
+        let of = || {
+            let level = level(traffic)?;
+            Ok::<_, Gap>((level, peak(notebook, &level)?))
+        };
         entries.extend(notebook.attribute(all, || {
-            let peak = of()?;
+            let (level, peak) = of()?;
             let rate = peak.per_second.clone().map_err(Unknown::because)?;
-            let (value, finding) = (rate.0, stated(&peak, rate, BytesPerSecond));
+            let (value, finding) = (rate.0, stated(&level, &peak, rate, BytesPerSecond));
             Ok(match &limit {
                 Some(Limit::Together(limit, what)) => finding.note(share(value, limit.0, what, limit)),
                 _ => finding,
             })
         }));
         entries.extend(notebook.attribute(each, || {
-            let peak = of()?;
-            let (value, finding) = (peak.per_sm.0, stated(&peak, peak.per_sm, BytesPerClock));
+            let (level, peak) = of()?;
+            let (value, finding) = (peak.per_sm.0, stated(&level, &peak, peak.per_sm, BytesPerClock));
             Ok(match &limit {
                 Some(Limit::EachSm(limit, what)) => finding.note(share(value, limit.0, what, limit)),
                 _ => finding,
@@ -242,9 +265,23 @@ pub(super) const BUS: &str =
     "the interval holds while the host is as busy as in this run: its bus and memory serve others, too";
 
 /// A rate of a peak and what another run may find, as a finding.
-fn stated<T: Typed>(peak: &Peak, (value, low, high): (f64, f64, f64), unit: impl Fn(f64) -> T) -> Finding<T> {
-    let finding = Finding::measured(unit(digits(value)), peak.method()).range(digits(low), digits(high));
-    if peak.best.path == LoadPath::Host { finding.note(BUS) } else { finding }
+fn stated<T: Typed>(
+    level: &Level,
+    peak: &Peak,
+    (value, low, high): (f64, f64, f64),
+    unit: impl Fn(f64) -> T,
+) -> Finding<T> {
+    let mut finding = Finding::measured(unit(digits(value)), peak.method()).range(digits(low), digits(high));
+    if level.path == LoadPath::Host {
+        finding = finding.note(BUS);
+    }
+    match level.wanted {
+        Some(wanted) => finding.note(format!(
+            "too little memory is free: an array has {} instead of {wanted}, and the L2 may answer part of the accesses",
+            peak.best.footprint
+        )),
+        None => finding,
+    }
 }
 
 /// What share of its limit a rate is, in words.

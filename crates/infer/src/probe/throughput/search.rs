@@ -2,7 +2,7 @@
 
 use super::halving::{Rates, Round, further_repeats, has_room, method, rates, search};
 use super::interval::{OTHER_CLOCK, per_second, promised, thousandths};
-use super::{Level, NEARLY, lap};
+use super::{Level, NEARLY, UNSURE, lap};
 use crate::probe::{Gap, Notebook};
 use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream};
 use strata_model::units::Bytes;
@@ -74,6 +74,8 @@ pub struct Peak {
     pub(super) shape: Shape,
     /// Of the shapes that are nearly as good, the one of which all warps together touch the fewest bytes at once.
     pub(super) fine: Shape,
+    /// The same of the shapes that are as good, as far as the first round can tell.
+    pub(super) fine_of_best: Shape,
     /// Of the shapes that are nearly as good, the one with the most bytes in flight: it fills the queues.
     pub(super) deep: Shape,
     /// SMs at work.
@@ -121,10 +123,10 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
         let other_place = thousandths(level.other_place);
         let most = found.first.iter().map(Rates::median).fold(0.0, f64::max);
-        let nearly = || found.first.iter().filter(|of| of.median() >= NEARLY * most).map(|of| of.shape);
+        let above = |share: f64| found.first.iter().filter(move |of| of.median() >= share * most).map(|of| of.shape);
         let stream = |shape: &Shape| level.stream(sms, *shape, Round::Search, 0);
-        let fine = nearly().min_by_key(|shape| lap(&stream(shape), sms)).unwrap_or(of.shape);
-        let deep = nearly().max_by_key(|shape| stream(shape).in_flight()).unwrap_or(of.shape);
+        let fine = |share: f64| above(share).min_by_key(|shape| lap(&stream(shape), sms)).unwrap_or(of.shape);
+        let deep = above(NEARLY).max_by_key(|shape| stream(shape).in_flight()).unwrap_or(of.shape);
         Ok(Peak {
             per_sm: promised(&of.per_sm(), other_clock(Region::Together) + other_place),
             per_second: per_second(of, other_clock(Region::Own) + other_place),
@@ -132,7 +134,8 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
             sms: of.sms(),
             cycles: of.cycles,
             shape: of.shape,
-            fine,
+            fine: fine(NEARLY),
+            fine_of_best: fine(1.0 - UNSURE),
             deep,
             experiments: of.experiments.clone(),
         })
