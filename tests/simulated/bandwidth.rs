@@ -2,17 +2,17 @@
 
 use gpu_strata::{Device, Effort, Options, Recording};
 use strata_model::attribute::{
-    BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, FAR_LOADED_LATENCY, FAR_READ_BANDWIDTH,
-    FAR_WRITE_BANDWIDTH, HOST_TO_DEVICE_BANDWIDTH, LOADED_LATENCY, NEAR_LOADED_LATENCY, NEAR_READ_BANDWIDTH,
-    NEAR_WRITE_BANDWIDTH, OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH,
-    WRITE_BANDWIDTH_PER_SM,
+    BOTH_WAYS_BANDWIDTH, BULK_COPY_BANDWIDTH, BULK_COPY_DRAM_BANDWIDTH, CP_ASYNC_BANDWIDTH, CP_ASYNC_DRAM_BANDWIDTH,
+    DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, FAR_LOADED_LATENCY, FAR_READ_BANDWIDTH, FAR_WRITE_BANDWIDTH,
+    HOST_TO_DEVICE_BANDWIDTH, LOADED_LATENCY, NEAR_LOADED_LATENCY, NEAR_READ_BANDWIDTH, NEAR_WRITE_BANDWIDTH,
+    OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{
     AccessWidth, Content, Counted, Experiment, LoadPath, Persistent, Prepare, Region, Stream, Traffic,
 };
 use strata_model::topology::{
-    BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, Element, ElementName, Finding, LATENCY_BY_READ_BANDWIDTH,
-    LATENCY_BY_WRITE_BANDWIDTH, Wanted,
+    BANDWIDTH_BY_BYTES_IN_FLIGHT, BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, Element, ElementName, Finding,
+    LATENCY_BY_READ_BANDWIDTH, LATENCY_BY_WRITE_BANDWIDTH, Wanted,
 };
 use strata_model::units::Bytes;
 
@@ -417,4 +417,43 @@ fn nothing_is_near_or_far_in_one_partition() {
     let element = &found.topology.elements[&ElementName::Dram];
     let reason = element.finding(FAR_READ_BANDWIDTH).unwrap().reason.as_deref().unwrap();
     assert!(reason.contains("all SMs take the same time to the same line"), "{reason}");
+}
+
+/// Copies that go on by themselves come as fast as the L2 and memory give them, and are worth the room in shared memory that they take:
+/// with few warps as much is in flight as with many.
+#[test]
+fn asynchronous_copies_reach_the_width_of_what_they_copy_from() {
+    let text = include_str!("../../machines/840m.toml")
+        .replace("compute_capability = \"5.0\"", "compute_capability = \"9.0\"")
+        .replace("per_multiprocessor = \"64 KiB\"", "per_multiprocessor = \"228 KiB\"");
+    let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(file.path(), &text).unwrap();
+    let clock = text.lines().find_map(|line| line.strip_prefix("mhz = ")).unwrap().parse::<f64>().unwrap() * 1e6;
+    let only: [Wanted; 4] =
+        ["bulk_copy_bandwidth", "bulk_copy_dram_bandwidth", "cp_async_bandwidth", "cp_async_dram_bandwidth"]
+            .map(|key| format!("async_copy.{key}").parse().unwrap());
+    for seed in 1..=2 {
+        let options = Options::effort(Effort::Quick).seed(seed);
+        let device = format!("sim:{}", file.path().display());
+        let found = Device::open(&device).unwrap().discover_only(&only, options).unwrap();
+        let element = &found.topology.elements[&ElementName::AsyncCopy];
+        for (key, section) in [
+            (BULK_COPY_BANDWIDTH, "cache.l2"),
+            (BULK_COPY_DRAM_BANDWIDTH, "memory"),
+            (CP_ASYNC_BANDWIDTH, "cache.l2"),
+            (CP_ASYNC_DRAM_BANDWIDTH, "memory"),
+        ] {
+            let (rate, is) = (element.interval(key).unwrap(), stated(section) * clock);
+            // Warps of a simulation stay in step, so that all of them may count for a pass more or less.
+            assert!(rate.low.0 <= 1.02 * is && is <= 1.05 * rate.high.0, "seed {seed}: {section} {rate:?} for {is}");
+            let points = &element.finding(key).unwrap().series[BANDWIDTH_BY_BYTES_IN_FLIGHT];
+            assert!(points.len() > 5 && points[0].value < points[4].value, "{points:?}");
+        }
+    }
+    // Before Hopper there is one of the two ways.
+    std::fs::write(file.path(), text.replace("compute_capability = \"9.0\"", "compute_capability = \"8.0\"")).unwrap();
+    let device = format!("sim:{}", file.path().display());
+    let found = Device::open(&device).unwrap().discover_only(&only[..1], Options::effort(Effort::Quick)).unwrap();
+    let finding = found.topology.elements[&ElementName::AsyncCopy].finding(BULK_COPY_BANDWIDTH).unwrap();
+    assert!(finding.reason.as_deref().unwrap().contains("compute capability 9.0 or later"), "{finding:?}");
 }

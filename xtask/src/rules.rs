@@ -81,7 +81,8 @@ pub fn apply(target: u32, check: Check) -> bool {
         Check::None => false,
         Check::Warp { .. } | Check::Burst { .. } | Check::Atomics { .. } => true,
         Check::Block { accesses, path } => !is_emulated(target, path) && !is_routine(target, accesses),
-        Check::PerLoad { path, .. } | Check::Lap { path } | Check::Stream { path, .. } => !is_emulated(target, path),
+        Check::PerLoad { path, .. } | Check::Lap { path } => !is_emulated(target, path),
+        Check::Stream { path, load, .. } => !is_emulated(target, path) && !is_routine(target, load),
     }
 }
 

@@ -13,8 +13,8 @@ use std::thread::{self, JoinHandle};
 use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
 use strata_model::experiment::{
-    ClusterStream, Experiment, Launched, LoadPath, LoadedChase, PartitionChase, PartitionStream, PatternRun, Place,
-    Prepare, Timing, Walk,
+    ClusterStream, CopyStream, Experiment, Launched, LoadPath, LoadedChase, PartitionChase, PartitionStream,
+    PatternRun, Place, Prepare, Timing, Walk,
 };
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
@@ -153,6 +153,7 @@ fn cost(experiment: &Experiment) -> u64 {
         | Experiment::LoadedChase(LoadedChase { stream, .. })
         | Experiment::PartitionStream(PartitionStream { stream, .. })
         | Experiment::ClusterStream(ClusterStream { stream, .. })
+        | Experiment::CopyStream(CopyStream { stream, .. })
         | Experiment::PartitionChase(PartitionChase { chase: LoadedChase { stream, .. }, .. }) => {
             (1, 0, u64::from(stream.timed_cycles) * STREAM_LOADS)
         }

@@ -250,6 +250,7 @@ impl<'g> Bench<'g> {
             Experiment::PartitionStream(stream) => self.run_partition_stream(stream).map(|outcome| vec![outcome]),
             Experiment::PartitionChase(chase) => self.run_partition_chase(chase).map(|outcome| vec![outcome]),
             Experiment::ClusterStream(stream) => self.run_cluster_stream(stream).map(|outcome| vec![outcome]),
+            Experiment::CopyStream(stream) => self.run_copy_stream(stream).map(|outcome| vec![outcome]),
             Experiment::AsyncCopy(copy) => self.run_async_copy(copy).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),

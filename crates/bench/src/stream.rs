@@ -10,7 +10,8 @@ use super::programs::Loaded;
 use strata_gpu::{DevicePtr, Function, Gpu, Launch, Result, Texture};
 use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, constants, content, stored, stream_sum};
 use strata_model::experiment::{
-    Content, LoadPath, LoadedChase, PartitionChase, PartitionStream, Place, Prepare, Region, Stream, Traffic, WARP,
+    Content, CopyStream, LoadPath, LoadedChase, PartitionChase, PartitionStream, Place, Prepare, Region, Stream,
+    Traffic, WARP,
 };
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::{Bytes, MIB};
@@ -23,6 +24,9 @@ const ARRAY: Bytes = Bytes(2 * MIB);
 const READ_BACK: u64 = 4096;
 /// Cycles that a load of a chase takes at least: the latency of the nearest L2 is far above.
 const LEAST_LATENCY: u32 = 32;
+/// Static shared memory of a kernel that copies: sums, and the mbarriers of all warps. What it copies to begins at a multiple of [`WINDOW_AT`].
+const OWN_SHARED: Bytes = Bytes(288);
+const WINDOW_AT: Bytes = Bytes(128);
 /// What stores of random bits begin with.
 const SEED: u32 = COMPLEMENT;
 
@@ -69,6 +73,10 @@ struct Arrays {
     listed: Option<[DevicePtr; 2]>,
     /// Where the first piece is that is written, from the beginning of `to`.
     first_piece: u64,
+    /// Shared memory of a block.
+    shared: Bytes,
+    /// Of how many passes a block sums the words up; of all, if none.
+    summed: Option<u32>,
 }
 
 /// The chain that one SM follows while the others stream.
@@ -135,7 +143,26 @@ impl Bench<'_> {
         let listed = Some([parts, parts.offset(4 * pieces.list_at as u64)]);
         let first_piece = u64::from(pieces.first) * stream.pass().0;
         let (array, texture) = (of.homes.bytes(), None);
-        let arrays = Arrays { function, workers, from: memory, to: memory, array, texture, listed, first_piece };
+        let (shared, summed) = (Bytes(0), None);
+        let arrays =
+            Arrays { function, workers, from: memory, to: memory, array, texture, listed, first_piece, shared, summed };
+        self.stream_over(stream, None, arrays)
+    }
+
+    /// Runs a stream of copies, which must be possible on this device.
+    pub(super) fn run_copy_stream(&mut self, of: &CopyStream) -> Result<Outcome> {
+        let stream = &of.stream;
+        let (shared, most) = (of.window() + WINDOW_AT, self.gpu.facts().most_shared_per_block());
+        if shared + OWN_SHARED > most {
+            return Ok(Err(Failure::unsupported(format!("copies into {shared} of shared memory: a block has {most}"))));
+        }
+        let function = self.programs.get(self.gpu, Program::Stream(StreamProgram::of_copies(of)))?.function;
+        let workers = stream.workers(self.sms.len());
+        let array = array(stream, workers.len());
+        let from = self.filled_source(false, array, stream.content)?;
+        let (to, texture, listed, first_piece) = (DevicePtr(0), None, None, 0);
+        let summed = Some(stream.threads_per_block.div_ceil(WARP as u32));
+        let arrays = Arrays { function, workers, from, to, array, texture, listed, first_piece, shared, summed };
         self.stream_over(stream, None, arrays)
     }
 
@@ -148,11 +175,7 @@ impl Bench<'_> {
         let program = Program::Stream(program);
         let Loaded { function, constants: bank, .. } = self.programs.get(self.gpu, program)?;
         let (loads, stores) = stream.traffic.arrays();
-        let span = match stream.region {
-            Region::Own => stream.footprint * workers.len() as u64,
-            Region::Together => stream.footprint,
-        };
-        let array = span.round_up(ARRAY);
+        let array = array(stream, workers.len());
         let on_host = stream.path == LoadPath::Host;
         let (from, to) = match bank {
             _ if is_shared => (DevicePtr(0), DevicePtr(0)),
@@ -171,7 +194,9 @@ impl Bench<'_> {
             LoadPath::Texture => Some(self.gpu.texture(from, array, stream.width.bytes())?),
             _ => None,
         };
-        let arrays = Arrays { function, workers, from, to, array, texture, listed: None, first_piece: 0 };
+        let shared = if is_shared { stream.footprint } else { Bytes(0) };
+        let (listed, first_piece, summed) = (None, 0, None);
+        let arrays = Arrays { function, workers, from, to, array, texture, listed, first_piece, shared, summed };
         let result = self.stream_over(stream, chase, arrays);
         if let Some(texture) = texture {
             // A texture that cannot be destroyed is a lost context, which the result says.
@@ -187,9 +212,8 @@ impl Bench<'_> {
         chase: Option<(&LoadedChase, PlannedChain)>,
         arrays: Arrays,
     ) -> Result<Outcome> {
-        let Arrays { function, workers, from, to, array, texture, listed, first_piece } = arrays;
+        let Arrays { function, workers, from, to, array, texture, listed, first_piece, shared, summed } = arrays;
         let (loads, stores) = stream.traffic.arrays();
-        let is_shared = stream.path == LoadPath::Shared;
         // Where a texture is read, places are counted from its beginning.
         let (first, other) = match texture {
             Some(texture) => (0, texture.0),
@@ -201,8 +225,7 @@ impl Bench<'_> {
         let control = self.places(&workers, stream.blocks_per_sm, chase.map(|chase| chase.sm))?;
         let participants = control.participants;
 
-        let shared = if is_shared { stream.footprint } else { Bytes(0) };
-        let carveout = if is_shared { 100 } else { 0 };
+        let carveout = if shared.0 > 0 { 100 } else { 0 };
         let times = Times::of(stream);
         let launch = self.crowd(times, followed.is_some()).shared(shared).carveout(carveout);
         self.gpu.configure(function, &launch)?;
@@ -240,7 +263,7 @@ impl Bench<'_> {
         let second = (array.0 / 16) as u32;
         let base = followed.as_ref().map_or(from.0, |followed| followed.base.0);
         let chased = followed.as_ref().map(|followed| (followed, records.split_off(records.len() - RECORD)));
-        let wrong = |sum, passes| wrong_sum(stream, sum, passes);
+        let wrong = |sum, passes| wrong_sum(stream, sum, summed.unwrap_or(passes));
         Ok(samples(times, participants, &records, wrong).and_then(|mut samples| {
             if let Some((followed, record)) = chased {
                 samples.latencies = followed.latencies(participants, &record, &taken)?;
@@ -367,6 +390,15 @@ impl Pieces {
         words.extend(list);
         Some(Pieces { words, list_at, first })
     }
+}
+
+/// Bytes of each array of a stream by so many SMs.
+fn array(stream: &Stream, workers: usize) -> Bytes {
+    let span = match stream.region {
+        Region::Own => stream.footprint * workers as u64,
+        Region::Together => stream.footprint,
+    };
+    span.round_up(ARRAY)
 }
 
 /// What stores of such content begin with; that of zeros is none.

@@ -86,6 +86,7 @@ impl Program {
             Experiment::PartitionStream(stream) => Program::Stream(StreamProgram::of_partition(stream)),
             Experiment::PartitionChase(chase) => Program::Stream(StreamProgram::of_chase(&chase.chase)),
             Experiment::ClusterStream(stream) => Program::Stream(StreamProgram::of_cluster(stream)),
+            Experiment::CopyStream(stream) => Program::Stream(StreamProgram::of_copies(stream)),
             Experiment::Atomics(atomics) => Program::Atomics(AtomicProgram::of(atomics)),
             Experiment::Clusters(_) => Program::Census,
             Experiment::Distributed(distributed) => Program::Distributed(distributed.work),

@@ -1,7 +1,8 @@
 //! The kernels of streams: one for each kind of traffic, path, width and unrolling.
 
 use strata_model::experiment::{
-    AccessWidth, ClusterStream, Content, LoadPath, LoadedChase, PartitionStream, Stream, Traffic, UNROLLS, WARP,
+    AccessWidth, ClusterStream, Content, CopyStream, CopyWork, LoadPath, LoadedChase, PartitionStream, Stream, Traffic,
+    UNROLLS, WARP,
 };
 
 /// What is particular to a stream.
@@ -15,10 +16,14 @@ pub enum Way {
     Listed,
     /// Blocks go over the shared memory of others of their cluster.
     Clustered,
+    /// Each warp copies its pieces into shared memory, a piece by one copy.
+    Bulk,
+    /// Likewise, by copies of 16 bytes of each lane.
+    CpAsync,
 }
 
 impl Way {
-    const ALL: [Way; 4] = [Way::Plain, Way::Chased, Way::Listed, Way::Clustered];
+    const ALL: [Way; 6] = [Way::Plain, Way::Chased, Way::Listed, Way::Clustered, Way::Bulk, Way::CpAsync];
 
     /// Whether there is such a stream with this traffic by this path.
     fn is_possible(self, traffic: Traffic, path: LoadPath) -> bool {
@@ -27,6 +32,7 @@ impl Way {
             Way::Chased => path == LoadPath::GlobalCg && traffic != Traffic::Triad,
             Way::Listed => PartitionStream::is_possible(traffic, path),
             Way::Clustered => path == LoadPath::Shared && ClusterStream::is_possible(traffic),
+            Way::Bulk | Way::CpAsync => path == LoadPath::GlobalCg && traffic == Traffic::Read,
         }
     }
 
@@ -37,6 +43,8 @@ impl Way {
             Way::Chased => "_chased",
             Way::Listed => "_listed",
             Way::Clustered => "_clustered",
+            Way::Bulk => "_bulk",
+            Way::CpAsync => "_cp_async",
         }
     }
 }
@@ -56,6 +64,8 @@ pub struct StreamProgram {
     pub way: Way,
 }
 
+/// Bytes that a lane copies at a time.
+const WIDEST: u32 = 16;
 /// What a word of the second half of a line and its partner in the first half sum up to.
 pub const COMPLEMENT: u32 = 0x9e37_79b1;
 /// By what a triad multiplies.
@@ -95,6 +105,12 @@ impl StreamProgram {
         StreamProgram { way: Way::Clustered, ..StreamProgram::of(&stream.stream) }
     }
 
+    /// The text for a stream of copies, of which the defect is none.
+    pub fn of_copies(copies: &CopyStream) -> Self {
+        let way = if copies.by == CopyWork::Bulk { Way::Bulk } else { Way::CpAsync };
+        StreamProgram { way, ..StreamProgram::of(&copies.stream) }
+    }
+
     /// Every one that an experiment may need.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
@@ -108,6 +124,7 @@ impl StreamProgram {
             }
         }
         all.retain(|one| one.path != LoadPath::Constant || one.width == 4 && one.unroll > 1);
+        all.retain(|one| !matches!(one.way, Way::Bulk | Way::CpAsync) || one.width == WIDEST);
         all
     }
 
@@ -134,6 +151,9 @@ impl StreamProgram {
             let clustered = of(traffic, LoadPath::Shared, Way::Clustered);
             all.extend([of(traffic, path, Way::Listed), clustered]);
             all.extend([(4, 1), (16, longest)].map(|(width, unroll)| StreamProgram { width, unroll, ..clustered }));
+        }
+        for way in [Way::Bulk, Way::CpAsync] {
+            all.extend([1, longest].map(|unroll| StreamProgram { unroll, ..of(Traffic::Read, path, way) }));
         }
         all
     }

@@ -16,6 +16,7 @@ mod chase;
 mod clock;
 mod cluster_stream;
 mod clusters;
+mod copy_stream;
 mod distributed;
 mod disturb;
 mod imported;
@@ -40,6 +41,7 @@ pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
 pub use cluster_stream::ClusterStream;
 pub use clusters::Clusters;
+pub use copy_stream::CopyStream;
 pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
 pub use disturb::{Disturb, Partner};
 pub use imported::Imported;
@@ -98,12 +100,14 @@ pub enum Experiment {
     ClusterStream(ClusterStream),
     /// A thread makes copies that go on by themselves.
     AsyncCopy(AsyncCopy),
+    /// Many threads make copies that go on by themselves, as fast as they can.
+    CopyStream(CopyStream),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
-    /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`.
+    /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`, `copy_stream`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -128,6 +132,7 @@ impl Experiment {
             Experiment::PartitionChase(_) => "partition_chase",
             Experiment::ClusterStream(_) => "cluster_stream",
             Experiment::AsyncCopy(_) => "async_copy",
+            Experiment::CopyStream(_) => "copy_stream",
         }
     }
 
@@ -151,7 +156,8 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
-            | Experiment::AsyncCopy(_) => 1,
+            | Experiment::AsyncCopy(_)
+            | Experiment::CopyStream(_) => 1,
         }
     }
 
@@ -174,6 +180,7 @@ impl Experiment {
             Experiment::PartitionChase(chase) => chase.defect(),
             Experiment::ClusterStream(stream) => stream.defect(),
             Experiment::AsyncCopy(copy) => copy.defect(),
+            Experiment::CopyStream(stream) => stream.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -194,7 +201,8 @@ impl Experiment {
             | Experiment::LoadedChase(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
-            | Experiment::ClusterStream(_) => self.stream().map(|stream| stream.path),
+            | Experiment::ClusterStream(_)
+            | Experiment::CopyStream(_) => self.stream().map(|stream| stream.path),
             Experiment::Atomics(atomics) => Some(atomics.path()),
             Experiment::Imported(imported) => Some(imported.path),
         }
@@ -211,7 +219,8 @@ impl Experiment {
             Experiment::Pattern(run) => Some(run.pattern.footprint()),
             Experiment::Stream(stream)
             | Experiment::PartitionStream(PartitionStream { stream, .. })
-            | Experiment::ClusterStream(ClusterStream { stream, .. }) => Some(stream.footprint),
+            | Experiment::ClusterStream(ClusterStream { stream, .. })
+            | Experiment::CopyStream(CopyStream { stream, .. }) => Some(stream.footprint),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.footprint)
             }
@@ -242,7 +251,8 @@ impl Experiment {
             | Experiment::Distributed(_)
             | Experiment::PartitionStream(_)
             | Experiment::ClusterStream(_)
-            | Experiment::AsyncCopy(_) => None,
+            | Experiment::AsyncCopy(_)
+            | Experiment::CopyStream(_) => None,
         }
     }
 
@@ -265,6 +275,7 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
+            | Experiment::CopyStream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -276,6 +287,7 @@ impl Experiment {
             | Experiment::LoadedChase(LoadedChase { stream, .. })
             | Experiment::PartitionStream(PartitionStream { stream, .. })
             | Experiment::ClusterStream(ClusterStream { stream, .. })
+            | Experiment::CopyStream(CopyStream { stream, .. })
             | Experiment::PartitionChase(PartitionChase { chase: LoadedChase { stream, .. }, .. }) => Some(stream),
             _ => None,
         }
@@ -308,6 +320,7 @@ impl Experiment {
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
+            | Experiment::CopyStream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -340,7 +353,8 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
-            | Experiment::AsyncCopy(_) => true,
+            | Experiment::AsyncCopy(_)
+            | Experiment::CopyStream(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -363,7 +377,8 @@ impl Experiment {
             | Experiment::LoadedChase(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
-            | Experiment::ClusterStream(_) => self.stream().map_or(Prepare::Nothing, |stream| stream.prepare),
+            | Experiment::ClusterStream(_)
+            | Experiment::CopyStream(_) => self.stream().map_or(Prepare::Nothing, |stream| stream.prepare),
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
@@ -389,7 +404,8 @@ impl Experiment {
             | Experiment::LoadedChase(_)
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
-            | Experiment::ClusterStream(_) => self.stream().map_or(0, |stream| stream.repeat),
+            | Experiment::ClusterStream(_)
+            | Experiment::CopyStream(_) => self.stream().map_or(0, |stream| stream.repeat),
             Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Clusters(clusters) => clusters.repeat,
@@ -415,7 +431,8 @@ from_kind!(
     Watch => Watch, Launched => Launched, Stream => Stream, LoadedChase => LoadedChase,
     Transfer => Transfer, Atomics => Atomics, Clusters => Clusters,
     Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase,
-    ClusterStream => ClusterStream, AsyncCopy => AsyncCopy
+    ClusterStream => ClusterStream, AsyncCopy => AsyncCopy,
+    CopyStream => CopyStream
 );
 
 #[cfg(test)]

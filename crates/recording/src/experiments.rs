@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, Distributed, Disturb, Experiment, Imported, Launched,
-    LoadedChase, Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
+    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CopyStream, Distributed, Disturb, Experiment, Imported,
+    Launched, LoadedChase, Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -37,6 +37,7 @@ pub enum Kinds {
     PartitionChase(PartitionChase),
     ClusterStream(ClusterStream),
     AsyncCopy(AsyncCopy),
+    CopyStream(CopyStream),
 }
 
 impl From<&Experiment> for Kinds {
@@ -60,6 +61,7 @@ impl From<&Experiment> for Kinds {
             Experiment::PartitionChase(chase) => Kinds::PartitionChase(chase.clone()),
             Experiment::ClusterStream(stream) => Kinds::ClusterStream(stream.clone()),
             Experiment::AsyncCopy(copy) => Kinds::AsyncCopy(*copy),
+            Experiment::CopyStream(stream) => Kinds::CopyStream(stream.clone()),
         }
     }
 }
@@ -85,6 +87,7 @@ impl Recorded for Kinds {
             Kinds::PartitionChase(chase) => chase.into(),
             Kinds::ClusterStream(stream) => stream.into(),
             Kinds::AsyncCopy(copy) => copy.into(),
+            Kinds::CopyStream(stream) => stream.into(),
         })
     }
 
@@ -96,7 +99,8 @@ impl Recorded for Kinds {
             Kinds::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
             Kinds::Stream(stream)
             | Kinds::LoadedChase(LoadedChase { stream, .. })
-            | Kinds::ClusterStream(ClusterStream { stream, .. }) => size_of_val(stream.sms.as_slice()) as u64,
+            | Kinds::ClusterStream(ClusterStream { stream, .. })
+            | Kinds::CopyStream(CopyStream { stream, .. }) => size_of_val(stream.sms.as_slice()) as u64,
             Kinds::PartitionStream(stream) => of_partitions(stream),
             Kinds::PartitionChase(PartitionChase { chase, order }) => {
                 size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)
@@ -126,7 +130,8 @@ pub fn listed_of(experiment: &Experiment) -> u64 {
         Experiment::Warp(warp) => size_of_val(warp.offsets.as_slice()) as u64,
         Experiment::Stream(stream)
         | Experiment::LoadedChase(LoadedChase { stream, .. })
-        | Experiment::ClusterStream(ClusterStream { stream, .. }) => size_of_val(stream.sms.as_slice()) as u64,
+        | Experiment::ClusterStream(ClusterStream { stream, .. })
+        | Experiment::CopyStream(CopyStream { stream, .. }) => size_of_val(stream.sms.as_slice()) as u64,
         Experiment::PartitionStream(stream) => of_partitions(stream),
         Experiment::PartitionChase(PartitionChase { chase, order }) => {
             size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)

@@ -85,6 +85,7 @@
 //! | 15 `PartitionChase` | [`PartitionChase`](strata_model::experiment::PartitionChase): the loaded chase, order |
 //! | 16 `ClusterStream` | [`ClusterStream`](strata_model::experiment::ClusterStream): the stream, blocks of a cluster, clusters, shared memory of a block, distance |
 //! | 17 `AsyncCopy` | [`AsyncCopy`](strata_model::experiment::AsyncCopy): work, bytes, place, SM, steps, rounds, repeat |
+//! | 18 `CopyStream` | [`CopyStream`](strata_model::experiment::CopyStream): the stream, by which copies |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

@@ -347,7 +347,10 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
             repeat,
         },
     );
+    let copied =
+        (streams(), 0..CopyWork::ALL.len()).prop_map(|(stream, by)| CopyStream { stream, by: CopyWork::ALL[by] });
     prop_oneof![
+        1 => copied.prop_map(Experiment::from),
         1 => copies.prop_map(Experiment::from),
         1 => clustered.prop_map(Experiment::from),
         1 => by_partition.prop_map(Experiment::from),

@@ -246,6 +246,8 @@ fn what_a_stream_has_stays_as_it_is() {
     };
     assert_eq!(hash_of(copy.into(), &[]), 0x41f9_87a6, "{why}");
     let stream = by_partition.stream.clone();
+    let copied = CopyStream { stream: stream.clone(), by: CopyWork::CpAsync };
+    assert_eq!(hash_of(copied.into(), &[]), 0x7e18_fa93, "{why}");
     let in_cluster = ClusterStream { stream, size: 4, count: 2, shared_per_block: Bytes::kib(100), distance: 1 };
     assert_eq!(hash_of(in_cluster.into(), &[]), 0x839f_3291, "{why}");
     assert_eq!((hash_of(by_partition.into(), &[]), hash_of(listed.into(), &[])), (0xd5e5_4462, 0x49b1_a23c), "{why}");

@@ -105,6 +105,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
+            | Experiment::CopyStream(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -136,7 +137,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::PartitionStream(_)
         | Experiment::PartitionChase(_)
         | Experiment::ClusterStream(_)
-        | Experiment::AsyncCopy(_) => {
+        | Experiment::AsyncCopy(_)
+        | Experiment::CopyStream(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

@@ -1,6 +1,8 @@
 //! Whether samples are as many as their experiment asks for. A recording of another's making may hold fewer.
 
-use strata_model::experiment::{Atomics, Experiment, Launched, PartitionChase, PartitionStream, Stream, Timing};
+use strata_model::experiment::{
+    Atomics, CopyStream, Experiment, Launched, PartitionChase, PartitionStream, Stream, Timing,
+};
 use strata_model::pattern::Pattern;
 use strata_model::samples::Samples;
 
@@ -23,6 +25,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             _ => (samples.laps.len(), run.rounds as usize, "times of rounds"),
         },
         Experiment::Stream(Stream { sms, blocks_per_sm, .. })
+        | Experiment::CopyStream(CopyStream { stream: Stream { sms, blocks_per_sm, .. }, .. })
         | Experiment::Atomics(Atomics { sms, blocks_per_sm, .. }) => {
             let sms = if sms.is_empty() { samples.laps.len() / (*blocks_per_sm).max(1) as usize } else { sms.len() };
             (samples.laps.len(), sms.max(1) * *blocks_per_sm as usize, "times of blocks")

@@ -10,6 +10,8 @@ pub(super) fn stream(program: StreamProgram) -> Check {
     let StreamProgram { traffic, path, width, unroll, way } = program;
     // Some of them with `.SYS` for sm_75.
     let load: &[&str] = match (path, width) {
+        _ if way == Way::Bulk => &["UBLKCP.S.G"],
+        _ if way == Way::CpAsync => &["LDGSTS.E.BYPASS.128"],
         (LoadPath::Shared, 4) if way == Way::Clustered => &["LD.E"],
         (LoadPath::Shared, 8) if way == Way::Clustered => &["LD.E.64"],
         (LoadPath::Shared, _) if way == Way::Clustered => &["LD.E.128"],
@@ -37,6 +39,8 @@ pub(super) fn stream(program: StreamProgram) -> Check {
     let (loads, stores) = traffic.arrays();
     // Of the number of the next piece, where pieces are listed.
     let index: &[&str] = if way == Way::Listed { accesses(PatternProgram::Reads(LoadPath::GlobalCa, 4)) } else { &[] };
+    // A bulk copy moves the whole piece of a warp.
+    let unroll = if way == Way::Bulk { 1 } else { unroll };
     Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll, index }
 }
 

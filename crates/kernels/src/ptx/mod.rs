@@ -57,7 +57,8 @@ fn template(program: Program) -> Template {
         Program::Disturb(..) => template!("disturb", FERMI),
         Program::Warp(_) => template!("warp", FERMI),
         Program::Content => template!("content", FERMI),
-        Program::Stream(StreamProgram { way: Way::Clustered, .. }) => template!("stream", HOPPER),
+        Program::Stream(StreamProgram { way: Way::Clustered | Way::Bulk, .. }) => template!("stream", HOPPER),
+        Program::Stream(StreamProgram { way: Way::CpAsync, .. }) => template!("stream", AMPERE),
         Program::Stream(_) => template!("stream", FERMI),
         Program::Atomics(_) => template!("atomics", FERMI),
         Program::Distributed(_) => template!("distributed", HOPPER),
@@ -171,7 +172,11 @@ impl Dialect for Ptx {
                 own.1
             ));
         }
-        if program == Program::Asynchronous(CopyWork::Bulk) && BULK_COPY_IN_SOFTWARE.contains(&capability) {
+        let copies_in_bulk = matches!(
+            program,
+            Program::Asynchronous(CopyWork::Bulk) | Program::Stream(StreamProgram { way: Way::Bulk, .. })
+        );
+        if copies_in_bulk && BULK_COPY_IN_SOFTWARE.contains(&capability) {
             return Some(format!(
                 "compilers call a routine for a bulk copy on compute capability {}.{}, so that it cannot be timed",
                 own.0, own.1

@@ -250,6 +250,27 @@ impl Attribute {
                 "Unknown without `mbarrier.try_wait` (before compute capability 9.0).",
                 "The part of a copy's latency that is the barrier and not the copy.",
             ),
+            Attribute::BulkCopyBandwidth => (
+                "All SMs copy from the L2; one lane of each warp asks for the whole piece of its warp, and an mbarrier of the warp says when \
+                 it is there. Launches are searched as for a read bandwidth. The series has the best launch by bytes in flight.",
+                "Unknown before compute capability 9.0, and where the size of the L2 is unknown.",
+                "What a kernel with a few warps of producers may expect, and how much shared memory its buffers need for it.",
+            ),
+            Attribute::BulkCopyDramBandwidth => (
+                "As the bandwidth of bulk copies from the L2, over as much memory as the read bandwidth of DRAM.",
+                "Unknown before compute capability 9.0, and with too little free memory.",
+                "Whether the buffers of a kernel are large enough to keep DRAM busy.",
+            ),
+            Attribute::CpAsyncBandwidth => (
+                "All SMs copy from the L2; each lane asks for 16 bytes by `cp.async.cg`, up to 16 times, and waits by `cp.async.wait_all`.",
+                "Unknown before compute capability 8.0, and where the size of the L2 is unknown.",
+                "Beside bulk copies: what the older way of copying gives with the same bytes in flight.",
+            ),
+            Attribute::CpAsyncDramBandwidth => (
+                "As the bandwidth of `cp.async` from the L2, over as much memory as the read bandwidth of DRAM.",
+                "Unknown before compute capability 8.0, and with too little free memory.",
+                "Whether a kernel that prefetches tiles by `cp.async` is held up by memory or by its own depth.",
+            ),
             Attribute::LargestCluster => (
                 "Launches in clusters of 2 to 16 blocks: the largest that ran.",
                 "Unknown without clusters. Each block asks for the most shared memory, so smaller blocks may share an SM.",

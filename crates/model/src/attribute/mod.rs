@@ -279,6 +279,14 @@ attributes! {
         "Bytes a second that a copy engine moves from the device to pinned host memory.";
     BothWaysBandwidth BOTH_WAYS_BANDWIDTH: BytesPerSecond, "both_ways_bandwidth", "Copies both ways", Bandwidth, "B/s",
         "Bytes a second, those of both directions together, while one copy engine serves each direction.";
+    BulkCopyBandwidth BULK_COPY_BANDWIDTH: BytesPerSecond, "bulk_copy_bandwidth", "Bulk copies from the L2", Bandwidth, "B/s",
+        "Bytes a second that all SMs together bring from the L2 to shared memory by `cp.async.bulk`.";
+    BulkCopyDramBandwidth BULK_COPY_DRAM_BANDWIDTH: BytesPerSecond, "bulk_copy_dram_bandwidth", "Bulk copies from DRAM", Bandwidth, "B/s",
+        "Bytes a second that all SMs together bring from DRAM to shared memory by `cp.async.bulk`.";
+    CpAsyncBandwidth CP_ASYNC_BANDWIDTH: BytesPerSecond, "cp_async_bandwidth", "cp.async from the L2", Bandwidth, "B/s",
+        "Bytes a second that all SMs together bring from the L2 to shared memory by `cp.async`, 16 bytes of each lane.";
+    CpAsyncDramBandwidth CP_ASYNC_DRAM_BANDWIDTH: BytesPerSecond, "cp_async_dram_bandwidth", "cp.async from DRAM", Bandwidth, "B/s",
+        "Bytes a second that all SMs together bring from DRAM to shared memory by `cp.async`, 16 bytes of each lane.";
     AtomicThroughput ATOMIC_THROUGHPUT: OperationsPerSecond, "atomic_throughput.operations_per_s", "Atomics", Atomics, "op/s",
         "Additions a second that all SMs together make by atomics where each thread adds to a word of its own.";
     AtomicThroughputPerSm ATOMIC_THROUGHPUT_PER_SM: OperationsPerClock, "atomic_throughput.operations_per_clk_per_sm", "Atomics, of an SM", Atomics, "op/clk",

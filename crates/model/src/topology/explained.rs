@@ -131,6 +131,8 @@ impl ElementName {
             FarLoadedLatency,
         ];
         const COPY_ENGINES: &[Attribute] = &[HostToDeviceBandwidth, DeviceToHostBandwidth, BothWaysBandwidth];
+        const COPIES_TO_SHARED: &[Attribute] =
+            &[BulkCopyBandwidth, BulkCopyDramBandwidth, CpAsyncBandwidth, CpAsyncDramBandwidth];
         const ATOMICS: &[Attribute] =
             &[AtomicThroughput, AtomicThroughputOneLine, AtomicThroughputOneAddress, AtomicThroughputAggregated];
         const ATOMICS_OF_AN_SM: &[Attribute] = &[
@@ -147,6 +149,7 @@ impl ElementName {
             ElementName::ConstantUniform => &[&[ReadBandwidth, ReadBandwidthPerSm]],
             ElementName::Shared => &[READS, ATOMICS_OF_AN_SM],
             ElementName::DistributedShared => &[&[ReadBandwidth, ReadBandwidthPerSm], WRITES],
+            ElementName::AsyncCopy => &[COPIES_TO_SHARED],
             ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, BY_PARTITION, ATOMICS],
             ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD, BY_PARTITION],
             ElementName::Host => &[READS, WRITES, COPY_ENGINES],

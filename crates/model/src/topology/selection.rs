@@ -158,8 +158,8 @@ impl JsonSchema for Wanted {
 /// fourth: the fingerprint of the die, and distributed shared memory. The fifth: bandwidth and latency under load by partition,
 /// the outstanding loads of a warp, and why the uniform path of
 /// constants has no bandwidth. The sixth: bandwidth and atomics of distributed shared memory, and
-/// asynchronous copies.
-pub const STEPS: u8 = 6;
+/// asynchronous copies. The seventh: the bandwidth of those.
+pub const STEPS: u8 = 7;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
@@ -176,6 +176,7 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         Attribute::AtomicLatency => 6,
         _ if element == ElementName::DistributedShared && attribute.topic() == Topic::Bandwidth => 6,
         Attribute::Fingerprint => 4,
+        _ if element == ElementName::AsyncCopy && attribute.topic() == Topic::Bandwidth => 7,
         _ if element == ElementName::AsyncCopy => 6,
         _ if element == ElementName::DistributedShared => 4,
         Attribute::Gpcs | Attribute::Map => 3,

@@ -191,6 +191,9 @@ impl<'e> Own<'e> {
             Experiment::ClusterStream(of) => {
                 Own { stride: Some(of.stream.width.bytes()), ..Own::in_json("clusters", of)? }
             }
+            Experiment::CopyStream(of) => {
+                Own { stride: Some(of.stream.width.bytes()), ..Own::in_json(of.by.name(), of)? }
+            }
             // The list is in a column of its own.
             Experiment::PartitionChase(chase) => {
                 Own { pattern: Some(serde_json::to_string(&chase.chase)?), ..Own::of_chain(chase.chain()) }

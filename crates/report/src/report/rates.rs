@@ -4,7 +4,8 @@ use std::fmt::Display;
 use strata_model::attribute::{
     ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_AGGREGATED, ATOMIC_THROUGHPUT_AGGREGATED_PER_SM,
     ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_ONE_ADDRESS_PER_SM, ATOMIC_THROUGHPUT_ONE_LINE,
-    ATOMIC_THROUGHPUT_ONE_LINE_PER_SM, ATOMIC_THROUGHPUT_PER_SM, BOTH_WAYS_BANDWIDTH, BYTES_IN_FLIGHT, COPY_BANDWIDTH,
+    ATOMIC_THROUGHPUT_ONE_LINE_PER_SM, ATOMIC_THROUGHPUT_PER_SM, BOTH_WAYS_BANDWIDTH, BULK_COPY_BANDWIDTH,
+    BULK_COPY_DRAM_BANDWIDTH, BYTES_IN_FLIGHT, COPY_BANDWIDTH, CP_ASYNC_BANDWIDTH, CP_ASYNC_DRAM_BANDWIDTH,
     DEVICE_TO_HOST_BANDWIDTH, EFFECTIVE_SIZE, FAR_LOADED_LATENCY, FAR_READ_BANDWIDTH, FAR_WRITE_BANDWIDTH,
     HOST_TO_DEVICE_BANDWIDTH, Key, LATENCY_DOUBLES_AT, LOADED_LATENCY, NEAR_LOADED_LATENCY, NEAR_READ_BANDWIDTH,
     NEAR_WRITE_BANDWIDTH, OUTSTANDING_LOADS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH,
@@ -44,6 +45,16 @@ fn line(element: &Element) -> Option<String> {
     let copies: Vec<String> = copies.into_iter().filter_map(known).collect();
     if !copies.is_empty() {
         clauses.push(format!("copy engines {}", copies.join(", ")));
+    }
+    let asynchronous = [
+        ("bulk copies from the L2", BULK_COPY_BANDWIDTH),
+        ("from DRAM", BULK_COPY_DRAM_BANDWIDTH),
+        ("cp.async from the L2", CP_ASYNC_BANDWIDTH),
+        ("from DRAM", CP_ASYNC_DRAM_BANDWIDTH),
+    ];
+    let asynchronous: Vec<String> = asynchronous.into_iter().filter_map(known).collect();
+    if !asynchronous.is_empty() {
+        clauses.push(asynchronous.join(", "));
     }
     let of_all =
         [ATOMIC_THROUGHPUT, ATOMIC_THROUGHPUT_ONE_LINE, ATOMIC_THROUGHPUT_ONE_ADDRESS, ATOMIC_THROUGHPUT_AGGREGATED];
@@ -115,6 +126,14 @@ mod tests {
     fn outstanding_loads_are_said_without_bandwidth() {
         let element = Element::default().with(OUTSTANDING_LOADS, Finding::measured(508, "x"));
         assert_eq!(line(&element).unwrap(), "an SM has up to 508 loads of its warps under way past it");
+    }
+
+    #[test]
+    fn asynchronous_copies_are_said_by_where_they_come_from() {
+        let element = Element::default()
+            .with(BULK_COPY_BANDWIDTH, Finding::measured(BytesPerSecond(9.67e12), "x"))
+            .with(BULK_COPY_DRAM_BANDWIDTH, Finding::measured(BytesPerSecond(4.62e12), "x"));
+        assert_eq!(line(&element).unwrap(), "bulk copies from the L2 9.670 TB/s, from DRAM 4.620 TB/s");
     }
 
     #[test]

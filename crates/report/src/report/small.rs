@@ -9,7 +9,8 @@ use strata_bench::Timings;
 use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
 use strata_model::experiment::{
-    ClusterStream, Experiment, Launched, LoadPath, PartitionChase, PartitionStream, Persistent, Transfer, Watched,
+    ClusterStream, CopyStream, Experiment, Launched, LoadPath, PartitionChase, PartitionStream, Persistent, Transfer,
+    Watched,
 };
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
@@ -65,6 +66,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::PartitionChase(chase) => format!("{chase}:"),
         Experiment::ClusterStream(stream) => format!("{stream}:"),
         Experiment::AsyncCopy(copy) => format!("{copy}:"),
+        Experiment::CopyStream(stream) => format!("{stream}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
         Experiment::Clusters(clusters) => format!("{clusters}:"),
@@ -84,7 +86,8 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Ok(samples)
             if let Experiment::Stream(stream)
             | Experiment::PartitionStream(PartitionStream { stream, .. })
-            | Experiment::ClusterStream(ClusterStream { stream, .. }) = experiment =>
+            | Experiment::ClusterStream(ClusterStream { stream, .. })
+            | Experiment::CopyStream(CopyStream { stream, .. }) = experiment =>
         {
             match stream.counted(samples) {
                 Some(seen) => format!("{:.1} B/clk of an SM", seen.per_sm()),

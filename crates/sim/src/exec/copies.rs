@@ -102,16 +102,21 @@ pub(super) fn lane(
         }
         Op::CopyWait => return Ok((now, warp.copied.max(now))),
         Op::Copy(Copying::Word) => {
-            let done = moved(inst, (b, a, COPIED_WORD), true, shared, owner, (state, grid), now + costs.word)?;
+            let (sector, begin) = (b / COALESCED, now + costs.word);
+            let known = (warp.asked.0 == sector && warp.asked.1 == begin).then_some(warp.asked.2);
+            let asks = if known.is_some() { Asks::Nothing } else { Asks::Load };
+            let done = moved(inst, (b, a, COPIED_WORD), asks, shared, owner, (state, grid), begin)?;
+            let done = known.unwrap_or(done);
+            warp.asked = (sector, begin, done);
             warp.copied = warp.copied.max(done);
         }
         Op::Copy(Copying::Bulk) => {
-            let done = moved(inst, (b, a, c), true, shared, owner, (state, grid), now + costs.bulk)?;
+            let done = moved(inst, (b, a, c), Asks::Load, shared, owner, (state, grid), now + costs.bulk)?;
             let unknown = || illegal(grid, inst, format!("there is no mbarrier at {d:#x}"));
             mbarriers.get_mut(&d).ok_or_else(unknown)?.bring(c, done);
         }
         Op::Copy(Copying::BulkStore) => {
-            let done = moved(inst, (a, b, c), false, shared, owner, (state, grid), now + costs.bulk)?;
+            let done = moved(inst, (a, b, c), Asks::Store, shared, owner, (state, grid), now + costs.bulk)?;
             warp.copied = warp.copied.max(done);
         }
         _ => return Err(illegal(grid, inst, "no copy and no mbarrier".into())),
@@ -122,11 +127,22 @@ pub(super) fn lane(
 /// Bytes of `cp.async`, and of what every bulk copy is a multiple.
 const COPIED_WORD: u64 = 16;
 
+/// What a copy asks the caches for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// To load, for shared memory.
+    Load,
+    /// Likewise, but another lane has just asked for the same.
+    Nothing,
+    /// To store what is in shared memory.
+    Store,
+}
+
 /// Moves so many bytes between a place in global memory and one in shared memory; when it is done.
 fn moved(
     inst: &Inst,
     (global, place, bytes): (u64, u64, u64),
-    to_shared: bool,
+    asks: Asks,
     shared: &mut [u8],
     owner: Owner,
     (state, grid): (&mut State, &Grid),
@@ -146,7 +162,7 @@ fn moved(
         let address = global + COPIED_WORD * number;
         state.check(grid, inst, address, COPIED_WORD)?;
         for (at, half) in (0..).step_by(8).zip(word.chunks_exact_mut(8)) {
-            if to_shared {
+            if asks != Asks::Store {
                 half.copy_from_slice(&state.memory.load(address + at, 8).to_le_bytes());
             } else {
                 let value = u64::from_le_bytes(half.try_into().expect("eight bytes"));
@@ -155,11 +171,13 @@ fn moved(
         }
         if number == 0 || address.is_multiple_of(COALESCED) {
             let now = begin + number * COPIED_WORD / COALESCED * grid.copies.sector;
-            let taken = if to_shared {
-                state.hierarchy.load(Way::GlobalCg, owner.by, address, COALESCED, now)
-            } else {
-                state.hierarchy.store(Way::GlobalCg, owner.by, address, now);
-                1
+            let taken = match asks {
+                Asks::Load => state.hierarchy.load(Way::GlobalCg, owner.by, address, COALESCED, now),
+                Asks::Nothing => 0,
+                Asks::Store => {
+                    state.hierarchy.store(Way::GlobalCg, owner.by, address, now);
+                    1
+                }
             };
             done = done.max(now + taken);
         }

@@ -36,6 +36,9 @@ pub(super) struct Warp {
     pub arrived: u32,
     /// When all copies are done that its threads have asked for.
     pub copied: u64,
+    /// The sector that `cp.async` of a lane asked for last, at which cycle, and when it comes: other lanes that want it at that cycle have
+    /// it without a request.
+    pub asked: (u64, u64, u64),
     /// Cycle of the next issue.
     pub time: u64,
 }
@@ -53,6 +56,7 @@ impl Warp {
             phase: 0,
             arrived: 0,
             copied: 0,
+            asked: (u64::MAX, 0, 0),
             time,
         };
         for &(slot, value) in entry.constants.iter().chain(symbols) {

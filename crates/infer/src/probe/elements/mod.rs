@@ -16,7 +16,8 @@ use super::throughput::{self, Level, Peak};
 use super::{Gap, Measurement, Notebook, Settle, Unknown, ask_each, fetch, replacement, spectrum, structure, tlb};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    ATOMIC_LATENCY, BULK_COPY_LATENCY, BULK_STORE_LATENCY, CLUSTER_BARRIER, CONFLICTS, CP_ASYNC_LATENCY, Elements,
+    ATOMIC_LATENCY, BULK_COPY_BANDWIDTH, BULK_COPY_DRAM_BANDWIDTH, BULK_COPY_LATENCY, BULK_STORE_LATENCY,
+    CLUSTER_BARRIER, CONFLICTS, CP_ASYNC_BANDWIDTH, CP_ASYNC_DRAM_BANDWIDTH, CP_ASYNC_LATENCY, Elements,
     FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX, INSTANCES_PER_SM, LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP,
     MAPPING_GRANULARITY, MBARRIER_CYCLES, MISS_PENALTY, OWN_LATENCY, RELAXED_CLUSTER_BARRIER, REPLACEMENT, SETS,
     SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
@@ -24,7 +25,7 @@ use strata_model::attribute::{
 use strata_model::experiment::{Chase, ClusterWork, CopyWork, LoadPath, Order, Timing, Traffic};
 use strata_model::samples::Failure;
 use strata_model::topology::{DISTURBANCE, Element, ElementName, Entry, Finding};
-use strata_model::units::{Bytes, Cycles, MIB};
+use strata_model::units::{Bytes, BytesPerSecond, Cycles, MIB};
 
 /// Largest footprint tried of a cache that an SM has to itself: four times the largest unified L1 known, 256 KiB.
 const PRIVATE_LIMIT: Bytes = Bytes(MIB);
@@ -89,10 +90,23 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
             notebook.attribute(BULK_STORE_LATENCY, || async_copy::latency(notebook, CopyWork::BulkStore)),
             notebook.attribute(CP_ASYNC_LATENCY, || async_copy::latency(notebook, CopyWork::CpAsync)),
             notebook.attribute(MBARRIER_CYCLES, || async_copy::latency(notebook, CopyWork::Mbarrier)),
+            notebook.attribute(BULK_COPY_BANDWIDTH, || copied(notebook, CopyWork::Bulk, memory::in_l2)),
+            notebook.attribute(BULK_COPY_DRAM_BANDWIDTH, || copied(notebook, CopyWork::Bulk, memory::in_dram)),
+            notebook.attribute(CP_ASYNC_BANDWIDTH, || copied(notebook, CopyWork::CpAsync, memory::in_l2)),
+            notebook.attribute(CP_ASYNC_DRAM_BANDWIDTH, || copied(notebook, CopyWork::CpAsync, memory::in_dram)),
         ]),
         // No kernel here reaches it.
         ElementName::ScalarL1 => Element::default(),
     }
+}
+
+/// What asynchronous copies bring from a memory, by how that is streamed through.
+fn copied(
+    notebook: &Notebook,
+    by: CopyWork,
+    level: impl Fn(&Notebook, Traffic) -> Result<Level, Gap>,
+) -> Result<Finding<BytesPerSecond>, Gap> {
+    throughput::copied::bandwidth(notebook, by, &level(notebook, Traffic::Read)?)
 }
 
 /// Hits of a small footprint, by any path.

@@ -8,6 +8,7 @@
 
 pub mod atomics;
 pub mod clustered;
+pub mod copied;
 mod curves;
 mod halving;
 mod interval;

@@ -18,7 +18,8 @@ use strata_infer::analysis::robust;
 use strata_model::attribute::{Attribute, Configuration};
 use strata_model::evidence::Evidence;
 use strata_model::experiment::{
-    ClusterStream, Experiment, Launched, LoadPath, LoadedChase, Order, PartitionStream, Prepare, Timing, Traffic,
+    ClusterStream, CopyStream, CopyWork, Experiment, Launched, LoadPath, LoadedChase, Order, PartitionStream, Prepare,
+    Timing, Traffic,
 };
 use strata_model::import::Question;
 use strata_model::samples::Samples;
@@ -120,6 +121,10 @@ impl Kind {
             Experiment::Clusters(_) => (What::Clusters, "clusters", false),
             Experiment::Distributed(distributed) => (What::Distributed, distributed.work.name(), false),
             Experiment::AsyncCopy(copy) => (What::AsyncCopy, copy.work.name(), false),
+            Experiment::CopyStream(CopyStream { by, .. }) => {
+                let order = if *by == CopyWork::Bulk { "bulk copies" } else { "cp.async" };
+                (What::Stream, order, false)
+            }
             Experiment::Imported(imported) => {
                 let order = match imported.series.question {
                     Question::Size => "imported, over footprints",
