@@ -75,7 +75,7 @@ struct Arrays {
     first_piece: u64,
     /// Shared memory of a block.
     shared: Bytes,
-    /// Of how many passes a block sums the words up; of all, if none.
+    /// Passes whose words a block sums up; `None`: all.
     summed: Option<u32>,
 }
 

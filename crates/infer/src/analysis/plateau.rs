@@ -93,7 +93,7 @@ fn split(plateau: &[Point], step_before: f64) -> Option<usize> {
         let (low, high) = plateau.split_at(at);
         let rise = height(high) - height(low);
         let chance = least(low).hypot(least(high));
-        // One point of each may be chance.
+        // A single point may be chance.
         (low.len() > 1 && high.len() > 1 && rise > (SIGNIFICANT * chance).max(STEP_SHARE * step_before))
             .then_some((at, rise / chance.max(f64::MIN_POSITIVE)))
     };

@@ -253,12 +253,12 @@ impl Attribute {
             Attribute::BulkCopyBandwidth => (
                 "All SMs copy from the L2; one lane of each warp asks for the whole piece of its warp, and an mbarrier of the warp says when \
                  it is there. Launches are searched as for a read bandwidth. The series has the best launch by bytes in flight.",
-                "Unknown before compute capability 9.0, and where the size of the L2 is unknown.",
-                "What a kernel with a few warps of producers may expect, and how much shared memory its buffers need for it.",
+                "Unknown before compute capability 9.0, on 12.0 and 12.1, and where the size of the L2 is unknown.",
+                "What a kernel gets at most by bulk copies. The series says how many bytes it must have in flight for that.",
             ),
             Attribute::BulkCopyDramBandwidth => (
                 "As the bandwidth of bulk copies from the L2, over as much memory as the read bandwidth of DRAM.",
-                "Unknown before compute capability 9.0, and with too little free memory.",
+                "Unknown before compute capability 9.0, on 12.0 and 12.1, and with too little free memory.",
                 "Whether the buffers of a kernel are large enough to keep DRAM busy.",
             ),
             Attribute::CpAsyncBandwidth => (
@@ -269,7 +269,7 @@ impl Attribute {
             Attribute::CpAsyncDramBandwidth => (
                 "As the bandwidth of `cp.async` from the L2, over as much memory as the read bandwidth of DRAM.",
                 "Unknown before compute capability 8.0, and with too little free memory.",
-                "Whether a kernel that prefetches tiles by `cp.async` is held up by memory or by its own depth.",
+                "Whether a kernel that prefetches tiles by `cp.async` is held up by memory or by too few bytes in flight.",
             ),
             Attribute::LargestCluster => (
                 "Launches in clusters of 2 to 16 blocks: the largest that ran.",

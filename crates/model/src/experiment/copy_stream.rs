@@ -43,13 +43,14 @@ impl CopyStream {
 }
 
 impl fmt::Display for CopyStream {
-    /// `bulk copies of 2 KiB over 16 MiB together, 2 blocks of 512 threads on all SMs`.
+    /// `bulk copies of 2 KiB by each warp over 16 MiB together, 2 blocks of 512 threads on all SMs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CopyStream { stream, by } = self;
         match by {
-            CopyWork::Bulk => write!(f, "bulk copies of {} by each warp: {stream}", stream.pass()),
-            _ => write!(f, "{} copies of 16 B by each lane: {stream}", by.name()),
+            CopyWork::Bulk => write!(f, "bulk copies of {} by each warp", stream.pass())?,
+            _ => write!(f, "cp.async of {} x {} by each lane", stream.unroll, stream.width.bytes())?,
         }
+        write!(f, " over {} {}, {}", stream.footprint, stream.region.in_words(), stream.blocks().in_words())
     }
 }
 
@@ -92,8 +93,9 @@ mod tests {
 
     #[test]
     fn it_says_what_it_does() {
-        assert!(stream().to_string().starts_with("bulk copies of 2 KiB by each warp: read by"), "{}", stream());
+        let over = "over 64 KiB together, 2 blocks of 64 threads on 2 SMs";
+        assert_eq!(stream().to_string(), format!("bulk copies of 2 KiB by each warp {over}"));
         let by_lanes = CopyStream { by: CopyWork::CpAsync, ..stream() };
-        assert!(by_lanes.to_string().starts_with("cp_async copies of 16 B by each lane: read by"), "{by_lanes}");
+        assert_eq!(by_lanes.to_string(), format!("cp.async of 4 x 16 B by each lane {over}"));
     }
 }

@@ -58,6 +58,16 @@ pub enum Region {
     Together,
 }
 
+impl Region {
+    /// As it stands behind a footprint.
+    pub(super) const fn in_words(self) -> &'static str {
+        match self {
+            Region::Own => "each",
+            Region::Together => "together",
+        }
+    }
+}
+
 /// What the arrays hold that are loaded from, or what is stored. It changes the power that moving it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -137,7 +147,7 @@ impl Stream {
         self.pass() * warps * self.traffic.arrays().0.max(1)
     }
 
-    fn blocks(&self) -> Blocks<'_> {
+    pub(super) fn blocks(&self) -> Blocks<'_> {
         Blocks {
             threads: self.threads_per_block,
             per_sm: self.blocks_per_sm,
@@ -191,11 +201,8 @@ impl Stream {
 impl fmt::Display for Stream {
     /// `read by ld.global.cg over 16 MiB together, 4 x 16 B, 2 blocks of 512 threads on all SMs`; a write is by the usual store.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let region = match self.region {
-            Region::Own => "each",
-            Region::Together => "together",
-        };
         let Stream { traffic, path, footprint, unroll, width, .. } = self;
+        let region = self.region.in_words();
         let path = match (traffic, path) {
             (Traffic::Write, LoadPath::Host) => "st.global of host memory".to_owned(),
             (Traffic::Write, _) => "st.global".to_owned(),

@@ -48,9 +48,9 @@ fn line(element: &Element) -> Option<String> {
     }
     let asynchronous = [
         ("bulk copies from the L2", BULK_COPY_BANDWIDTH),
-        ("from DRAM", BULK_COPY_DRAM_BANDWIDTH),
+        ("bulk copies from DRAM", BULK_COPY_DRAM_BANDWIDTH),
         ("cp.async from the L2", CP_ASYNC_BANDWIDTH),
-        ("from DRAM", CP_ASYNC_DRAM_BANDWIDTH),
+        ("cp.async from DRAM", CP_ASYNC_DRAM_BANDWIDTH),
     ];
     let asynchronous: Vec<String> = asynchronous.into_iter().filter_map(known).collect();
     if !asynchronous.is_empty() {
@@ -133,7 +133,7 @@ mod tests {
         let element = Element::default()
             .with(BULK_COPY_BANDWIDTH, Finding::measured(BytesPerSecond(9.67e12), "x"))
             .with(BULK_COPY_DRAM_BANDWIDTH, Finding::measured(BytesPerSecond(4.62e12), "x"));
-        assert_eq!(line(&element).unwrap(), "bulk copies from the L2 9.670 TB/s, from DRAM 4.620 TB/s");
+        assert_eq!(line(&element).unwrap(), "bulk copies from the L2 9.670 TB/s, bulk copies from DRAM 4.620 TB/s");
     }
 
     #[test]

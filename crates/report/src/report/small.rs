@@ -80,7 +80,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
     };
     let result = match answer {
         Err(failure) => format!("failed: {failure}"),
-        Ok(samples) if let Some(seen) = Watched::of(samples) => {
+        Ok(samples) if let (Experiment::Watch(_), Some(seen)) = (experiment, Watched::of(samples)) => {
             format!("{:.1} MHz, at most {:.1} us between two reads", seen.clock_mhz, seen.longest_us)
         }
         Ok(samples)

@@ -9,7 +9,7 @@ use super::access::Owner;
 use super::issue::illegal;
 use super::launch::{Fault, Grid, State};
 use super::requests::COALESCED;
-use super::warp::Warp;
+use super::warp::{Asked, Warp};
 use crate::model::hierarchy::Way;
 use crate::ptx::{Copying, Inst, NONE, Op};
 
@@ -103,11 +103,11 @@ pub(super) fn lane(
         Op::CopyWait => return Ok((now, warp.copied.max(now))),
         Op::Copy(Copying::Word) => {
             let (sector, begin) = (b / COALESCED, now + costs.word);
-            let known = (warp.asked.0 == sector && warp.asked.1 == begin).then_some(warp.asked.2);
+            let known = (warp.asked.sector == sector && warp.asked.at == begin).then_some(warp.asked.done);
             let asks = if known.is_some() { Asks::Nothing } else { Asks::Load };
             let done = moved(inst, (b, a, COPIED_WORD), asks, shared, owner, (state, grid), begin)?;
             let done = known.unwrap_or(done);
-            warp.asked = (sector, begin, done);
+            warp.asked = Asked { sector, at: begin, done };
             warp.copied = warp.copied.max(done);
         }
         Op::Copy(Copying::Bulk) => {

@@ -14,6 +14,14 @@ pub(super) struct Group {
     pub lanes: u32,
 }
 
+/// A sector that a copy asked for at a cycle, and when it comes.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub sector: u64,
+    pub at: u64,
+    pub done: u64,
+}
+
 /// A warp. Lanes that diverge are groups of their own; the group that is furthest behind goes on, so that groups meet
 /// again as soon as they can.
 pub(super) struct Warp {
@@ -36,9 +44,8 @@ pub(super) struct Warp {
     pub arrived: u32,
     /// When all copies are done that its threads have asked for.
     pub copied: u64,
-    /// The sector that `cp.async` of a lane asked for last, at which cycle, and when it comes: other lanes that want it at that cycle have
-    /// it without a request.
-    pub asked: (u64, u64, u64),
+    /// What `cp.async` of a lane asked for last: other lanes that want it at that cycle have it without a request.
+    pub asked: Asked,
     /// Cycle of the next issue.
     pub time: u64,
 }
@@ -56,7 +63,7 @@ impl Warp {
             phase: 0,
             arrived: 0,
             copied: 0,
-            asked: (u64::MAX, 0, 0),
+            asked: Asked { sector: u64::MAX, at: 0, done: 0 },
             time,
         };
         for &(slot, value) in entry.constants.iter().chain(symbols) {

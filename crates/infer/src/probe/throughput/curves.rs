@@ -212,8 +212,8 @@ pub fn effective_size(notebook: &Notebook, level: &Level) -> Result<Finding<Byte
         };
         all.into_iter().map(|footprint| (footprint.0, stream(footprint))).collect()
     };
-    let mut streams = streams_of(peak.fine_of_best);
-    // Recordings of before 27 November 2026 have a launch that read up to a tenth less.
+    let mut streams = streams_of(peak.best_of_fine);
+    // Older recordings have a launch that read up to a tenth less.
     if let [(_, first), ..] = streams.as_slice()
         && let [Err(Failure::NotRecorded)] =
             notebook.read_each(&[Stream { repeat: REPEATED_FROM, ..first.clone() }])?.as_slice()

@@ -114,7 +114,8 @@ impl Level {
         }
     }
 
-    /// Of memory beyond all caches, over an array of `wanted` bytes, or of fewer if no more are free. Before it counts, what the launch before has left in the L2 must have gone: `emptied` are the
+    /// Of memory beyond all caches, over an array of `wanted` bytes, or of fewer if no more are free. Before it counts, what the launch before
+    /// has left in the L2 must have gone: `emptied` are the
     /// cycles in which that is certainly so. In a quarter of the time for which it counts then, repeated launches on an H200 differ by up
     /// to 4 %, in this time by less than 1 %. In six times as long they are slower by 0.6 to 2 %.
     ///
@@ -160,6 +161,14 @@ impl Level {
             other_place: OTHER_PAGES,
             ..Level::shared(traffic, footprint)
         }
+    }
+
+    /// What is to be said if an array of so many bytes is smaller than it should be.
+    fn shortage(&self, footprint: Bytes) -> Option<String> {
+        let wanted = self.wanted?;
+        Some(format!(
+            "too little memory is free: an array has {footprint} instead of {wanted}, and the L2 may answer part of the accesses"
+        ))
     }
 
     fn stream(&self, multiprocessors: u32, shape: Shape, round: Round, repeat: u32) -> Stream {
@@ -276,11 +285,8 @@ fn stated<T: Typed>(
     if level.path == LoadPath::Host {
         finding = finding.note(BUS);
     }
-    match level.wanted {
-        Some(wanted) => finding.note(format!(
-            "too little memory is free: an array has {} instead of {wanted}, and the L2 may answer part of the accesses",
-            peak.best.footprint
-        )),
+    match level.shortage(peak.best.footprint) {
+        Some(shortage) => finding.note(shortage),
         None => finding,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::halving::{Rates, Round, further_repeats, has_room, method, rates, search};
 use super::interval::{OTHER_CLOCK, per_second, promised, thousandths};
-use super::{Level, NEARLY, UNSURE, lap};
+use super::{Level, NEARLY, lap};
 use crate::probe::{Gap, Notebook};
 use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream};
 use strata_model::units::Bytes;
@@ -49,6 +49,8 @@ const SHAPES_OF_CONSTANTS: [(u32, u32, u32); 12] = [
     (16, 512, 1),
     (16, 512, 2),
 ];
+/// Part of the L2 that all warps of a launch touch at once at most, so that its footprints can be told apart.
+const FINE: u64 = 8;
 /// Most bytes that an SM has in flight across the bus to the host. More only wait longer: an H200 reads as much with 1 KiB.
 const MOST_TO_HOST: Bytes = Bytes::kib(8);
 
@@ -74,8 +76,8 @@ pub struct Peak {
     pub(super) shape: Shape,
     /// Of the shapes that are nearly as good, the one of which all warps together touch the fewest bytes at once.
     pub(super) fine: Shape,
-    /// The same of the shapes that are as good, as far as the first round can tell.
-    pub(super) fine_of_best: Shape,
+    /// Of the shapes with which all warps together touch at most a part of the L2 at once ([`FINE`]), the best.
+    pub(super) best_of_fine: Shape,
     /// Of the shapes that are nearly as good, the one with the most bytes in flight: it fills the queues.
     pub(super) deep: Shape,
     /// SMs at work.
@@ -123,10 +125,13 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
         let other_clock = |of| if level.region == of { OTHER_CLOCK } else { 0.0 };
         let other_place = thousandths(level.other_place);
         let most = found.first.iter().map(Rates::median).fold(0.0, f64::max);
-        let above = |share: f64| found.first.iter().filter(move |of| of.median() >= share * most).map(|of| of.shape);
+        let nearly = || found.first.iter().filter(|of| of.median() >= NEARLY * most).map(|of| of.shape);
         let stream = |shape: &Shape| level.stream(sms, *shape, Round::Search, 0);
-        let fine = |share: f64| above(share).min_by_key(|shape| lap(&stream(shape), sms)).unwrap_or(of.shape);
-        let deep = above(NEARLY).max_by_key(|shape| stream(shape).in_flight()).unwrap_or(of.shape);
+        let fine = nearly().min_by_key(|shape| lap(&stream(shape), sms)).unwrap_or(of.shape);
+        let touches = |shape: &Shape| lap(&stream(shape), sms).0;
+        let best_of_fine = found.first.iter().filter(|of| touches(&of.shape) <= notebook.facts().l2_size / FINE);
+        let best_of_fine = best_of_fine.max_by(|a, b| a.median().total_cmp(&b.median())).map_or(fine, |of| of.shape);
+        let deep = nearly().max_by_key(|shape| stream(shape).in_flight()).unwrap_or(of.shape);
         Ok(Peak {
             per_sm: promised(&of.per_sm(), other_clock(Region::Together) + other_place),
             per_second: per_second(of, other_clock(Region::Own) + other_place),
@@ -134,8 +139,8 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
             sms: of.sms(),
             cycles: of.cycles,
             shape: of.shape,
-            fine: fine(NEARLY),
-            fine_of_best: fine(1.0 - UNSURE),
+            fine,
+            best_of_fine,
             deep,
             experiments: of.experiments.clone(),
         })
