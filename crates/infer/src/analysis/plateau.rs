@@ -55,8 +55,10 @@ pub fn steps(points: &[Point]) -> Vec<Step> {
         while grown < points.len() && !rises(&points[start..grown], &points[grown..], height_before) {
             grown += 1;
         }
-        // Points that each are too uncertain to be above those before may be so together.
-        if let Some(split) = split(&points[start..grown], height_before) {
+        // Points that each are too uncertain to be above those before may be so together. Behind a step they may be its last creep.
+        if found.is_empty()
+            && let Some(split) = split(&points[start..grown])
+        {
             grown = start + split;
         }
         let below = height(&points[start..grown]);
@@ -87,14 +89,14 @@ pub fn steps(points: &[Point]) -> Vec<Step> {
 
 /// Where a plateau is two: the points from there on lie higher than those before by more than chance explains, as errors of single
 /// points go.
-fn split(plateau: &[Point], step_before: f64) -> Option<usize> {
+fn split(plateau: &[Point]) -> Option<usize> {
     let least = |points: &[Point]| points.iter().map(|point| point.error).fold(f64::MAX, f64::min);
     let beyond = |at: usize| {
         let (low, high) = plateau.split_at(at);
         let rise = height(high) - height(low);
         let chance = least(low).hypot(least(high));
         // A single point may be chance.
-        (low.len() > 1 && high.len() > 1 && rise > (SIGNIFICANT * chance).max(STEP_SHARE * step_before))
+        (low.len() > 1 && high.len() > 1 && rise > SIGNIFICANT * chance)
             .then_some((at, rise / chance.max(f64::MIN_POSITIVE)))
     };
     (1..plateau.len()).filter_map(beyond).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
