@@ -116,27 +116,23 @@ fn filled(level: &Level, stream: Stream, sms: u32) -> Stream {
 /// With how many bytes in flight which way is faster, in words.
 fn beside(copied: &ByBytes, loaded: &ByBytes) -> String {
     let both = || copied.iter().filter_map(|(bytes, copied)| Some((*bytes, *copied, *loaded.get(bytes)?)));
-    let faster = |is_faster: fn(f64, f64) -> bool| {
-        let at: Vec<String> = both()
-            .filter(|&(_, copied, loaded)| is_faster(copied, loaded))
-            .map(|(bytes, ..)| Bytes(bytes).to_string())
-            .collect();
-        if at.is_empty() { "nowhere".to_owned() } else { format!("with {} in flight", at.join(", ")) }
+    let faster = |what: &str, is_faster: fn(f64, f64) -> bool| {
+        let at =
+            both().filter(|&(_, copied, loaded)| is_faster(copied, loaded)).map(|(bytes, ..)| Bytes(bytes).to_string());
+        let at: Vec<String> = at.collect();
+        let more = 100.0 * (FASTER - 1.0);
+        (!at.is_empty()).then(|| format!("{what} are more than {more:.0} % faster with {} in flight", at.join(", ")))
     };
-    let few = both().next().map_or(String::new(), |(bytes, copied, loaded)| {
+    let few = both().next().map(|(bytes, copied, loaded)| {
         let bytes = Bytes(bytes);
-        format!(
-            "with {bytes} in flight an SM gets {} B/clk by copies and {} by loads; ",
-            digits(copied),
-            digits(loaded)
-        )
+        format!("with {bytes} in flight an SM gets {} B/clk by copies and {} by loads", digits(copied), digits(loaded))
     });
-    format!(
-        "{few}of the best launches of both ways copies are faster by more than {:.0} % {}, and loads {}",
-        100.0 * (FASTER - 1.0),
-        faster(|copied, loaded| copied > FASTER * loaded),
-        faster(|copied, loaded| loaded > FASTER * copied)
-    )
+    let copies = faster("copies", |copied, loaded| copied > FASTER * loaded);
+    let loads = faster("loads", |copied, loaded| loaded > FASTER * copied);
+    let neither = (copies.is_none() && loads.is_none()).then(|| {
+        format!("neither way is more than {:.0} % faster with any number of bytes in flight", 100.0 * (FASTER - 1.0))
+    });
+    [few, copies, loads, neither].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// The shapes that an SM has room for.
@@ -163,8 +159,9 @@ mod tests {
         let loaded = ByBytes::from([(1024, 2.7), (8192, 20.4), (32768, 30.0), (65536, 37.0)]);
         let words = beside(&copied, &loaded);
         assert!(words.contains("with 1 KiB in flight an SM gets 2.3 B/clk by copies and 2.7 by loads"), "{words}");
-        assert!(words.contains("10 % with 32 KiB in flight, and loads with 1 KiB in flight"), "{words}");
-        assert!(beside(&loaded, &loaded).ends_with("10 % nowhere, and loads nowhere"));
+        assert!(words.contains("copies are more than 10 % faster with 32 KiB in flight; loads"), "{words}");
+        assert!(words.ends_with("loads are more than 10 % faster with 1 KiB in flight"), "{words}");
+        assert!(beside(&loaded, &loaded).contains("neither way is more than 10 % faster"));
     }
 
     #[test]
