@@ -4,13 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::persistent::{Counted, Persistent};
 use super::{Clusters, LoadPath, Region, Stream, Traffic};
-use crate::samples::Samples;
 use crate::units::Bytes;
 
 /// A [`Stream`] in which each block goes over the shared memory of another block of its cluster. Its footprint is what each block
-/// has of that. The samples have one block on each SM that got one, in the order of the blocks, and their SMs ([`Samples::sms`],
+/// has of that. The samples have one block on each SM that got one, in the order of the blocks, and their SMs
+/// ([`sms`](crate::samples::Samples::sms),
 /// as of [`Clusters`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,17 +74,6 @@ impl fmt::Display for ClusterStream {
         let ClusterStream { stream, distance, .. } = self;
         let (traffic, footprint, clusters) = (stream.traffic.name(), stream.footprint, self.clusters());
         write!(f, "{traffic} of {footprint} of shared memory, {clusters}, rank + {distance}, {}", stream.shape())
-    }
-}
-
-impl Persistent for ClusterStream {
-    /// In bytes.
-    fn counted(&self, samples: &Samples) -> Option<Counted> {
-        self.stream.counted(samples)
-    }
-
-    fn timed_cycles(&self) -> u32 {
-        self.stream.timed_cycles
     }
 }
 

@@ -4,9 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::persistent::{Counted, Persistent};
 use super::{AccessWidth, CopyWork, LoadPath, Stream, Traffic, WARP};
-use crate::samples::Samples;
 use crate::units::Bytes;
 
 /// A [`Stream`] of which each warp copies its pieces into shared memory, without a register in between, and waits for each pass.
@@ -51,17 +49,6 @@ impl fmt::Display for CopyStream {
             _ => write!(f, "cp.async of {} x {} by each lane", stream.unroll, stream.width.bytes())?,
         }
         write!(f, " over {} {}, {}", stream.footprint, stream.region.in_words(), stream.blocks().in_words())
-    }
-}
-
-impl Persistent for CopyStream {
-    /// In bytes.
-    fn counted(&self, samples: &Samples) -> Option<Counted> {
-        self.stream.counted(samples)
-    }
-
-    fn timed_cycles(&self) -> u32 {
-        self.stream.timed_cycles
     }
 }
 

@@ -4,9 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::persistent::{Counted, Persistent};
 use super::{Chain, LARGE_PAGE, LoadPath, LoadedChase, Order, Region, Stream, Traffic};
-use crate::samples::Samples;
 use crate::units::Bytes;
 
 /// Most large pages of the memory, which are 32 GiB, most pieces that are listed, and most SMs: a damaged recording asks for nothing
@@ -116,17 +114,6 @@ impl fmt::Display for PartitionStream {
     /// `near read by ld.global.cg over 16 MiB together, 4 x 16 B, 2 blocks of 512 threads on all SMs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", if self.is_far { "far" } else { "near" }, self.stream)
-    }
-}
-
-impl Persistent for PartitionStream {
-    /// In bytes.
-    fn counted(&self, samples: &Samples) -> Option<Counted> {
-        self.stream.counted(samples)
-    }
-
-    fn timed_cycles(&self) -> u32 {
-        self.stream.timed_cycles
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::persistent::{Blocks, Counted, Persistent};
-use super::{AccessWidth, LoadPath, Prepare, WARP};
+use super::{AccessWidth, ClusterStream, CopyStream, LoadPath, PartitionStream, Prepare, WARP};
 use crate::samples::Samples;
 use crate::units::Bytes;
 
@@ -224,6 +224,24 @@ impl Persistent for Stream {
         self.timed_cycles
     }
 }
+
+/// Experiments in which blocks do what their stream says, and count as it does.
+macro_rules! as_their_stream {
+    ($($experiment:ident),*) => {$(
+        impl Persistent for $experiment {
+            /// In bytes.
+            fn counted(&self, samples: &Samples) -> Option<Counted> {
+                self.stream.counted(samples)
+            }
+
+            fn timed_cycles(&self) -> u32 {
+                self.stream.timed_cycles
+            }
+        }
+    )*};
+}
+
+as_their_stream!(PartitionStream, ClusterStream, CopyStream);
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -71,12 +71,15 @@ pub fn bandwidth(notebook: &Notebook, by: CopyWork, level: &Level) -> Result<Fin
     let (value, low, high) = per_second(&best, besides).map_err(Unknown::because)?;
 
     let in_flight = |shape| stream(shape, Round::Search, 0).in_flight().0;
-    let again = further_repeats;
-    let copied: Vec<(Shape, f64)> =
-        rates(notebook, &shapes, copies, Round::Again, again())?.iter().map(|of| (of.shape, of.median())).collect();
+    let copied: Vec<(Shape, f64)> = rates(notebook, &shapes, copies, Round::Again, further_repeats())?
+        .iter()
+        .map(|of| (of.shape, of.median()))
+        .collect();
     let alike: Vec<Shape> = shapes.iter().copied().filter(|shape| shape.unroll <= MOST_LOADS).collect();
-    let loaded: Vec<(Shape, f64)> =
-        rates(notebook, &alike, stream, Round::Again, again())?.iter().map(|of| (of.shape, of.median())).collect();
+    let loaded: Vec<(Shape, f64)> = rates(notebook, &alike, stream, Round::Again, further_repeats())?
+        .iter()
+        .map(|of| (of.shape, of.median()))
+        .collect();
     let best_of = |rates: &[(Shape, f64)]| {
         let mut by_bytes = ByBytes::new();
         for &(shape, rate) in rates {
@@ -116,11 +119,11 @@ fn filled(level: &Level, stream: Stream, sms: u32) -> Stream {
 /// With how many bytes in flight which way is faster, in words.
 fn beside(copied: &ByBytes, loaded: &ByBytes) -> String {
     let both = || copied.iter().filter_map(|(bytes, copied)| Some((*bytes, *copied, *loaded.get(bytes)?)));
+    let more = 100.0 * (FASTER - 1.0);
     let faster = |what: &str, is_faster: fn(f64, f64) -> bool| {
         let at =
             both().filter(|&(_, copied, loaded)| is_faster(copied, loaded)).map(|(bytes, ..)| Bytes(bytes).to_string());
         let at: Vec<String> = at.collect();
-        let more = 100.0 * (FASTER - 1.0);
         (!at.is_empty()).then(|| format!("{what} are more than {more:.0} % faster with {} in flight", at.join(", ")))
     };
     let few = both().next().map(|(bytes, copied, loaded)| {
@@ -129,9 +132,8 @@ fn beside(copied: &ByBytes, loaded: &ByBytes) -> String {
     });
     let copies = faster("copies", |copied, loaded| copied > FASTER * loaded);
     let loads = faster("loads", |copied, loaded| loaded > FASTER * copied);
-    let neither = (copies.is_none() && loads.is_none()).then(|| {
-        format!("neither way is more than {:.0} % faster with any number of bytes in flight", 100.0 * (FASTER - 1.0))
-    });
+    let neither = (copies.is_none() && loads.is_none())
+        .then(|| format!("neither way is more than {more:.0} % faster with any number of bytes in flight"));
     [few, copies, loads, neither].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
