@@ -5,6 +5,7 @@ use crate::sim;
 use crate::sim::expect::{Verdict, judge};
 use gpu_strata::Effort;
 use strata_drawn::Noise;
+use strata_judge::kept;
 use strata_model::topology::Finding;
 
 /// Machines that a run draws; `PROPTEST_CASES` asks for more, of which the first are the same.
@@ -19,15 +20,16 @@ const ANSWERED: f64 = 0.95;
 /// Machines that discovery once got wrong.
 const REGRESSIONS: &str = include_str!("random_machines.regressions");
 
-/// `STRATA_SEEDS` names some machines by their seeds, with commas, to look at those alone.
-fn seeds() -> Vec<u64> {
+/// The numbers of machines and the seeds by which they are discovered. `STRATA_SEEDS` names some machines, with commas, to look at
+/// those alone.
+fn runs() -> Vec<(u64, u64)> {
     if let Ok(named) = std::env::var("STRATA_SEEDS") {
-        return named.split(',').map(|seed| seed.trim().parse().expect("seeds are numbers")).collect();
+        let number = |word: &str| word.trim().parse().expect("seeds are numbers");
+        return named.split(',').map(number).map(|number| (number, number)).collect();
     }
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
-    let known =
-        REGRESSIONS.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_whitespace().next()?.parse().ok());
-    known.chain(0..cases).collect()
+    let known = kept(REGRESSIONS).map(|(number, seed)| (number, seed.unwrap_or(number)));
+    known.chain((0..cases).map(|number| (number, number))).collect()
 }
 
 /// What became of one machine.
@@ -48,14 +50,14 @@ fn hides_a_level(finding: &Finding) -> bool {
     !finding.is_known() && !finding.failed && noise
 }
 
-fn one(seed: u64) -> Tally {
-    let drawn = strata_drawn::machine(seed);
+fn one(number: u64, seed: u64) -> Tally {
+    let drawn = strata_drawn::machine(number);
     let outcome = sim::whole_discovery(&drawn.machine, Effort::Quick, seed);
     let rows = sim::truth::rows(&drawn.machine, &outcome.seen);
     let mut tally = Tally::default();
     let hostile = matches!(drawn.noise, Noise::Hostile(_));
     for (row, verdict) in judge(&outcome.topology, &rows) {
-        let name = format!("machine {seed} ({:?}), {}.{}", drawn.noise, row.element, row.attribute);
+        let name = format!("machine {number} ({:?}), {}.{}", drawn.noise, row.element, row.attribute);
         let finding = sim::finding(&outcome.topology, row.element, row.attribute);
         let found =
             format!("{} [{:?} to {:?}], truth {}", sim::json(finding), finding.low, finding.high, row.expect.shown());
@@ -86,9 +88,9 @@ fn one(seed: u64) -> Tally {
 
 #[test]
 fn what_is_stated_is_right_and_most_is_stated() {
-    let seeds = seeds();
+    let runs = runs();
     let mut sum = Tally::default();
-    for tally in strata_judge::side_by_side(&seeds, |&seed| Some(one(seed))) {
+    for tally in strata_judge::side_by_side(&runs, |&(number, seed)| Some(one(number, seed))) {
         sum.wrong.extend(tally.wrong);
         sum.unanswered.extend(tally.unanswered);
         sum.intervals += tally.intervals;
@@ -99,7 +101,7 @@ fn what_is_stated_is_right_and_most_is_stated() {
     let share = |part: u32, whole: u32| f64::from(part) / f64::from(whole.max(1));
     println!(
         "{} machines: {} of {} intervals cover the truth, {} of {} attributes answered",
-        seeds.len(),
+        runs.len(),
         sum.covered,
         sum.intervals,
         sum.answered,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use gpu_strata::Effort;
 use strata_judge::expect::Verdict;
 use strata_judge::said::said;
-use strata_judge::side_by_side;
+use strata_judge::{kept, side_by_side};
 
 /// Machines that discovery once got wrong, and some that it never did. With a seed, as in `611:1`, where others show nothing.
 const KEPT: &str = include_str!("second_machines.regressions");
@@ -20,7 +20,7 @@ const ONE_OF: u64 = 4;
 #[test]
 fn nothing_said_of_machines_of_another_hand_is_wrong() {
     let asked: u64 = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let kept = KEPT.lines().filter(|line| !line.starts_with('#')).filter_map(run);
+    let kept = kept(KEPT).map(|(number, seed)| seed.map_or_else(|| with_its_seed(number), |seed| (number, seed)));
     let runs: BTreeSet<(u64, u64)> = kept.chain((0..asked / ONE_OF).map(with_its_seed)).collect();
     let runs: Vec<(u64, u64)> = runs.into_iter().collect();
     let all = side_by_side(&runs, |&(number, seed)| {
@@ -43,15 +43,6 @@ fn nothing_said_of_machines_of_another_hand_is_wrong() {
     assert!(wrong.is_empty(), "wrong:\n{}", wrong.join("\n"));
     // Of some ninety statements on each machine most are made.
     assert!(right > 60 * runs.len(), "{right} right of {} machines", runs.len());
-}
-
-/// The machine and the seed of a line.
-fn run(line: &str) -> Option<(u64, u64)> {
-    let word = line.split_whitespace().next()?;
-    match word.split_once(':') {
-        Some((number, seed)) => Some((number.parse().ok()?, seed.parse().ok()?)),
-        None => word.parse().ok().map(with_its_seed),
-    }
 }
 
 fn with_its_seed(number: u64) -> (u64, u64) {

@@ -33,6 +33,22 @@ pub fn side_by_side<J: Sync, R: Send>(jobs: &[J], one: impl Fn(&J) -> Option<R> 
     })
 }
 
+/// The machines of a list of kept ones, by their numbers, and the seed of those that only one seed shows: a line each, as in
+/// `322:1  what was wrong`. Lines that begin with `#` are comments.
+///
+/// # Panics
+///
+/// If a line begins with no number, since its machine would be left out unseen.
+pub fn kept(lines: &str) -> impl Iterator<Item = (u64, Option<u64>)> {
+    let number = |word: &str| word.parse::<u64>().unwrap_or_else(|_| panic!("`{word}` is no number of a machine"));
+    lines.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_whitespace().next()).map(
+        move |word| match word.split_once(':') {
+            Some((machine, seed)) => (number(machine), Some(number(seed))),
+            None => (number(word), None),
+        },
+    )
+}
+
 /// What discovery found, and all that it saw.
 pub struct Outcome {
     /// What it found.

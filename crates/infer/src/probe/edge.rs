@@ -148,9 +148,10 @@ pub(super) fn edge(
             bracket = Bracket { low: bracket.high, high: (bracket.high + bracket.high / 4).min(limit) };
             continue;
         };
-        // This allocation holds less than the first one did: where more than a handful of a lap misses, misses have begun to grow.
+        // This allocation holds less than the first one did: where more than a handful of a lap misses, beyond what spikes explain,
+        // misses have begun to grow.
         let least = counts[0];
-        if !rough.any_slow && least.slow > HANDFUL * least.loads as f64 && from > smallest {
+        if rough.below.excess(&least) > HANDFUL * least.loads as f64 && from > smallest {
             wide.low = (from - from / DOWN).max(smallest);
             bracket = Bracket { low: wide.low, high: from };
             continue;
@@ -272,7 +273,7 @@ mod tests {
             high: Bytes(about.1),
             levels: HitMiss { threshold: 100, hit: 40.0, miss: 300.0, spread: 1.0 },
             spikes: spikes::Spikes::default(),
-            any_slow: false,
+            below: spikes::Spikes::default(),
             change_point: Bytes::kib(60),
             ks: (1.0, 0.1),
             sweep: Default::default(),

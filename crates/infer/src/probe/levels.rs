@@ -20,6 +20,8 @@ pub struct HitMiss {
 const REFERENCE_SPIKES: f64 = 0.05;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
+/// Of fewer loads spikes may by chance be more than [`REFERENCE_SPIKES`]: 3 % of all loads are over 5 % of 128 once in eleven times.
+const FEW: usize = 256;
 /// Times that misses must be more frequent than spikes were seen to be. A spike comes as often in every footprint, a miss does
 /// not.
 const RARER: f64 = 2.0;
@@ -56,7 +58,17 @@ impl HitMiss {
     ///
     /// As [`HitMiss::learn`].
     pub fn learn_frequent(reference: &[u32], larger: &[&[u32]], credible: f64) -> Result<Self, Unknown> {
-        Self::learn_by(reference, larger, credible, SURE)
+        Self::learn_by(reference, larger, &|_| credible, SURE)
+    }
+
+    /// As [`HitMiss::learn`], of misses that are at least so large a share of the loads of some footprint, each with its own share.
+    ///
+    /// # Errors
+    ///
+    /// As [`HitMiss::learn`].
+    pub fn learn_from(reference: &[u32], larger: &[(&[u32], f64)]) -> Result<Self, Unknown> {
+        let (latencies, credible): (Vec<&[u32]>, Vec<f64>) = larger.iter().copied().unzip();
+        Self::learn_by(reference, &latencies, &|at| credible[at], SURE)
     }
 
     /// As [`HitMiss::learn`], of cold walks, in which the first load of each fetch misses.
@@ -65,10 +77,15 @@ impl HitMiss {
     ///
     /// As [`HitMiss::learn`].
     pub fn learn_from_walks(reference: &[u32], walks: &[&[u32]]) -> Result<Self, Unknown> {
-        Self::learn_by(reference, walks, CREDIBLE_MISSES, SURE_OF_WALKS)
+        Self::learn_by(reference, walks, &|_| CREDIBLE_MISSES, SURE_OF_WALKS)
     }
 
-    fn learn_by(reference: &[u32], larger: &[&[u32]], credible: f64, sure: f64) -> Result<Self, Unknown> {
+    fn learn_by(
+        reference: &[u32],
+        larger: &[&[u32]],
+        credible: &dyn Fn(usize) -> f64,
+        sure: f64,
+    ) -> Result<Self, Unknown> {
         let (Some(hit), Some((low, bulk))) = (robust::quantile_u32(reference, 0.5), bulk(reference)) else {
             return Err(Unknown::because("no samples of a footprint that fits"));
         };
@@ -82,7 +99,7 @@ impl HitMiss {
                 let is_level = |level: &cluster::Group| {
                     let share = level.count as f64 / latencies.len() as f64;
                     let often = share > MOST || share > most_spikes(level, reference, &larger[..at], sure);
-                    share >= credible && often
+                    share >= credible(at) && often
                 };
                 let level = cluster::levels(&beyond).into_iter().find(is_level)?;
                 Some((f64::from(level.low), level.centre))
@@ -118,12 +135,14 @@ impl HitMiss {
             && ks::slower(&cycles(latencies), &cycles(reference), ALPHA / among.max(1) as f64).is_none()
     }
 
-    /// Whether these are too few loads to leave spikes out, and some are apart from the others.
+    /// Whether these are so few loads that spikes may be too large a share of them to be left out, and so many are apart from the
+    /// others.
     pub fn few_and_apart(loads: &[u32]) -> bool {
         let mut sorted = loads.to_vec();
         sorted.sort_unstable();
         let apart = |pair: &[u32]| f64::from(pair[1] - pair[0]) > APART * f64::from(pair[0] - sorted[0]).max(1.0);
-        (loads.len() as f64) < 1.0 / REFERENCE_SPIKES && sorted.windows(2).any(apart)
+        let beyond = sorted.windows(2).position(apart).map_or(0, |at| sorted.len() - 1 - at);
+        loads.len() < FEW && beyond as f64 > REFERENCE_SPIKES * loads.len() as f64
     }
 
     /// Whether the median of these latencies lies far above that of the reference, beside how much the middle half of that differs.
@@ -250,6 +269,8 @@ mod tests {
         assert!(!HitMiss::few_and_apart(&[40, 41, 43, 42]));
         let many: Vec<u32> = (0..60).map(|i| if i == 7 { 111 } else { 40 }).collect();
         assert!(!HitMiss::few_and_apart(&many));
+        let two_of_32: Vec<u32> = (0..32).map(|i| if i % 20 == 7 { 497 } else { 32 }).collect();
+        assert!(HitMiss::few_and_apart(&two_of_32));
     }
 
     #[test]

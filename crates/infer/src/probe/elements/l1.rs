@@ -125,7 +125,7 @@ fn by_launch(notebook: &Notebook) -> Result<Finding<Launches>, Gap> {
     notebook.once(&notebook.memo.launches, (), || {
         let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
         let stride = capacity.line.clone()?;
-        let spikes = capacity::rough(notebook, &search_of(notebook, LoadPath::GlobalCa)?)?.any_slow;
+        let spikes = capacity::rough(notebook, &search_of(notebook, LoadPath::GlobalCa)?)?.below.share() > 0.0;
         let cache = launches::Cache { path: LoadPath::GlobalCa, capacity: &capacity, stride, spikes };
         launches::by_launch(notebook, &cache)
     })

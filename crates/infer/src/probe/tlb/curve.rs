@@ -53,7 +53,7 @@ const DATA: f64 = 0.2;
 /// Share that misses of one and a half times as many pages as fit: twice as far from none as from all.
 const SMALLER_PAGES: f64 = 0.33;
 /// Share of the visits to some footprint that a level's misses are at least. Fewer may be misses of which the second load, which
-/// is taken off, was slow by chance.
+/// is taken off, was slow by chance. See [`Visits::chances`].
 const FREQUENT: f64 = 0.1;
 /// The last footprints of a plateau in which misses may be fewer than that and yet too many to be taken for hits.
 const UNNOTICED: usize = 3;
@@ -262,16 +262,17 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
         .map(|((step, next), start)| {
             // In the last footprints of the plateau a page or two of a few may miss already.
             let visits = |i: usize| as_latencies(&typical(&measurements[i]));
+            let frequent = |i: usize| FREQUENT * Visits::of(&measurements[i]).chances();
             let hits_up_to = |last: usize| -> Vec<u32> { (start..=last).flat_map(visits).collect() };
             let misses =
-                |&last: &usize| HitMiss::learn_frequent(&hits_up_to(last - 1), &[&visits(last)], FREQUENT).is_ok();
+                |&last: &usize| HitMiss::learn_from(&hits_up_to(last - 1), &[(&visits(last), frequent(last))]).is_ok();
             let last = (start + 1..=step.flat).find(misses).map_or(step.flat, |first| first - 1);
             // Beyond the next step its misses, which cost more, would pass for those of a level whose own hide among its hits.
             let end = next.max(step.grown);
             let learn = |last: usize| {
-                let larger: Vec<Vec<u32>> = (last + 1..=end).map(visits).collect();
-                let larger: Vec<&[u32]> = larger.iter().map(Vec::as_slice).collect();
-                HitMiss::learn_frequent(&hits_up_to(last), &larger, FREQUENT).ok()
+                let larger: Vec<(Vec<u32>, f64)> = (last + 1..=end).map(|i| (visits(i), frequent(i))).collect();
+                let larger: Vec<(&[u32], f64)> = larger.iter().map(|(visits, share)| (&visits[..], *share)).collect();
+                HitMiss::learn_from(&hits_up_to(last), &larger).ok()
             };
             let (last, classes) = without_misses(start, last, learn);
             // A miss costs no less than visits take longer in the mean; what costs less is another thing, such as data that leaves the

@@ -46,6 +46,12 @@ impl Visits {
             .collect()
     }
 
+    /// How many laps can make a page look quick by chance alone, where one of them is enough. Of two laps [`Visits::typical`] takes
+    /// the lower, so that a slow second load in either lap shows: twice as often as in a single lap.
+    pub fn chances(&self) -> f64 {
+        if self.laps().len() == 2 { 2.0 } else { 1.0 }
+    }
+
     /// How many differ from the median of their page by more cycles than this.
     pub fn odd(&self, cycles: f64) -> usize {
         let usual = self.typical();
