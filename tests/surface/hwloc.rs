@@ -67,7 +67,14 @@ fn gpu(name: &str, sms: u32, instances: u64, partitions: u64) -> Topology {
         .with(INSTANCES_PER_SM, Finding::measured(instances, "by hand"))
         .with(LATENCY_CYCLES, Finding::measured(Cycles(32.5), "by hand").interval(32.0, 33.0, 0.95))
         .with(LATENCY_NS, Finding::unknown("no clock"));
-    let place = |sm: u32| SmPlace { sm, partition: Some(sm % partitions as u32), group: Some(0), tpc: None, gpc: None };
+    let place = |sm: u32| SmPlace {
+        sm,
+        partition: Some(sm % partitions as u32),
+        group: Some(0),
+        tpc: None,
+        gpc: None,
+        latency: Vec::new(),
+    };
     let l2 = Element::default()
         .with(SIZE, bytes(3 << 20))
         .with(LINE_SIZE, bytes(128))

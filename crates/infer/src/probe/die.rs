@@ -281,10 +281,8 @@ impl Die {
     /// An unknown, if a GPC has SMs of several partitions.
     pub fn map(&self, notebook: &Notebook) -> Result<Finding<SmMap>, Gap> {
         let partitions = partitions::partitions(notebook).settled()?.ok().map(|found| found.map().value);
-        let partition = |sm: usize| -> Option<u32> {
-            let map = partitions.as_ref()?.as_ref()?;
-            map.0.get(sm)?.partition
-        };
+        let place = |sm: usize| partitions.as_ref()?.as_ref()?.0.get(sm);
+        let partition = |sm: usize| place(sm)?.partition;
         for gpc in 0..self.sizes().len() {
             let own = (0..self.gpcs.len()).filter(|&sm| self.gpcs[sm] == Some(gpc));
             let sides: BTreeSet<u32> = own.filter_map(partition).collect();
@@ -298,6 +296,7 @@ impl Die {
             group: None,
             tpc: self.tpcs[sm].map(|tpc| tpc as u32),
             gpc: self.gpcs[sm].map(|gpc| gpc as u32),
+            latency: place(sm).map(|place| place.latency.clone()).unwrap_or_default(),
         });
         Ok(self.noted(Finding::measured(SmMap(rows.collect()), METHOD)))
     }

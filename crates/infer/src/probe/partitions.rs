@@ -12,7 +12,7 @@ use super::latency::spaced;
 use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::graph::{correlation, double_centred, groups, parts};
 use crate::analysis::robust;
-use strata_model::attribute::{SmMap, SmPlace};
+use strata_model::attribute::{Reach, SmMap, SmPlace};
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles, KIB, MIB};
@@ -62,6 +62,8 @@ pub struct Partitions {
     far: Option<(f64, f64, f64)>,
     /// Lowest correlation within a partition and highest across.
     correlations: Option<(f64, f64)>,
+    /// What each SM's atomics on the lines of each partition take: the mean, and the 5th and 95th percentile over the lines.
+    reach: Vec<Vec<(f64, f64, f64)>>,
     /// Cycles by which partitions would have to be apart to show.
     shows: f64,
 }
@@ -123,6 +125,16 @@ fn typical(measurement: &Measurement<Chase>) -> (Vec<f64>, f64) {
     (fastest(measurement), robust::mean(&noise))
 }
 
+/// Of each SM, whose times of the lines are a row, what lines of each partition take, in which they are at home.
+fn reach(rows: &[Vec<f64>], homes: &[usize], count: usize) -> Vec<Vec<(f64, f64, f64)>> {
+    let of = |row: &Vec<f64>, part: usize| {
+        let times: Vec<f64> = row.iter().zip(homes).filter(|(_, home)| **home == part).map(|(time, _)| *time).collect();
+        let (_, low, high) = spread(&times);
+        (robust::mean(&times), low, high)
+    };
+    rows.iter().map(|row| (0..count).map(|part| of(row, part)).collect()).collect()
+}
+
 fn spread(values: &[f64]) -> (f64, f64, f64) {
     let at = |q| robust::quantile(values, q).unwrap_or_default();
     (at(0.5), at(0.05), at(0.95))
@@ -159,7 +171,9 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
                 ));
             }
             let group = vec![0; sms];
+            let lines = rows.first().map_or(0, Vec::len);
             return Ok(Partitions {
+                reach: reach(&rows, &vec![0; lines], 1),
                 of_sm: group.clone(),
                 group,
                 groups: vec![1],
@@ -207,6 +221,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
                 if homes[line] == of_sm[sm] { near.push(time) } else { far.push(time) }
             }
         }
+        let reach = reach(&rows, &homes, count);
         let (near, far) = (spread(&near), spread(&far));
         if near.2 >= far.1 {
             return unclear(format!(
@@ -231,6 +246,7 @@ pub fn partitions(notebook: &Notebook) -> Result<Partitions, Gap> {
             group,
             groups: group_counts,
             count,
+            reach,
             near,
             far: Some(far),
             correlations: Some((within, across)),
@@ -298,6 +314,17 @@ impl Partitions {
         self.far.map(cycles).ok_or_else(|| Unknown::because("all SMs take the same time to the same line"))
     }
 
+    /// What an SM's atomics on lines of each partition take.
+    fn latency(&self, sm: usize) -> Vec<Reach> {
+        let of = |(partition, &(mean, low, high)): (u32, &(f64, f64, f64))| Reach {
+            partition,
+            cycles: Cycles(robust::tenths(mean)),
+            low: Cycles(robust::tenths(low)),
+            high: Cycles(robust::tenths(high)),
+        };
+        self.reach.get(sm).map(|parts| (0..).zip(parts).map(of).collect()).unwrap_or_default()
+    }
+
     /// As the finding `sm_map`.
     pub fn map(&self) -> Finding<SmMap> {
         let number = |list: &[usize], sm: usize| list.get(sm).map(|&number| number as u32);
@@ -307,6 +334,7 @@ impl Partitions {
             group: number(&self.group, sm),
             tpc: None,
             gpc: None,
+            latency: self.latency(sm),
         });
         let groups: Vec<String> = self.groups.iter().map(usize::to_string).collect();
         Finding::measured(SmMap(rows.collect()), METHOD).note(format!(

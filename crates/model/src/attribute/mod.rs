@@ -25,7 +25,7 @@ pub use curve::{Curve, Step};
 pub use explained::Explanation;
 pub use launches::{LaunchRow, Launches};
 pub use path::Path;
-pub use sm_map::{SmMap, SmPlace};
+pub use sm_map::{Reach, SmMap, SmPlace};
 pub use spectrum::{Data, Spectrum, SpectrumRow, Translation};
 pub use value::{Compared, Kind, Typed, Value};
 
@@ -206,7 +206,7 @@ attributes! {
     FarLatency FAR_LATENCY: Cycles, "far_latency", "Far latency", Partitions, "cycles",
         "Latency of a line of another partition: in the L2 of an atomic, in DRAM of a load.";
     SmMap SM_MAP: SmMap, "sm_map", "Map of the SMs", Partitions, "",
-        "The partition of each SM, and its group within that partition.";
+        "The partition of each SM, its group within that partition, and its latency to the lines of each partition.";
     PartitionHash PARTITION_HASH: IndexFunction, "partition_hash", "Partition by address", Partitions, "",
         "How an address within a page of 2 MiB chooses the partition: by some of its bits, or by parities of its bits.";
     Gpcs GPCS: Counts, "gpcs", "SMs of the GPCs", Partitions, "SMs",

@@ -3,8 +3,24 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::units::Cycles;
+
+/// What the accesses of one SM to the lines of one partition take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Reach {
+    /// The partition of the lines.
+    pub partition: u32,
+    /// The mean over the lines.
+    pub cycles: Cycles,
+    /// Of one line in twenty it is less than this.
+    pub low: Cycles,
+    /// Of one line in twenty it is more than this.
+    pub high: Cycles,
+}
+
 /// Where one SM is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct SmPlace {
     /// Its `%smid`.
@@ -21,10 +37,13 @@ pub struct SmPlace {
     /// Its graphics processing cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpc: Option<u32>,
+    /// What its atomics on lines of each partition take, in the order of partitions; empty in a result of before 27 November 2026.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency: Vec<Reach>,
 }
 
 /// Where each SM is, in ascending order of `%smid`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct SmMap(pub Vec<SmPlace>);

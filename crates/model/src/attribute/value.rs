@@ -226,7 +226,7 @@ impl Value {
             Value::Policy(replacement) => policy(replacement),
             Value::Curve(Curve(points)) => 4 * points.len(),
             Value::Elements(Elements { names, others }) => names.len() + texts(others),
-            Value::SmMap(SmMap(all)) => 4 * all.len(),
+            Value::SmMap(SmMap(all)) => all.iter().map(|sm| 4 + 4 * sm.latency.len()).sum(),
             Value::Spectrum(Spectrum(rows)) => 8 * rows.len(),
             Value::Padding(Padding(rows)) => 3 * rows.len(),
             Value::BankCurve(BankCurve(points)) => 7 * points.len(),

@@ -109,7 +109,9 @@ fn place(of: &SmPlace) -> String {
     let or_unknown = |number: Option<u32>| number.map_or(UNKNOWN.to_owned(), |number| number.to_string());
     let named = |what: &str, number: Option<u32>| number.map_or(String::new(), |number| format!(", {what} {number}"));
     let (sm, partition, group) = (of.sm, or_unknown(of.partition), or_unknown(of.group));
-    format!("sm {sm}, partition {partition}, group {group}{}{}", named("tpc", of.tpc), named("gpc", of.gpc))
+    let latency: String =
+        of.latency.iter().map(|to| format!(", {} to partition {}", to.cycles, to.partition)).collect();
+    format!("sm {sm}, partition {partition}, group {group}{}{}{latency}", named("tpc", of.tpc), named("gpc", of.gpc))
 }
 
 fn mode(mode: Option<Bytes>) -> String {

@@ -61,6 +61,8 @@ fn padding(row: &PaddingRow) -> (String, CurvePoint) {
     (of_width(row.width, row.mode), CurvePoint { ranges: BTreeMap::new(), exact })
 }
 
+/// Where an SM is. Its latencies depend on the page of the run, within intervals so wide that they would tell two dies apart rarely; and
+/// beside them single SMs in another place would pass for chance. The near and the far latency are findings of their own.
 fn place(sm: &SmPlace) -> (String, CurvePoint) {
     let mut exact = Exact::from([("partition", sm.partition.map(f64::from)), ("group", sm.group.map(f64::from))]);
     // A result of before they were found says nothing of them.

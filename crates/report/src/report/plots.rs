@@ -1,14 +1,15 @@
 //! Which findings become pictures.
 
 pub(super) mod series;
+mod sm_map;
 
 use std::collections::BTreeMap;
 
-use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series, Tile, TileGroup, TileRow, Tiles};
+use super::plot::{Axis, Bar, Bars, Curves, Draw, Mark, Measure, Plot, Series};
 use super::svg::{self, Picture};
 use super::words;
 use strata_model::attribute::{
-    Attribute, BankCurve, BankPoint, Curve, LaunchRow, Launches, SmMap, SmPlace, Spectrum, SpectrumRow, Step, Value,
+    Attribute, BankCurve, BankPoint, Curve, LaunchRow, Launches, SmMap, Spectrum, SpectrumRow, Step, Value,
 };
 use strata_model::topology::{Element, ElementName, Finding};
 use strata_model::units::Bytes;
@@ -80,7 +81,7 @@ fn draw(name: ElementName, attribute: Attribute, value: &Value, size: Option<f64
         Value::Spectrum(Spectrum(rows)) => spectrum(name, rows)?.into(),
         Value::BankCurve(BankCurve(points)) => bank_curve(name, points)?.into(),
         Value::Launches(Launches(rows)) => launches(name, rows)?.into(),
-        Value::SmMap(SmMap(sms)) => sm_map(name, sms)?.into(),
+        Value::SmMap(SmMap(sms)) => sm_map::places(name, sms)?.into(),
         _ => return None,
     };
     Drawn::new(attribute, None, plot)
@@ -217,41 +218,6 @@ fn launches(name: ElementName, rows: &[LaunchRow]) -> Option<Curves> {
         y: Axis { label: "usable capacity".into(), measure: Measure::Bytes, log2: false },
         series: series.into_iter().map(named).collect(),
         ..Curves::default()
-    })
-}
-
-/// Where the SMs are: a group for each partition, a row for each group. What is unknown comes last.
-fn sm_map(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
-    if sms.is_empty() {
-        return None;
-    }
-    let mut sms = sms.to_vec();
-    let last = |x: Option<u32>| (x.is_none(), x);
-    let by_gpc = sms.iter().any(|s| s.gpc.is_some());
-    let (what, of): (_, fn(&SmPlace) -> Option<u32>) = if by_gpc { ("GPC", |s| s.gpc) } else { ("group", |s| s.group) };
-    sms.sort_by_key(|s| (last(s.partition), last(of(s)), last(s.tpc), s.sm));
-    let named = |what: &str, x: Option<u32>| x.map_or(format!("{what} unknown"), |x| format!("{what} {x}"));
-    let tile = |s: &SmPlace| Tile {
-        label: s.sm.to_string(),
-        hint: format!(
-            "SM {}: {}, {}, {}",
-            s.sm,
-            named("partition", s.partition),
-            named(what, of(s)),
-            named("TPC", s.tpc)
-        ),
-    };
-    let row = |same: &[SmPlace]| TileRow { name: named(what, of(&same[0])), tiles: same.iter().map(tile).collect() };
-    let group = |same: &[SmPlace]| TileGroup {
-        name: named("Partition", same[0].partition),
-        rows: same.chunk_by(|a, b| of(a) == of(b)).map(row).collect(),
-    };
-    let groups: Vec<TileGroup> = sms.chunk_by(|a, b| a.partition == b.partition).map(group).collect();
-    Some(Tiles {
-        title: format!("{}: SMs by partition and {what}", name.title()),
-        description: format!("{} SMs in {} groups by partition.", sms.len(), groups.len()),
-        labels: "SMs".into(),
-        groups,
     })
 }
 

@@ -13,7 +13,7 @@ use super::halving::{Round, further_repeats, has_room, method, rates, search};
 use super::interval::{OTHER_CLOCK, digits, per_second, thousandths};
 use super::search::Shape;
 use crate::probe::{Gap, Notebook, Unknown};
-use strata_model::experiment::{AccessWidth, CopyStream, CopyWork, Stream};
+use strata_model::experiment::{AccessWidth, CopyStream, CopyWork};
 use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Finding, SeriesPoint};
 use strata_model::units::{Bytes, BytesPerSecond};
 
@@ -47,8 +47,6 @@ const MOST_COPIES: u32 = 32;
 const MOST_LOADS: u32 = 4;
 /// Shared memory of a block beside what it copies to: that of the kernel, and up to the next multiple of 128 bytes.
 const BESIDE: Bytes = Bytes(512);
-/// Cycles of a pass that waits for DRAM while many others do.
-const SLOWEST: u32 = 1_500;
 /// Share by which one way must be faster than the other to be called so: more than the medians of two launches differ by.
 const FASTER: f64 = 1.1;
 
@@ -62,7 +60,7 @@ type ByBytes = BTreeMap<u64, f64>;
 /// An unknown, if the device has no such copies, or no room for them.
 pub fn bandwidth(notebook: &Notebook, by: CopyWork, level: &Level) -> Result<Finding<BytesPerSecond>, Gap> {
     let sms = notebook.facts().multiprocessors;
-    let stream = |shape: Shape, round, repeat| filled(level, level.stream(sms, shape, round, repeat), sms);
+    let stream = |shape: Shape, round, repeat| level.filled(level.stream(sms, shape, round, repeat), sms);
     let copies = |shape, round, repeat| CopyStream { stream: stream(shape, round, repeat), by };
     let shapes = shapes(notebook, |shape| copies(shape, Round::Search, 0));
     let best = search(notebook, &shapes, !level.is_fixed, copies)?.best;
@@ -104,16 +102,6 @@ pub fn bandwidth(notebook: &Notebook, by: CopyWork, level: &Level) -> Result<Fin
         Some(shortage) => finding.note(shortage),
         None => finding,
     })
-}
-
-/// The stream, which goes over its footprint once before it counts, so that a cache has all of it: a launch before may have left other memory
-/// there, and few bytes in flight take long.
-fn filled(level: &Level, stream: Stream, sms: u32) -> Stream {
-    if level.is_fixed {
-        return stream;
-    }
-    let turns = stream.footprint.0.div_ceil(stream.in_flight().0 * u64::from(sms));
-    Stream { warm_cycles: stream.warm_cycles.saturating_add(turns as u32 * SLOWEST), ..stream }
 }
 
 /// With how many bytes in flight which way is faster, in words.

@@ -42,6 +42,8 @@ const OUT_OF_STEP: u32 = 137;
 const NEARLY: f64 = 0.9;
 /// Cycles before what is stated of memory beyond all caches counted, before 26 November 2026.
 const WARM_BEFORE: u32 = 80_000;
+/// Cycles of a pass that waits for DRAM while many others do.
+const SLOWEST: u32 = 1_500;
 /// Share of the peak by which a launch of the first round may be off.
 const UNSURE: f64 = 0.03;
 
@@ -161,6 +163,16 @@ impl Level {
             other_place: OTHER_PAGES,
             ..Level::shared(traffic, footprint)
         }
+    }
+
+    /// The stream, which goes over its footprint once before it counts, so that a cache that all SMs share has all of it: a launch before
+    /// may have left other memory there, and few bytes in flight take long.
+    fn filled(&self, stream: Stream, multiprocessors: u32) -> Stream {
+        if self.is_fixed || self.region == Region::Own || self.path == LoadPath::Host {
+            return stream;
+        }
+        let turns = stream.footprint.0.div_ceil(stream.in_flight().0 * u64::from(multiprocessors));
+        Stream { warm_cycles: stream.warm_cycles.saturating_add(turns as u32 * SLOWEST), ..stream }
     }
 
     /// What is to be said if an array of so many bytes is smaller than it should be.

@@ -5,6 +5,7 @@ use super::interval::{OTHER_CLOCK, per_second, promised, thousandths};
 use super::{Level, NEARLY, lap};
 use crate::probe::{Gap, Notebook};
 use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream};
+use strata_model::samples::Failure;
 use strata_model::units::Bytes;
 
 /// Shapes of a launch: bytes of an access, accesses of a thread in a pass, threads of a block, blocks of an SM. Of a device that
@@ -148,12 +149,20 @@ pub fn peak(notebook: &Notebook, level: &Level) -> Result<Peak, Gap> {
 }
 
 /// Bytes in flight of an SM and bytes a cycle of it, by each shape, ascending: longer than in the search, whose short time makes passes
-/// at its ends count for several bytes a cycle.
+/// at its ends count for several bytes a cycle. In a recording made before 27 November 2026 the launches did not fill a cache first.
 pub(super) fn tried(notebook: &Notebook, level: &Level) -> Result<Vec<(u64, f64)>, Gap> {
     let sms = notebook.facts().multiprocessors;
     let in_flight = |shape| level.stream(sms, shape, Round::Search, 0).in_flight().0;
-    let launch = |shape, round, repeat| level.stream(sms, shape, round, repeat);
-    let rates = rates(notebook, &shapes(notebook, level), launch, Round::Again, further_repeats())?;
+    let stream = |shape, round, repeat| level.stream(sms, shape, round, repeat);
+    let filled = |shape, round, repeat| level.filled(stream(shape, round, repeat), sms);
+    let shapes = shapes(notebook, level);
+    let repeats = further_repeats();
+    let first = shapes.first().map(|&shape| filled(shape, Round::Again, repeats.start));
+    let measured = notebook.read_each(&first.into_iter().collect::<Vec<_>>())?;
+    let rates = match measured.as_slice() {
+        [Err(Failure::NotRecorded)] => rates(notebook, &shapes, stream, Round::Again, repeats)?,
+        _ => rates(notebook, &shapes, filled, Round::Again, repeats)?,
+    };
     let mut tried: Vec<(u64, f64)> = rates.iter().map(|of| (in_flight(of.shape), of.median())).collect();
     tried.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     Ok(tried)

@@ -203,6 +203,8 @@ pub(super) struct Tile {
     pub label: String,
     /// All that is known of it; shown where the pointer rests on it.
     pub hint: String,
+    /// How dark it is, from 0 to 1, where that says something; otherwise it has the colour of its group.
+    pub shade: Option<f64>,
 }
 
 /// Tiles side by side.

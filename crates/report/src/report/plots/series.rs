@@ -2,7 +2,7 @@
 //! bandwidth by what it depends on.
 
 use super::super::plot::{Axis, Curves, Draw, Mark, Series};
-use super::{Drawn, crowded, span, usable};
+use super::{Drawn, crowded, sm_map, span, usable};
 use crate::report::plot::Measure;
 use crate::report::words;
 use strata_model::topology::{
@@ -142,15 +142,16 @@ const fn latency(name: &'static str, title: &'static str, x: &'static str) -> Sh
     }
 }
 
-/// The pictures of the series of an element's findings.
+/// The pictures of the series of an element's findings, and of the latencies of a map of SMs.
 pub(in crate::report) fn of(name: ElementName, element: &Element) -> Vec<Drawn> {
     let size = words::capacity(element).and_then(Finding::number);
     let of_finding = |(attribute, finding)| {
         let finding: &Finding = finding;
-        SHAPES.iter().filter_map(move |shape| {
+        let curves = SHAPES.iter().filter_map(move |shape| {
             let curves = curves(name, shape, finding.series.get(shape.name)?, size)?;
             Drawn::new(attribute, Some(shape.name), curves)
-        })
+        });
+        curves.chain(finding.value.as_ref().and_then(|value| sm_map::floor_plan(name, attribute, value)))
     };
     element.reported().flat_map(of_finding).collect()
 }

@@ -14,6 +14,18 @@ const ON_DARK: [&str; 6] = ["#000000", "#000000", "#000000", "#ffffff", "#000000
 /// What is not of a kind of its own: grey, on white and on dark paper alike.
 pub(in crate::report) const GREY: &str = "#808890";
 
+/// The lightest and the darkest shade of a map of numbers, and what is written on them. They are the same on every page.
+const HEAT: [[f64; 3]; 2] = [[255.0, 246.0, 224.0], [224.0, 122.0, 34.0]];
+/// What is written on a shade.
+pub(super) const ON_HEAT: &str = "#000000";
+
+/// The shade of a number, from 0 to 1.
+pub(super) fn heat(shade: f64) -> String {
+    let [light, dark] = HEAT;
+    let part = |at: usize| (light[at] + (dark[at] - light[at]) * shade.clamp(0.0, 1.0)).round() as u8;
+    format!("#{:02x}{:02x}{:02x}", part(0), part(1), part(2))
+}
+
 /// The colour of a series.
 pub(super) const fn colour(series: usize) -> &'static str {
     COLOURS[series % COLOURS.len()]
@@ -45,6 +57,7 @@ pub(in crate::report) fn style() -> String {
              .strata-picture .on-{i} {{ fill: var(--on-{i}); }}"
         );
     }
+    let _ = writeln!(style, ".strata-picture .on-heat {{ fill: {ON_HEAT}; }}");
     style
 }
 
@@ -104,6 +117,19 @@ mod tests {
                 assert!(contrast(colour, ink) >= contrast(colour, other), "{ink} on {colour}");
             }
             assert!(contrast(GREY, paper) >= LINES);
+        }
+    }
+
+    #[test]
+    fn numbers_on_every_shade_can_be_read() {
+        assert_eq!(heat(-1.0), heat(0.0));
+        for step in 0..=10 {
+            let shade = heat(f64::from(step) / 10.0);
+            assert!(contrast(&shade, ON_HEAT) >= TEXT, "{shade}");
+        }
+        for (name, eyes) in EYES {
+            let (light, dark) = (seen(&heat(0.0), &eyes), seen(&heat(1.0), &eyes));
+            assert!(light[0] - dark[0] > APART, "{name}: light {light:?}, dark {dark:?}");
         }
     }
 

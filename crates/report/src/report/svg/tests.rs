@@ -41,7 +41,7 @@ fn bars(values: &[f64]) -> Bars {
 }
 
 fn tiles(count: usize) -> Tiles {
-    let tile = |i: usize| Tile { label: i.to_string(), hint: MISCHIEF.into() };
+    let tile = |i: usize| Tile { label: i.to_string(), hint: MISCHIEF.into(), shade: None };
     let row = TileRow { name: MISCHIEF.into(), tiles: (0..count).map(tile).collect() };
     Tiles {
         title: MISCHIEF.into(),

@@ -11,6 +11,9 @@ const PITCH: (f64, f64) = (30.0, 23.0);
 /// Most room of the names of rows, in units.
 const NAMES: f64 = 110.0;
 
+/// What is written on a shade, on light and on dark pages alike.
+const ON_HEAT: [(&str, &dyn Display); 2] = [("class", &"on-heat"), ("fill", &colours::ON_HEAT)];
+
 /// The picture, if there are tiles.
 pub(super) fn picture(plot: &Tiles) -> Option<Picture> {
     let rows = || plot.groups.iter().flat_map(|g| &g.rows);
@@ -34,9 +37,18 @@ pub(super) fn picture(plot: &Tiles) -> Option<Picture> {
             for line in row.tiles.chunks(in_a_row) {
                 for (j, tile) in line.iter().enumerate() {
                     let x = left + PITCH.0 * j as f64;
-                    canvas.rect((x, y), TILE, colour, &tile.hint);
                     let label = clipped(&tile.label, TILE.0);
-                    canvas.styled_text((x + TILE.0 / 2.0, y + 14.5), Anchor::Middle, &ink, &label);
+                    let middle = (x + TILE.0 / 2.0, y + 14.5);
+                    match tile.shade {
+                        Some(shade) => {
+                            canvas.rect((x, y), TILE, &colours::heat(shade), &tile.hint);
+                            canvas.styled_text(middle, Anchor::Middle, &ON_HEAT, &label);
+                        }
+                        None => {
+                            canvas.rect((x, y), TILE, colour, &tile.hint);
+                            canvas.styled_text(middle, Anchor::Middle, &ink, &label);
+                        }
+                    }
                 }
                 y += PITCH.1;
             }
