@@ -1,10 +1,14 @@
 //! Where the SMs are, and how far it is from each of them to the memory of each partition.
 
+use std::collections::BTreeSet;
+
 use super::Drawn;
 use crate::report::plot::{Tile, TileGroup, TileRow, Tiles};
 use strata_model::attribute::{Attribute, Reach, SmMap, SmPlace, Value};
 use strata_model::topology::ElementName;
 
+/// Tiles of a picture at most: no GPU has so many SMs and partitions.
+const MOST_TILES: usize = 4096;
 /// Name of the picture of latencies, beside that of the places.
 const LATENCY: &str = "latency";
 
@@ -75,7 +79,11 @@ pub(super) fn floor_plan(name: ElementName, attribute: Attribute, value: &Value)
 fn latencies(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
     let all: Vec<&Reach> = sms.iter().flat_map(|s| &s.latency).filter(|to| to.cycles.0.is_finite()).collect();
     let (least, most) = super::span(all.iter().map(|to| to.cycles.0));
-    let last = all.iter().map(|to| to.partition).max()?;
+    // By the numbers that occur, since a file may have any.
+    let partitions: BTreeSet<u32> = all.iter().map(|to| to.partition).collect();
+    if partitions.is_empty() || partitions.len() * sms.len() > MOST_TILES {
+        return None;
+    }
     let rows = Rows::of_map(sms);
     let sms = rows.sorted(sms);
     let group = |partition: u32| {
@@ -105,7 +113,7 @@ fn latencies(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
         title: format!("{}: latency from each SM to each partition", name.title()),
         description: format!("{least:.0} cycles, light, to {most:.0} cycles, dark: atomics on lines of the L2."),
         labels: "Cycles of its SMs".into(),
-        groups: (0..=last).map(group).filter(|group| !group.rows.is_empty()).collect(),
+        groups: partitions.into_iter().map(group).filter(|group| !group.rows.is_empty()).collect(),
     })
 }
 
@@ -140,6 +148,10 @@ mod tests {
             .collect();
         // Of each partition first the SMs that are near to partition 0.
         assert_eq!(shades, [[Some(0.0), Some(1.0)], [Some(1.0), Some(0.0)]]);
+        // A file may call its partitions anything.
+        let mut last = at(0, u32::MAX, &[290.0]);
+        last.latency[0].partition = u32::MAX;
+        assert_eq!(latencies(ElementName::L2, &[last]).unwrap().groups.len(), 1);
         let tile = &plan.groups[0].rows[0].tiles[0];
         assert_eq!((&*tile.label, plan.groups[0].rows[0].name.as_str()), ("290", "group 0, near"));
         assert_eq!(tile.hint, "SM 1: partition 0, group 0, TPC unknown; 290.0 cycles, most lines 281 to 299");
@@ -149,5 +161,7 @@ mod tests {
     fn without_latencies_there_is_no_floor_plan() {
         assert!(latencies(ElementName::L2, &[at(0, 0, &[])]).is_none());
         assert!(latencies(ElementName::L2, &[at(0, 0, &[f64::NAN])]).is_none());
+        let many: Vec<SmPlace> = (0..100).map(|sm| at(sm, 0, &[290.0; 100])).collect();
+        assert!(latencies(ElementName::L2, &many).is_none());
     }
 }
