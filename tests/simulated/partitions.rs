@@ -8,10 +8,11 @@ use serde_json::json;
 use strata_bench::Bench;
 use strata_gpu::Gpu;
 use strata_infer::discover::{Request, discover};
+use strata_model::attribute::{SM_MAP, Value};
 use strata_model::experiment::{Experiment, LoadPath, Place};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
-use strata_model::topology::{ElementName, Finding, RunInfo, Selection, Topology};
+use strata_model::topology::{ElementName, Finding, RunInfo, Selection, Topology, Wanted};
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
 
@@ -150,6 +151,28 @@ proptest! {
         let memory = machine.spec.path.global_cg.memory.get();
         holds(&found, "near_latency", memory);
         holds(&found, "far_latency", memory + far + 30);
+    }
+}
+
+/// Every SM is as far from the lines of each partition as the machine has it, whatever the seed.
+#[test]
+fn each_sm_has_its_latency_to_each_partition() {
+    const FAR: u64 = 60;
+    let machine = machine("count = 2\nsms = \"01101\"\nparity = [0x4b000]", FAR);
+    for seed in 1..=3 {
+        let found =
+            sim::discovery(&machine, Effort::Quick, seed, &[Wanted::attribute(ElementName::L2, SM_MAP)]).topology;
+        let finding = sim::finding(&found, ElementName::L2, "sm_map");
+        let Some(Value::SmMap(map)) = &finding.value else { panic!("seed {seed}: {finding:?}") };
+        for place in &map.0 {
+            let own = place.partition.expect("the K20c has no noise");
+            let [near, far] = [own, 1 - own].map(|to| place.latency[to as usize]);
+            assert_eq!((near.partition, far.partition), (own, 1 - own), "{place:?}");
+            assert!((far.cycles.0 - near.cycles.0 - FAR as f64).abs() <= 1.0, "seed {seed}: {place:?}");
+            for to in [near, far] {
+                assert!(to.low.0 <= to.cycles.0 && to.cycles.0 <= to.high.0, "seed {seed}: {place:?}");
+            }
+        }
     }
 }
 

@@ -120,7 +120,7 @@ pub fn finding<'t>(topology: &'t Topology, name: ElementName, attribute: &str) -
 ///
 /// Never: every value can be written.
 pub fn json(finding: &Finding) -> serde_json::Value {
-    // Of a map the places. Its latencies are judged as the near and the far latency.
+    // Of a map the places: its latencies have intervals, and `partitions.rs` of the simulated tests holds them against the machine.
     let mut value = finding.value.clone();
     if let Some(Value::SmMap(map)) = &mut value {
         map.0.iter_mut().for_each(|sm| sm.latency.clear());

@@ -20,7 +20,8 @@ pub struct HitMiss {
 const REFERENCE_SPIKES: f64 = 0.05;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
-/// Of fewer loads spikes may by chance be more than [`REFERENCE_SPIKES`]: 3 % of all loads are over 5 % of 128 once in eleven times.
+/// Among fewer loads spikes may by chance be more than [`REFERENCE_SPIKES`]. If 3 % of all loads are spikes, more than 5 % of 128 loads
+/// are spikes in one sample of eleven.
 const FEW: usize = 256;
 /// Times that misses must be more frequent than spikes were seen to be. A spike comes as often in every footprint, a miss does
 /// not.

@@ -92,6 +92,15 @@ impl Notebook {
         measurements.into_iter().map(|measurement| measurement.map_err(Gap::from)).collect()
     }
 
+    /// Whether a recording that is replayed has no such experiment, since it is older than the probe that asks. Of a GPU never.
+    ///
+    /// # Errors
+    ///
+    /// [`Missing`], if it is not there yet.
+    pub fn is_not_recorded<E: Clone + Into<Experiment>>(&self, experiment: &E) -> Result<bool, Missing> {
+        Ok(matches!(self.read_each(std::slice::from_ref(experiment))?.as_slice(), [Err(Failure::NotRecorded)]))
+    }
+
     /// As [`Notebook::read`], with each experiment's own failure in its place.
     ///
     /// # Errors

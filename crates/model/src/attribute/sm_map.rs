@@ -13,9 +13,9 @@ pub struct Reach {
     pub partition: u32,
     /// The mean over the lines.
     pub cycles: Cycles,
-    /// Of one line in twenty it is less than this.
+    /// The 5th percentile over the lines.
     pub low: Cycles,
-    /// Of one line in twenty it is more than this.
+    /// The 95th percentile over the lines.
     pub high: Cycles,
 }
 

@@ -6,7 +6,6 @@ use super::search::{Shape, peak, shapes};
 use super::{Level, NEARLY, UNSURE, lap};
 use crate::probe::{Gap, Measurement, Notebook, Settle, partitions};
 use strata_model::experiment::{Persistent, Prepare, Stream};
-use strata_model::samples::Failure;
 use strata_model::topology::{
     BANDWIDTH_BY_FOOTPRINT, BANDWIDTH_BY_SMS, BANDWIDTH_BY_SMS_OF_ONE_PARTITION_FIRST, Finding, SeriesPoint,
 };
@@ -215,8 +214,7 @@ pub fn effective_size(notebook: &Notebook, level: &Level) -> Result<Finding<Byte
     let mut streams = streams_of(peak.best_of_fine);
     // Older recordings have a launch that read up to a tenth less.
     if let [(_, first), ..] = streams.as_slice()
-        && let [Err(Failure::NotRecorded)] =
-            notebook.read_each(&[Stream { repeat: REPEATED_FROM, ..first.clone() }])?.as_slice()
+        && notebook.is_not_recorded(&Stream { repeat: REPEATED_FROM, ..first.clone() })?
     {
         streams = streams_of(peak.fine);
     }

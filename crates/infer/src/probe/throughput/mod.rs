@@ -32,7 +32,6 @@ use strata_model::attribute::{
     Typed, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
 use strata_model::experiment::{Content, LoadPath, Prepare, Region, Stream, Traffic, WARP};
-use strata_model::samples::Failure;
 use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Entry, Finding, SeriesPoint};
 use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
 
@@ -147,7 +146,7 @@ impl Level {
     pub fn as_recorded(self, notebook: &Notebook) -> Result<Self, Gap> {
         let Some(&shape) = search::shapes(notebook, &self).first() else { return Ok(self) };
         let first = self.stream(notebook.facts().multiprocessors, shape, Round::Search, 0);
-        let is_recorded = !matches!(notebook.read_each(&[first])?.as_slice(), [Err(Failure::NotRecorded)]);
+        let is_recorded = !notebook.is_not_recorded(&first)?;
         let search = Level::shared(self.traffic, self.footprint).search;
         Ok(if is_recorded { self } else { Level { search, warm: WARM_BEFORE, is_fixed: false, ..self } })
     }

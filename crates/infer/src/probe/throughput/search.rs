@@ -5,7 +5,6 @@ use super::interval::{OTHER_CLOCK, per_second, promised, thousandths};
 use super::{Level, NEARLY, lap};
 use crate::probe::{Gap, Notebook};
 use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream};
-use strata_model::samples::Failure;
 use strata_model::units::Bytes;
 
 /// Shapes of a launch: bytes of an access, accesses of a thread in a pass, threads of a block, blocks of an SM. Of a device that
@@ -157,10 +156,8 @@ pub(super) fn tried(notebook: &Notebook, level: &Level) -> Result<Vec<(u64, f64)
     let filled = |shape, round, repeat| level.filled(stream(shape, round, repeat), sms);
     let shapes = shapes(notebook, level);
     let repeats = further_repeats();
-    let first = shapes.first().map(|&shape| filled(shape, Round::Again, repeats.start));
-    let measured = notebook.read_each(&first.into_iter().collect::<Vec<_>>())?;
-    let rates = match measured.as_slice() {
-        [Err(Failure::NotRecorded)] => rates(notebook, &shapes, stream, Round::Again, repeats)?,
+    let rates = match shapes.first().map(|&shape| filled(shape, Round::Again, repeats.start)) {
+        Some(first) if notebook.is_not_recorded(&first)? => rates(notebook, &shapes, stream, Round::Again, repeats)?,
         _ => rates(notebook, &shapes, filled, Round::Again, repeats)?,
     };
     let mut tried: Vec<(u64, f64)> = rates.iter().map(|of| (in_flight(of.shape), of.median())).collect();

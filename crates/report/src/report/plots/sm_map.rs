@@ -34,10 +34,14 @@ impl Rows {
         sms
     }
 
+    /// Name of the row of an SM.
+    fn name(&self, s: &SmPlace) -> String {
+        named(self.what, (self.of)(s))
+    }
+
     /// All that is known of the place of an SM.
     fn place(&self, s: &SmPlace) -> String {
-        let (partition, row) = (named("partition", s.partition), named(self.what, (self.of)(s)));
-        format!("SM {}: {partition}, {row}, {}", s.sm, named("TPC", s.tpc))
+        format!("SM {}: {}, {}, {}", s.sm, named("partition", s.partition), self.name(s), named("TPC", s.tpc))
     }
 }
 
@@ -53,10 +57,7 @@ pub(super) fn places(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
     let rows = Rows::of_map(sms);
     let sms = rows.sorted(sms);
     let tile = |s: &SmPlace| Tile { label: s.sm.to_string(), hint: rows.place(s), shade: None };
-    let row = |same: &[SmPlace]| TileRow {
-        name: named(rows.what, (rows.of)(&same[0])),
-        tiles: same.iter().map(tile).collect(),
-    };
+    let row = |same: &[SmPlace]| TileRow { name: rows.name(&same[0]), tiles: same.iter().map(tile).collect() };
     let group = |same: &[SmPlace]| TileGroup {
         name: named("Partition", same[0].partition),
         rows: same.chunk_by(|a, b| (rows.of)(a) == (rows.of)(b)).map(row).collect(),
@@ -97,9 +98,9 @@ fn latencies(name: ElementName, sms: &[SmPlace]) -> Option<Tiles> {
         };
         let row = |same: &[SmPlace]| TileRow {
             name: match same[0].partition {
-                Some(own) if own == partition => format!("{}, near", named(rows.what, (rows.of)(&same[0]))),
-                Some(_) => format!("{}, far", named(rows.what, (rows.of)(&same[0]))),
-                None => named(rows.what, (rows.of)(&same[0])),
+                Some(own) if own == partition => format!("{}, near", rows.name(&same[0])),
+                Some(_) => format!("{}, far", rows.name(&same[0])),
+                None => rows.name(&same[0]),
             },
             tiles: same.iter().filter_map(tile).collect(),
         };

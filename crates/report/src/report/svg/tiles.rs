@@ -39,16 +39,10 @@ pub(super) fn picture(plot: &Tiles) -> Option<Picture> {
                     let x = left + PITCH.0 * j as f64;
                     let label = clipped(&tile.label, TILE.0);
                     let middle = (x + TILE.0 / 2.0, y + 14.5);
-                    match tile.shade {
-                        Some(shade) => {
-                            canvas.rect((x, y), TILE, &colours::heat(shade), &tile.hint);
-                            canvas.styled_text(middle, Anchor::Middle, &ON_HEAT, &label);
-                        }
-                        None => {
-                            canvas.rect((x, y), TILE, colour, &tile.hint);
-                            canvas.styled_text(middle, Anchor::Middle, &ink, &label);
-                        }
-                    }
+                    let shade = tile.shade.map(colours::heat);
+                    let (fill, ink) = shade.as_deref().map_or((colour, &ink), |shade| (shade, &ON_HEAT));
+                    canvas.rect((x, y), TILE, fill, &tile.hint);
+                    canvas.styled_text(middle, Anchor::Middle, ink, &label);
                 }
                 y += PITCH.1;
             }
