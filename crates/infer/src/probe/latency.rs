@@ -5,6 +5,7 @@
 //! reads. Assumes that the loop's counter is done while a load is under way, which the machine-code check makes sure of.
 
 use super::clock::{self, Held};
+use super::gap::Settle as _;
 use super::{Gap, Measurement, Notebook, Unknown};
 use crate::analysis::hundredths::{down, nearest, up};
 use crate::analysis::{mean, robust};
@@ -28,6 +29,13 @@ const ALLOCATIONS: usize = 3;
 /// Cycles by which a latency may be off however well its measurements agree: the clock counts whole cycles over
 /// [`LOADS`] loads more. Never less than the last digit that is stated.
 const RESOLUTION: f64 = 0.01;
+
+/// The loop around the loads takes longer than they do, if a load of a whole lap takes so many times as long as one between two
+/// clock reads does, and at least so many cycles more.
+const LOOP_SHOWS: (f64, f64) = (1.1, 1.0);
+/// Cycles by which a load between two clock reads may be off: the clock reads wait for the load, and each may do so a cycle sooner or
+/// later than the other.
+const READING: f64 = 0.5;
 
 /// Where and over what a latency is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,6 +151,31 @@ pub fn measure(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> 
     Ok(Measured { interval, ..measured })
 }
 
+/// As [`measure`], of loads so short that the loop around them may take longer than they do, where arithmetic is slow. Then the
+/// latency is what one load more takes between two clock reads. Recordings of earlier versions hold no pairs of these loads;
+/// what they say stays as it was.
+///
+/// # Errors
+///
+/// As [`measure`].
+pub fn in_loop(notebook: &Notebook, setting: &Setting) -> Result<Measured, Gap> {
+    let measured = measure(notebook, setting)?;
+    let Ok(alone) = between_clock_reads(notebook, setting).settled()? else { return Ok(measured) };
+    let Cycles(lap) = measured.cycles;
+    if lap < LOOP_SHOWS.0 * alone || lap < alone + LOOP_SHOWS.1 {
+        return Ok(measured);
+    }
+    Ok(Measured { cycles: Cycles(alone), interval: (alone - READING, alone + READING), ..measured })
+}
+
+/// What one load takes between two clock reads, without the overhead of timing.
+fn between_clock_reads(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
+    let overhead = overhead(notebook, setting)?;
+    let singles = notebook.read(&singles_and_pairs(notebook, setting)[..1])?;
+    let by_place = medians_by_place(singles[0].latencies(), singles[0].experiment.lap() as usize);
+    Ok(robust::trimmed_mean(&without_spikes(&by_place)) - overhead)
+}
+
 /// The second lowest and the second highest of the rounds of a place, around its median.
 fn middle_rounds(measurement: &Measurement<Chase>) -> Option<(f64, f64)> {
     let mut rounds = rounds(measurement);
@@ -215,16 +248,7 @@ pub fn nanoseconds(element: &Element, clock: Option<&Held>) -> Option<Entry> {
 ///
 /// An unknown or a failure, if either kernel gave no samples.
 pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
-    let chase = |timing| Chase {
-        order: Order::Random,
-        seed: notebook.seed(2),
-        warm_laps: 2,
-        timing,
-        place: Place::alone_on(0),
-        ..Chase::each_load(setting.path, setting.footprint, setting.stride)
-    };
-    let (one, two) = (Timing::straight(OVERHEAD_LOADS), Timing::EachPair { pairs: OVERHEAD_LOADS });
-    let measurements = notebook.read(&[chase(one), chase(two)])?;
+    let measurements = notebook.read(&singles_and_pairs(notebook, setting))?;
     let (singles, pairs) = (measurements[0].latencies(), measurements[1].latencies());
     let lap = measurements[0].experiment.lap() as usize;
     let left = left_of_pairs(singles, pairs, lap);
@@ -232,6 +256,18 @@ pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
         return Gap::unknown("the timing of single loads was not sampled");
     }
     Ok(robust::trimmed_mean(&without_spikes(&left)))
+}
+
+/// A chain of which each load is timed, and the same of which each two loads are.
+fn singles_and_pairs(notebook: &Notebook, setting: &Setting) -> [Chase; 2] {
+    [Timing::straight(OVERHEAD_LOADS), Timing::EachPair { pairs: OVERHEAD_LOADS }].map(|timing| Chase {
+        order: Order::Random,
+        seed: notebook.seed(2),
+        warm_laps: 2,
+        timing,
+        place: Place::alone_on(0),
+        ..Chase::each_load(setting.path, setting.footprint, setting.stride)
+    })
 }
 
 /// The time of two single loads less that of the pair of the same two elements, for each pair of the ring of `lap` elements. Both

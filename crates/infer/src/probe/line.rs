@@ -22,6 +22,11 @@ const BEYOND_BEFORE: u64 = 2;
 const LARGEST_LINE: Bytes = Bytes(1024);
 /// Footprints in terms of the usable capacity: three halves, and more where that does not crowd the cache.
 const FOOTPRINTS: [(u64, u64); 3] = [(3, 2), (9, 4), (27, 8)];
+/// A drop at so few chunks is chance as easily as it is the line: a footprint of so many times the capacity must show it, too.
+const FEW: u64 = 8;
+const SECOND_FOOTPRINT: (u64, u64) = (7, 4);
+/// The footprint where three halves of the capacity leave most sets room: of chunks of two lines a cache holds all of it.
+const CROWDING: (u64, u64) = (2, 1);
 /// A footprint of fewer than this many times the capacity may fit in most draws.
 const FITS: (u64, u64) = (5, 4);
 /// A cache is crowded if this share of the loads misses at some chunk size.
@@ -39,11 +44,17 @@ const STEEP: f64 = 0.40;
 /// Where each set has one way, misses do not end beyond the line but halve with each doubling of the chunk: two steps
 /// to a share in this range.
 const HALVED: (f64, f64) = (0.38, 0.62);
-/// Of one and a half times the lines of a cache of one way two thirds share their set with another and miss; more is no such
-/// cache.
-const ONE_WAY: f64 = 0.75;
+/// Of one and a half times the lines of a cache of one way two thirds share their set with another and miss; a share outside
+/// this range is of no such cache.
+const ONE_WAY: (f64, f64) = (0.5, 0.75);
 /// Before such steps each doubling must keep at least this share of the misses.
 const LEVEL: f64 = 0.85;
+/// Where fewer loads than this share miss, only some sets overflow. Their misses fade before chunks are as long as a line, so
+/// that each doubling up to the line must keep [`LEVEL`] of them.
+const UNEVEN: f64 = 0.5;
+/// Where only some sets overflow and a doubling leaves more than the first share, but the next one less than the second share of
+/// that, the misses end there: either chunk may be the line.
+const NOT_YET: (f64, f64) = (0.25, 0.1);
 /// Fewest draws of the random places.
 const DRAWS: u64 = 4;
 /// Most draws of the random places.
@@ -65,28 +76,63 @@ const LOADS: u32 = 4096;
 /// An unknown, if the cache does not overflow or the misses never drop.
 pub fn line_size(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<Bytes, Gap> {
     let mut last = Unknown::because("no footprint beyond the capacity can be walked");
-    for (over, under) in FOOTPRINTS {
-        let footprint = Bytes(rough.low.0 * over / under);
-        if footprint > search.limit {
-            return Gap::unknown(format!(
-                "{} times the capacity, {footprint}, is more than the {} that can be walked",
-                over as f64 / under as f64,
-                search.limit
-            ));
-        }
-        let (chunks, shares) = shares(notebook, search, rough, footprint)?;
-        // A cache with a hashed index has room left long after its first set is full.
-        let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
-        match decide(&chunks, &shares, KEPT) {
-            Ok(line) if most >= CROWDED => return Ok(line),
+    for times in FOOTPRINTS {
+        let footprint = beyond(search, rough, times)?;
+        let (line, most) = at(notebook, search, rough, footprint)?;
+        let crowded = most >= CROWDED;
+        match line {
+            Ok(line) if crowded && (footprint / (line * 2)) <= FEW => return again(notebook, search, rough, line),
+            Ok(line) if crowded => return Ok(line),
             Ok(_) => {
                 last = Unknown::because(format!("at {footprint} only {:.0} % of the loads miss", most * 100.0));
             }
-            Err(unknown) if most >= CROWDED => return Err(unknown.into()),
-            Err(unknown) => last = unknown,
+            Err(Unclear { uneven: true, .. }) if crowded => return crowd(notebook, search, rough),
+            Err(unclear) if crowded => return Err(unclear.into()),
+            Err(unclear) => last = unclear.why,
         }
     }
     Err(last.into())
+}
+
+/// A line of a cache of few lines, if a second footprint shows it, too.
+fn again(notebook: &Notebook, search: &Search, rough: &Rough, line: Bytes) -> Result<Bytes, Gap> {
+    let footprint = beyond(search, rough, SECOND_FOOTPRINT)?;
+    match at(notebook, search, rough, footprint)?.0 {
+        Ok(same) if same == line => Ok(line),
+        Ok(other) => Gap::unknown(format!("the cache holds few lines, and two footprints show {line} and {other}")),
+        Err(unclear) => Err(unclear.into()),
+    }
+}
+
+/// The line of a cache of which some sets only overflow, at a footprint that more of them do not hold.
+fn crowd(notebook: &Notebook, search: &Search, rough: &Rough) -> Result<Bytes, Gap> {
+    Ok(at(notebook, search, rough, beyond(search, rough, CROWDING)?)?.0?)
+}
+
+/// A footprint of so many times the capacity.
+fn beyond(search: &Search, rough: &Rough, (over, under): (u64, u64)) -> Result<Bytes, Gap> {
+    let footprint = Bytes(rough.low.0 * over / under);
+    if footprint > search.limit {
+        return Gap::unknown(format!(
+            "{} times the capacity, {footprint}, is more than the {} that can be walked",
+            over as f64 / under as f64,
+            search.limit
+        ));
+    }
+    Ok(footprint)
+}
+
+/// What one footprint says of the line, and the largest share of misses at any chunk size. A cache with a hashed index has
+/// room left long after its first set is full.
+fn at(
+    notebook: &Notebook,
+    search: &Search,
+    rough: &Rough,
+    footprint: Bytes,
+) -> Result<(Result<Bytes, Unclear>, f64), Gap> {
+    let (chunks, shares) = shares(notebook, search, rough, footprint)?;
+    let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
+    Ok((decide(&chunks, &shares, KEPT), most))
 }
 
 /// Misses by chunk size at one footprint.
@@ -137,6 +183,20 @@ fn of_chunks(footprint: Bytes, chunk: Bytes, overflows: Bytes) -> Bytes {
     if down.0 * FITS.1 < overflows.0 * FITS.0 { footprint.round_up(chunk) } else { down }
 }
 
+/// Why misses by chunk size do not show the line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unclear {
+    why: Unknown,
+    /// Only some sets overflow: a larger footprint may show it.
+    uneven: bool,
+}
+
+impl From<Unclear> for Gap {
+    fn from(unclear: Unclear) -> Self {
+        unclear.why.into()
+    }
+}
+
 /// Share of misses over several draws.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
@@ -175,7 +235,7 @@ impl Share {
 /// The largest chunk before the misses drop and stay down. Each chunk size is held against the one before: how many misses
 /// small chunks have depends on the policy and on whether a line is fetched whole. Up to the line each doubling keeps the share
 /// `kept` of the misses.
-pub(super) fn decide(chunks: &[Bytes], shares: &[Share], kept: f64) -> Result<Bytes, Unknown> {
+pub(super) fn decide(chunks: &[Bytes], shares: &[Share], kept: f64) -> Result<Bytes, Unclear> {
     let falls = |i: usize| shares.get(i + 1).is_some_and(|next| next.high() <= STEEP * shares[i].mean);
     let halves = |i: usize| {
         shares
@@ -183,25 +243,37 @@ pub(super) fn decide(chunks: &[Bytes], shares: &[Share], kept: f64) -> Result<By
             .is_some_and(|next| next.high() <= HALVED.1 * shares[i].mean && next.mean >= HALVED.0 * shares[i].mean)
     };
     let level = |i: usize| shares[i + 1].low() >= LEVEL * shares[i].mean;
-    let one_way = |i: usize| halves(i) && halves(i + 1) && (0..i).all(level) && shares[i].mean <= ONE_WAY;
+    let one_way =
+        |i: usize| halves(i) && halves(i + 1) && (0..i).all(level) && (ONE_WAY.0..=ONE_WAY.1).contains(&shares[i].mean);
     let drop = (0..shares.len()).find(|&i| falls(i) || one_way(i));
     let Some(last) = drop.filter(|&i| shares[i].mean >= OVERFULL) else {
         let most = shares.iter().map(|share| share.mean).fold(0.0, f64::max);
-        return Err(Unknown::because(format!(
+        let why = Unknown::because(format!(
             "the miss rate does not drop clearly at any chunk size up to {}; it is at most {:.0} %",
             chunks[chunks.len() - 1],
             most * 100.0
-        )));
+        ));
+        return Err(Unclear { why, uneven: false });
     };
-    let faded = (0..last).find(|&i| shares[i + 1].low() < kept * shares[i].mean);
+    let uneven = shares[last].mean < UNEVEN;
+    let fades =
+        |i: usize| shares[i + 1].low() < kept * shares[i].mean || uneven && shares[i + 1].mean < LEVEL * shares[i].mean;
+    let faded = (0..last).find(|&i| fades(i));
+    let not_yet = |&i: &usize| {
+        let (next, after) = (shares[i + 1].mean, shares.get(i + 2).map_or(0.0, |share| share.mean));
+        uneven && next > NOT_YET.0 * shares[i].mean && after < NOT_YET.1 * next
+    };
     let after = if one_way(last) { HALVED.1 } else { DROPPED };
     let returned = (last + 1..shares.len()).find(|&i| shares[i].mean > after * shares[last].mean);
-    match faded.map(|i| i + 1).or(returned) {
-        Some(at) => Err(Unknown::because(format!(
-            "the miss rate neither stays nor drops clearly at chunks of {}: {:.0} % of the loads miss",
-            chunks[at],
-            shares[at].mean * 100.0
-        ))),
+    match faded.or(Some(last).filter(not_yet)).map(|i| i + 1).or(returned) {
+        Some(at) => {
+            let why = Unknown::because(format!(
+                "the miss rate neither stays nor drops clearly at chunks of {}: {:.0} % of the loads miss",
+                chunks[at],
+                shares[at].mean * 100.0
+            ));
+            Err(Unclear { why, uneven })
+        }
         None => Ok(chunks[last]),
     }
 }
@@ -230,6 +302,12 @@ mod tests {
         // The same with fewer misses of the large chunks than they should have, in a sample of 768 of them.
         assert!(decide_by(KEPT_BY_L2, &[0.68, 0.41, 0.11, 0.07, 0.04]).is_err());
         assert!(decide(&[0.01, 0.0, 0.0, 0.0, 0.0]).is_err());
+        // Hashed caches of which only some sets overflow. Their lines have 256, 128 and 128 B.
+        assert!(decide(&[0.44, 0.15, 0.0, 0.0, 0.0]).is_err());
+        assert!(decide(&[0.40, 0.44, 0.40, 0.30, 0.08]).is_err());
+        assert!(decide_by(KEPT_BY_L2, &[0.22, 0.11, 0.05, 0.0, 0.0]).is_err());
+        // The same with all sets full.
+        assert_eq!(decide(&[0.91, 0.26, 0.01, 0.0, 0.0]), Ok(Bytes(32)));
     }
 
     #[test]
@@ -243,7 +321,7 @@ mod tests {
     #[test]
     fn draws_that_differ_decide_nothing() {
         let chunks = [32, 64, 128].map(Bytes);
-        let shares = |error| [0.5, 0.3, 0.05].map(|mean| Share { mean, error });
+        let shares = |error| [0.9, 0.55, 0.1].map(|mean| Share { mean, error });
         assert_eq!(decide(&chunks, &shares(0.005), KEPT), Ok(Bytes(64)));
         assert!(decide(&chunks, &shares(0.03), KEPT).is_err());
     }

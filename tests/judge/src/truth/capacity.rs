@@ -121,7 +121,8 @@ const PLACES: u64 = 256;
 
 /// The least and the most that a cache holds of consecutive lines, wherever they begin.
 pub(super) fn range(cache: &Cache, shared: u64) -> (u64, u64) {
-    let places = if matches!(cache.index, Index::Hash(_) | Index::Parity(_)) { PLACES } else { 1 };
+    let unequal = shape(cache, 1, shared).ways.windows(2).any(|two| two[0] != two[1]);
+    let places = if unequal || matches!(cache.index, Index::Hash(_) | Index::Parity(_)) { PLACES } else { 1 };
     let bases = || (0..places).map(|place| place * cache.line.get());
     let low = bases().map(|base| usable(cache, 1, shared, base)).min().unwrap_or(0);
     (low, bases().map(|base| handful(cache, shared, base)).fold(low, u64::max))

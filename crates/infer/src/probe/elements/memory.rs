@@ -37,7 +37,7 @@ pub(super) fn shared(notebook: &Notebook) -> Element {
         .note(format!("a block can use {} of it", Bytes(block)));
     let latency = latency::finding(
         notebook,
-        || latency::measure(notebook, &setting),
+        || latency::in_loop(notebook, &setting),
         "whole-lap chase by ld.shared, difference of 2n and n loads, on all SMs at once",
     );
     let has_modes = facts.compute_capability.0 == 3;
