@@ -36,8 +36,9 @@ pub struct Step {
 const SIGNIFICANT: f64 = 5.0;
 /// A new step is at least this share of the one before: a plateau's last creep is less.
 const STEP_SHARE: f64 = 0.5;
-/// A step that begins while the one before has hardly settled is at least this many times as high.
-const NEXT_STEP: f64 = 0.5;
+/// A step that begins while the one before has hardly settled is at least this many times as high. A slow rise may pause, and go on by
+/// three quarters of what it has risen before.
+const NEXT_STEP: f64 = 1.0;
 /// The curve has stopped rising where a point is above the one before by no more than this share of the step, or by no more
 /// than [`QUIET`] standard errors. A level whose entries map several of the pages walked is overflowed little by little.
 const CREEP: f64 = 0.05;
@@ -172,6 +173,15 @@ mod tests {
         assert!((found[0].above.unwrap() - 9.8).abs() < 0.4, "{found:?}");
         assert_eq!((found[1].flat, found[1].grown), (13, 14));
         assert_eq!(found[1].above, None);
+    }
+
+    #[test]
+    fn a_pause_in_a_slow_rise_ends_no_step() {
+        // Another H200: two footprints of the slow rise are alike, and the next two again.
+        let means = [0.0, -0.5, -0.5, -0.6, 4.4, 4.7, 7.4, 7.4, 8.7, 8.9, 9.5, 9.8, 10.0, 10.1, 10.2, 10.3, 11.2, 41.7];
+        let found = steps(&curve(&means, 0.3));
+        assert_eq!(found.iter().map(|s| s.grown).collect::<Vec<_>>(), [4, 17], "{found:?}");
+        assert!((found[0].above.unwrap() - 10.0).abs() < 0.4, "{found:?}");
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
                 ),
             });
         };
-        if rise.classes.is_none() && rise.above.is_none() {
+        if !rise.has_cost() {
             return Gap::unknown(format!(
                 "TLB misses begin at {}, but their cost reaches no plateau up to {}",
                 Bytes(rise.grown),

@@ -61,6 +61,11 @@ impl Rise {
         hides.then_some((Bytes(self.flat), Bytes(settled)))
     }
 
+    /// Whether it is known what a miss costs: from single visits, or from the plateau after it.
+    pub(super) fn has_cost(&self) -> bool {
+        self.classes.is_some() || self.above.is_some()
+    }
+
     /// Whether visits on the plateau after it take so little longer that not all of them miss.
     pub(super) fn is_partial(&self) -> bool {
         let (Some(classes), Some(above)) = (self.classes, self.above) else { return false };

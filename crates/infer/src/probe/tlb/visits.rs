@@ -8,6 +8,8 @@ use strata_model::experiment::Chase;
 
 /// What stands for no extra cycles in [`as_latency`]: second loads may take a little longer than first ones.
 const ZERO: f64 = 64.0;
+/// So many pages show how pages differ.
+pub(super) const FEW: usize = 16;
 
 /// The visits of a walk, lap by lap.
 pub(super) struct Visits {
@@ -85,6 +87,21 @@ pub(super) fn miss_share(classes: &HitMiss, extras: &[f64]) -> f64 {
 pub(super) fn point(measurement: &Measurement<Chase>) -> Point {
     let (mean, error) = mean_and_error(&typical(measurement));
     Point { at: measurement.experiment.footprint.0, mean, error }
+}
+
+/// [`point`] of each of these walks. A few pages may be alike by chance: they differ by no less than the pages of some longer walk do.
+pub(super) fn points(measurements: &[Measurement<Chase>]) -> Vec<Point> {
+    let pages = |measurement: &Measurement<Chase>| measurement.experiment.lap() as usize / 2;
+    let mut points: Vec<Point> = measurements.iter().map(point).collect();
+    let walks = measurements.iter().map(pages).zip(&points);
+    let deviations = walks.filter(|&(pages, _)| pages >= FEW).map(|(pages, point)| point.error * (pages as f64).sqrt());
+    let least = deviations.min_by(f64::total_cmp).unwrap_or_default();
+    for (point, pages) in points.iter_mut().zip(measurements.iter().map(pages)) {
+        if pages < FEW {
+            point.error = point.error.max(least / (pages.max(1) as f64).sqrt());
+        }
+    }
+    points
 }
 
 /// The mean of what was seen page by page, and its standard error.
