@@ -13,7 +13,6 @@ use std::iter;
 use super::pages::{self, Pages};
 use super::rise::Rise;
 use super::visits::{FEW, Visits, as_latencies, mean_and_error, miss_share, of_lines, points, typical};
-use crate::analysis::band::DEVIATIONS;
 use crate::analysis::plateau::{self, Point};
 use crate::analysis::robust;
 use crate::probe::latency;
@@ -335,7 +334,7 @@ fn translated(
         let [(first, _), (second, error)] = of_lines(control);
         // Where data leaves the L2, a walk of the page tables may leave it, too: that is no level of its own. If another cache is
         // close behind, only a few cycles tell.
-        let tolerated = (DATA * extra + DEVIATIONS * error).min(little + UNEXPLAINED * error);
+        let tolerated = (DATA * extra).min(little + UNEXPLAINED * error);
         first - second - step.below >= TRANSLATION * extra && second <= tolerated
     };
     let controls = notebook.read(&tops.iter().map(control).collect::<Vec<_>>())?;
@@ -389,7 +388,7 @@ fn unseen_before(flat: &[Measurement<Chase>], footprint: u64) -> Result<(), Gap>
         latency::medians_by_place(&visits, (measurement.experiment.lap() / 2) as usize)
     };
     // One footprint, for all of these have the same few pages: visited more often, they are no more pages.
-    let few: Vec<f64> = smaller.iter().take(SMALLEST).last().map(seconds).unwrap_or_default();
+    let few: Vec<f64> = smaller.iter().take(SMALLEST).next_back().map(seconds).unwrap_or_default();
     let all = seconds(last);
     if few.is_empty() || all.len() <= few.len() {
         return Ok(());
