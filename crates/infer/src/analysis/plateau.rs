@@ -37,7 +37,7 @@ const SIGNIFICANT: f64 = 5.0;
 /// A new step is at least this share of the one before: a plateau's last creep is less.
 const STEP_SHARE: f64 = 0.5;
 /// A step that begins while the one before has hardly settled is at least this many times as high. A slow rise may pause, and go on by
-/// three quarters of what it has risen before.
+/// half of what it has risen before.
 const NEXT_STEP: f64 = 1.0;
 /// The curve has stopped rising where a point is above the one before by no more than this share of the step, or by no more
 /// than [`QUIET`] standard errors. A level whose entries map several of the pages walked is overflowed little by little.
