@@ -1,7 +1,7 @@
 //! Modules that come and go, blocks that are launched together, textures and their arrays: that each works, what is refused and
 //! why, and that the stand-in, which ends the process of whoever leaves something behind or takes it back twice, is content.
 
-use strata_gpu::{Array, Copy, Error, Gpu, Launch, Module, Resources};
+use strata_gpu::{Array, Code, Copy, Error, Gpu, Launch, Module, Resources};
 use strata_model::pattern::Sampling;
 use strata_model::units::Bytes;
 
@@ -91,7 +91,9 @@ fn texts_that_are_loaded_together_fail_one_by_one() {
         let mut texts = vec![PTX; 20];
         texts[3] = &later;
         texts[11] = "nonsense";
-        for (number, module) in gpu.load_all(&texts).into_iter().enumerate() {
+        let mut codes: Vec<Code<'_>> = texts.into_iter().map(Code::optimised).collect();
+        codes[5].optimised = false;
+        for (number, module) in gpu.load_all(&codes).into_iter().enumerate() {
             match number {
                 3 => says(&failure(module), &["compute capability 10.0 or later"]),
                 11 => assert!(matches!(failure(module), Error::Compile { code: 218, .. })),

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 const UNKNOWN: &str = "no_such_name";
 
 /// A table of the reference, and where the machine of this test has one.
-const TABLES: [(&str, &[&str]); 14] = [
+const TABLES: [(&str, &[&str]); 15] = [
     ("Top of the file", &[]),
     ("`[device]`", &["device"]),
     ("`[clock]`", &["clock"]),
@@ -21,6 +21,7 @@ const TABLES: [(&str, &[&str]); 14] = [
     ("`configuration` of `[cache.NAME]`", &["cache", "l1", "configuration"]),
     ("`[cache.NAME.partitions]`", &["cache", "l2", "partitions"]),
     ("`[[tlb]]`", &["tlb"]),
+    ("`[[instruction]]`", &["instruction"]),
     ("`[shared]`", &["shared"]),
     ("`[memory]`", &["memory"]),
     ("`[path]`", &["path"]),
@@ -28,13 +29,14 @@ const TABLES: [(&str, &[&str]); 14] = [
     ("`[[reported]]`", &["reported"]),
 ];
 /// Keys whose values are words.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 7] = [
     ("`[cache.NAME]`", "scope"),
     ("`[cache.NAME]`", "threads"),
     ("`[cache.NAME]`", "index"),
     ("`[cache.NAME]`", "replacement"),
     ("`[cache.NAME]`", "write"),
     ("`[[tlb]]`", "scope"),
+    ("`[[instruction]]`", "shared_by"),
 ];
 
 /// What a row of the reference says of a key.

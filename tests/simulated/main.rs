@@ -13,6 +13,7 @@ mod damaged_machines;
 mod die;
 mod discover;
 mod equal;
+mod instructions;
 mod machine_files;
 mod machine_reference;
 mod only;

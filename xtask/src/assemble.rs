@@ -29,8 +29,11 @@ impl Ptxas {
     }
 
     /// Assembles a PTX file. The error is the assembler's message, with the lines of PTX that it names.
-    pub fn assemble(&self, target: u32, ptx: &Path, cubin: &Path) -> Result<(), String> {
+    pub fn assemble(&self, target: u32, optimised: bool, ptx: &Path, cubin: &Path) -> Result<(), String> {
         let mut command = Command::new(&self.program);
+        if !optimised {
+            command.arg("-O0");
+        }
         let output = command.arg(format!("-arch=sm_{target}")).arg(ptx).arg("-o").arg(cubin).output();
         let output = output.map_err(|error| format!("{}: {error}", self.program.display()))?;
         if output.status.success() {

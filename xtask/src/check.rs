@@ -159,7 +159,7 @@ fn one_target(ptxas: &Ptxas, target: u32, texts: &[Text], folder: &Path, disasse
     for text in texts.iter().filter(|text| text.target <= capability(target)) {
         let (ptx, cubin) = (folder.join(format!("{}.ptx", text.entry)), folder.join(format!("{}.cubin", text.entry)));
         fs::write(&ptx, &text.code)?;
-        match ptxas.assemble(target, &ptx, &cubin) {
+        match ptxas.assemble(target, text.optimised, &ptx, &cubin) {
             Ok(()) => {
                 tally.assembled += 1;
                 made.push((text, fs::read(&cubin)?));

@@ -45,6 +45,8 @@ pub enum Rule {
     NoBarrier,
     /// Between the reads stand only instructions known to compute in registers.
     KnownInstructions,
+    /// Code lies where the text says.
+    Layout,
 }
 
 /// A broken rule.
@@ -79,7 +81,7 @@ struct Examination<'a> {
 pub fn apply(target: u32, check: Check) -> bool {
     match check {
         Check::None => false,
-        Check::Warp { .. } | Check::Burst { .. } | Check::Atomics { .. } => true,
+        Check::Warp { .. } | Check::Burst { .. } | Check::Atomics { .. } | Check::Laid { .. } => true,
         Check::Block { accesses, path } => !is_emulated(target, path) && !is_routine(target, accesses),
         Check::PerLoad { path, .. } | Check::Lap { path } => !is_emulated(target, path),
         Check::Stream { path, load, .. } => !is_emulated(target, path) && !is_routine(target, load),
@@ -94,6 +96,7 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
         Check::Lap { path } => (path, None, None),
         Check::Warp { bytes } => (LoadPath::Shared, None, Some(bytes)),
         Check::Block { accesses, .. } => return block_rules::violations(function, accesses),
+        Check::Laid { bytes, block } => return laid(function, bytes, block),
         Check::Burst { load, loads, optional } => {
             let burst = Burst { load, loads: loads as usize, optional: optional as usize };
             return burst_rules::violations(function, burst);
@@ -110,6 +113,34 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
     let mut examination = Examination { code: &function.instructions, target, path, wide, violations: Vec::new() };
     examination.examine(loads);
     examination.violations
+}
+
+/// Instructions between the last block and the last clock read, at most: what lets threads that have diverged meet again.
+const BEHIND_BLOCKS: u64 = 4;
+/// Bytes of an instruction.
+const INSTRUCTION: u64 = 16;
+
+/// Blocks of so many bytes that do not begin with a jump or a comparison, where all of them end before the last clock read.
+fn laid(function: &Function, bytes: u64, block: u64) -> Vec<Violation> {
+    let code = &function.instructions;
+    let violation = |at: Option<u64>, what: &str| Violation { rule: Rule::Layout, address: at, what: what.to_owned() };
+    let Some(end) = code.iter().rev().find(|i| i.reads_clock()).map(|i| i.address) else {
+        return vec![violation(None, "no clock read")];
+    };
+    let begins = |address: u64| {
+        let at = code.binary_search_by_key(&address, |instruction| instruction.address).ok()?;
+        Some(["BRA", "ISETP"].contains(&code[at].opcode.split('.').next()?))
+    };
+    let wrong = |behind: u64| -> Option<Vec<Violation>> {
+        let end = end.checked_sub(behind * INSTRUCTION)?;
+        let addresses = (end.checked_sub(bytes)?..end).step_by(block as usize);
+        let wrong = addresses.filter(|&address| begins(address) != Some(true));
+        Some(wrong.map(|address| violation(Some(address), "a block does not begin with a jump")).collect())
+    };
+    (0..=BEHIND_BLOCKS)
+        .filter_map(wrong)
+        .min_by_key(Vec::len)
+        .unwrap_or_else(|| vec![violation(Some(end), "fewer bytes before the last clock read than all blocks have")])
 }
 
 /// The part of the listing around the clock reads, with the offending instructions marked.

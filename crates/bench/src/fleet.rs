@@ -169,6 +169,10 @@ fn cost(experiment: &Experiment) -> u64 {
             let measured = 3 * u64::from(distributed.steps) * u64::from(distributed.rounds);
             (1, 0, measured.saturating_mul(distributed.workers().into()))
         }
+        Experiment::CodeWalk(walk) => {
+            let walkers = if walk.sm.is_some() { 1 } else { CODE_WALKERS };
+            (1, 0, walkers * u64::from(walk.jumps()) * u64::from(2 * walk.warm_laps + walk.laps))
+        }
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {
@@ -194,6 +198,8 @@ fn pattern_cost(run: &PatternRun) -> u64 {
     warps * u64::from(pattern.operations()) * u64::from(run.rounds)
 }
 
+/// About how many SMs walk through code, where all do.
+const CODE_WALKERS: u64 = 100;
 /// What a microsecond of spinning counts as.
 const SPINS_A_MICROSECOND: u64 = 10;
 /// What a load by all lanes of a warp counts as.

@@ -9,6 +9,7 @@ mod atomics;
 mod chain;
 mod cluster_stream;
 mod clusters;
+mod code_walk;
 mod distributed;
 mod fleet;
 mod groups;
@@ -252,6 +253,7 @@ impl<'g> Bench<'g> {
             Experiment::ClusterStream(stream) => self.run_cluster_stream(stream).map(|outcome| vec![outcome]),
             Experiment::CopyStream(stream) => self.run_copy_stream(stream).map(|outcome| vec![outcome]),
             Experiment::AsyncCopy(copy) => self.run_async_copy(copy).map(|outcome| vec![outcome]),
+            Experiment::CodeWalk(walk) => self.run_code_walk(walk).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),

@@ -60,6 +60,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::PartitionChase(_)
         | Experiment::ClusterStream(_)
         | Experiment::AsyncCopy(_)
+        | Experiment::CodeWalk(_)
         | Experiment::CopyStream(_)
         | Experiment::Imported(_) => 0,
     }
@@ -151,6 +152,7 @@ impl Prepared<'_> {
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
+            | Experiment::CodeWalk(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => common,
         }
@@ -221,6 +223,7 @@ impl Prepared<'_> {
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
+            | Experiment::CodeWalk(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));

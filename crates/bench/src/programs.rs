@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use strata_gpu::{DevicePtr, Error, Function, Gpu, Module, Result};
+use strata_gpu::{Code, DevicePtr, Error, Function, Gpu, Module, Result};
 use strata_kernels::sizes::CONSTANT_SYMBOL;
 use strata_kernels::{Program, Text, dialect_for};
 
@@ -56,8 +56,9 @@ impl Programs {
                 None => possible.push((program, dialect.text(program, capability))),
             }
         }
-        let texts: Vec<&str> = possible.iter().map(|(_, text)| text.code.as_str()).collect();
-        let modules = gpu.load_all(&texts);
+        let codes: Vec<Code<'_>> =
+            possible.iter().map(|(_, text)| Code { text: &text.code, optimised: text.optimised }).collect();
+        let modules = gpu.load_all(&codes);
         for ((program, text), module) in possible.into_iter().zip(modules) {
             let loaded = module.and_then(|module| self.resolve(gpu, module, text));
             self.loaded.insert(program, loaded);

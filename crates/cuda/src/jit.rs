@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 
 use super::calls::{Calls, Context, LinkState, ModuleHandle};
 use super::error;
-use strata_gpu::{Error, Result};
+use strata_gpu::{Code, Error, Result};
 
 /// `CU_JIT_INPUT_PTX`.
 const INPUT_PTX: u32 = 1;
 /// `CU_JIT_INFO_LOG_BUFFER`, its `_SIZE_BYTES`, `CU_JIT_ERROR_LOG_BUFFER`, its `_SIZE_BYTES`.
 const OPTIONS: [u32; 4] = [3, 4, 5, 6];
+/// `CU_JIT_OPTIMIZATION_LEVEL`, and the level with no optimisation. The highest one is the driver's own choice.
+const NOT_OPTIMISED: (u32, usize) = (7, 0);
 /// Room for each of the compiler's two logs.
 const LOG_BYTES: usize = 16 << 10;
 
@@ -74,30 +76,30 @@ impl Target {
 }
 
 /// Compiles and loads each of these texts. The context must be current, and stay until this returns.
-pub(super) fn load_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Result<Loaded>> {
-    let linked = link_all(calls, target, texts);
-    texts.iter().zip(linked).map(|(text, linked)| load(calls, text, linked)).collect()
+pub(super) fn load_all(calls: &Calls, target: Target, codes: &[Code<'_>]) -> Vec<Result<Loaded>> {
+    let linked = link_all(calls, target, codes);
+    codes.iter().zip(linked).map(|(&code, linked)| load(calls, code, linked)).collect()
 }
 
 /// The machine code of each of these texts, compiled by this thread and others. The context must be current.
-fn link_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Timed> {
-    let results: Vec<Mutex<Option<Timed>>> = texts.iter().map(|_| Mutex::default()).collect();
-    let mut queue: Vec<(&&str, &Mutex<Option<Timed>>)> = texts.iter().zip(&results).collect();
+fn link_all(calls: &Calls, target: Target, codes: &[Code<'_>]) -> Vec<Timed> {
+    let results: Vec<Mutex<Option<Timed>>> = codes.iter().map(|_| Mutex::default()).collect();
+    let mut queue: Vec<(&Code<'_>, &Mutex<Option<Timed>>)> = codes.iter().zip(&results).collect();
     // The longest text takes longest, and no thread should begin with it when the others have ended.
-    queue.sort_by_key(|(text, _)| Reverse(text.len()));
+    queue.sort_by_key(|(code, _)| Reverse(code.text.len()));
     let waiting = Mutex::new(queue.into_iter());
     let next = || waiting.lock().ok()?.next();
     let work = || {
-        while let Some((text, result)) = next() {
+        while let Some((&code, result)) = next() {
             let started = Instant::now();
-            let linked = target.check(text).and_then(|()| link(calls, text));
+            let linked = target.check(code.text).and_then(|()| link(calls, code));
             if let Ok(mut result) = result.lock() {
                 *result = Some((linked, started.elapsed()));
             }
         }
     };
     thread::scope(|scope| {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(texts.len());
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(codes.len());
         for _ in 1..threads {
             let worker = move || target.make_current(calls).map(|()| work());
             // A thread less: this one does what is left.
@@ -113,25 +115,24 @@ fn link_all(calls: &Calls, target: Target, texts: &[&str]) -> Vec<Timed> {
 }
 
 /// Loads a text's machine code, or the text where there is none. A context must be current.
-fn load(calls: &Calls, ptx: &str, (linked, took): Timed) -> Result<Loaded> {
+fn load(calls: &Calls, code: Code<'_>, (linked, took): Timed) -> Result<Loaded> {
     let started = Instant::now();
     let machine_code = linked?.map(Rc::from);
     let module = match &machine_code {
-        Some(code) => image(calls, code)?,
-        None => compile(calls, ptx)?,
+        Some(made) => image(calls, made)?,
+        None => compile(calls, code)?,
     };
-    Ok(Loaded { module, machine_code, parameters: Rc::new(parameters(ptx)), took: took + started.elapsed() })
+    Ok(Loaded { module, machine_code, parameters: Rc::new(parameters(code.text)), took: took + started.elapsed() })
 }
 
 /// Has the driver compile and load a text at once, which keeps the machine code to itself.
-fn compile(calls: &Calls, ptx: &str) -> Result<ModuleHandle> {
-    let text = terminated(ptx)?;
+fn compile(calls: &Calls, code: Code<'_>) -> Result<ModuleHandle> {
+    let text = terminated(code.text)?;
     let mut module = ptr::null_mut();
-    let mut logs = Logs::new();
-    let (options, values) = logs.options();
+    let mut logs = Logs::of(code);
+    let (count, options, values) = logs.options();
     // SAFETY: `text` is NUL-terminated; options, values and the logs that they point to live through the call.
-    let loaded =
-        unsafe { calls.module_load_data_ex(&mut module, text.as_ptr().cast(), OPTIONS.len() as u32, options, values) };
+    let loaded = unsafe { calls.module_load_data_ex(&mut module, text.as_ptr().cast(), count, options, values) };
     loaded.map_err(|failed| logs.rejected(failed))?;
     Ok(module)
 }
@@ -206,9 +207,9 @@ fn without_comments(ptx: &str) -> String {
 }
 
 /// The machine code of a text. A context must be current.
-fn link(calls: &Calls, ptx: &str) -> Linked {
-    let text = terminated(ptx)?;
-    let mut link = match Link::create(calls) {
+fn link(calls: &Calls, code: Code<'_>) -> Linked {
+    let text = terminated(code.text)?;
+    let mut link = match Link::create(calls, code) {
         Ok(link) => link,
         Err(Error::Unsupported { .. }) => return Ok(None),
         Err(failed) if error::code(&failed) == Some(error::NOT_SUPPORTED) => return Ok(None),
@@ -230,12 +231,12 @@ struct Link<'c> {
 }
 
 impl<'c> Link<'c> {
-    fn create(calls: &'c Calls) -> Result<Self> {
-        let mut logs = Logs::new();
-        let (options, values) = logs.options();
+    fn create(calls: &'c Calls, code: Code<'_>) -> Result<Self> {
+        let mut logs = Logs::of(code);
+        let (count, options, values) = logs.options();
         let mut state = ptr::null_mut();
         // SAFETY: options, values and logs are on the heap and live until the state is destroyed, in `drop`.
-        unsafe { calls.link_create(OPTIONS.len() as u32, options, values, &mut state) }?;
+        unsafe { calls.link_create(count, options, values, &mut state) }?;
         Ok(Link { calls, state, logs })
     }
 
@@ -286,16 +287,22 @@ struct Logs {
 }
 
 impl Logs {
-    fn new() -> Self {
+    fn of(code: Code<'_>) -> Self {
         let (mut info, mut error) = (vec![0; LOG_BYTES], vec![0; LOG_BYTES]);
         // A size is passed in the pointer's place, and comes back there.
         let size = ptr::without_provenance_mut(LOG_BYTES);
         let values = vec![info.as_mut_ptr().cast(), size, error.as_mut_ptr().cast(), size];
-        Logs { info, error, options: OPTIONS.to_vec(), values }
+        let mut logs = Logs { info, error, options: OPTIONS.to_vec(), values };
+        if !code.optimised {
+            let (option, level) = NOT_OPTIMISED;
+            logs.options.push(option);
+            logs.values.push(ptr::without_provenance_mut(level));
+        }
+        logs
     }
 
-    fn options(&mut self) -> (*mut u32, *mut *mut c_void) {
-        (self.options.as_mut_ptr(), self.values.as_mut_ptr())
+    fn options(&mut self) -> (u32, *mut u32, *mut *mut c_void) {
+        (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }
 
     /// The error of a failed compilation, with what the compiler said. A lost context and a lack of memory stay what they are.

@@ -37,8 +37,8 @@ use library::Driver;
 pub use library::LIBRARY_VARIABLE;
 
 use strata_gpu::{
-    Array, BoardFacts, Copy, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module, Resources,
-    Result, Telemetry, Texture,
+    Array, BoardFacts, Code, Copy, DeviceFacts, DevicePtr, Error, Function, Glance, Gpu, Launch, Listed, Module,
+    Resources, Result, Telemetry, Texture,
 };
 use strata_model::units::Bytes;
 
@@ -214,15 +214,15 @@ impl Gpu for Cuda {
     }
 
     fn load(&mut self, ptx: &str) -> Result<Module> {
-        self.load_all(&[ptx]).remove(0)
+        self.load_all(&[Code::optimised(ptx)]).remove(0)
     }
 
-    fn load_all(&mut self, texts: &[&str]) -> Vec<Result<Module>> {
+    fn load_all(&mut self, codes: &[Code<'_>]) -> Vec<Result<Module>> {
         if let Err(failed) = self.current() {
-            return vec![Err(failed); texts.len()];
+            return vec![Err(failed); codes.len()];
         }
         let target = jit::Target { context: self.context, capability: self.facts.compute_capability };
-        self.modules.load_all(&self.driver, target, texts)
+        self.modules.load_all(&self.driver, target, codes)
     }
 
     fn load_again(&mut self, module: Module) -> Result<Module> {

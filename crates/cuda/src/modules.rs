@@ -10,7 +10,7 @@ use super::calls::{Calls, FunctionHandle};
 use super::error;
 use super::jit::{self, Loaded, Target};
 use super::launch::Given;
-use strata_gpu::{DevicePtr, Error, Function, Module, Resources, Result};
+use strata_gpu::{Code, DevicePtr, Error, Function, Module, Resources, Result};
 use strata_model::units::Bytes;
 
 /// The modules and functions of a device.
@@ -48,8 +48,8 @@ impl Modules {
     }
 
     /// Compiles and loads each of these texts. The context must be current, here and in all that follows.
-    pub fn load_all(&mut self, calls: &Calls, target: Target, texts: &[&str]) -> Vec<Result<Module>> {
-        let loaded = jit::load_all(calls, target, texts);
+    pub fn load_all(&mut self, calls: &Calls, target: Target, codes: &[Code<'_>]) -> Vec<Result<Module>> {
+        let loaded = jit::load_all(calls, target, codes);
         loaded.into_iter().map(|loaded| Ok(self.keep(loaded?))).collect()
     }
 

@@ -93,6 +93,22 @@ pub struct Copy {
     pub bytes: Bytes,
 }
 
+/// A text to compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code<'t> {
+    /// PTX.
+    pub text: &'t str,
+    /// The compiler may move, merge and leave out instructions. If not, machine code has the instructions of the text in their order.
+    pub optimised: bool,
+}
+
+impl<'t> Code<'t> {
+    /// A text that the compiler may optimise.
+    pub fn optimised(text: &'t str) -> Self {
+        Code { text, optimised: true }
+    }
+}
+
 /// What a compiler gave a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
@@ -220,12 +236,13 @@ pub trait Gpu {
     /// Sets `bytes` (a multiple of four) of device memory to zero, in order with launches.
     fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()>;
 
-    /// Compiles PTX text and loads it.
+    /// Compiles PTX text, with all optimisations, and loads it.
     fn load(&mut self, ptx: &str) -> Result<Module>;
 
-    /// As [`Gpu::load`] of each of these texts, in their order; compiled at the same time where that can be.
-    fn load_all(&mut self, texts: &[&str]) -> Vec<Result<Module>> {
-        texts.iter().map(|ptx| self.load(ptx)).collect()
+    /// Compiles and loads each of these texts, in their order; at the same time where that can be. What compiles nothing takes a text as it
+    /// is.
+    fn load_all(&mut self, codes: &[Code<'_>]) -> Vec<Result<Module>> {
+        codes.iter().map(|code| self.load(code.text)).collect()
     }
 
     /// Loads a module that is loaded already a second time, without compiling it again: its variables are others, at addresses

@@ -108,8 +108,15 @@ pub fn discover(
         element.extend(latency::nanoseconds(element, clock.held.as_ref()));
     }
     clock.warnings.extend(question.limit(&mut elements, NOT_MEASURED));
-    // The device has no clusters and no such copies, or they were not asked for when the recording was made.
-    let of_later = [ElementName::Die, ElementName::DistributedShared, ElementName::AsyncCopy];
+    // The device has no clusters, no such copies and no such instructions, or they were not asked for when the recording was made.
+    let of_later = [
+        ElementName::Die,
+        ElementName::DistributedShared,
+        ElementName::AsyncCopy,
+        ElementName::InstructionL0,
+        ElementName::InstructionL1,
+        ElementName::InstructionL15,
+    ];
     elements.retain(|name, element| !of_later.contains(name) || element.findings().next().is_some());
     let stages = asking.into_stages();
     Discovery { elements, clock, experiments: notebook.len(), evidence: notebook.into_evidence(), stages }

@@ -26,6 +26,9 @@ pub fn of_element(name: ElementName) -> u32 {
         | ElementName::Die
         | ElementName::DistributedShared
         | ElementName::AsyncCopy
+        | ElementName::InstructionL0
+        | ElementName::InstructionL1
+        | ElementName::InstructionL15
         | ElementName::ScalarL1 => 0,
     }
 }

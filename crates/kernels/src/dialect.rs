@@ -65,6 +65,13 @@ pub enum Check {
         /// Opcodes of the load of the next piece's number; none, where pieces are not listed.
         index: &'static [&'static str],
     },
+    /// Before the last clock read lie so many bytes of code in blocks, each of which begins with a jump or with what decides on one.
+    Laid {
+        /// Bytes of all blocks.
+        bytes: u64,
+        /// Bytes of each.
+        block: u64,
+    },
     /// A loop that reads the clock in each pass, with these atomics and no other access to memory.
     Atomics {
         /// Opcodes of its atomics, whole.
@@ -87,6 +94,8 @@ pub struct Text {
     pub target: Capability,
     /// What its machine code must look like.
     pub check: Check,
+    /// Whether compilers may move, merge and leave out instructions; if not, they must be told so.
+    pub optimised: bool,
 }
 
 /// An instruction set that programs are written in.

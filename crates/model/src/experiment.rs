@@ -16,6 +16,7 @@ mod chase;
 mod clock;
 mod cluster_stream;
 mod clusters;
+mod code_walk;
 mod copy_stream;
 mod distributed;
 mod disturb;
@@ -41,6 +42,7 @@ pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
 pub use cluster_stream::ClusterStream;
 pub use clusters::Clusters;
+pub use code_walk::{CODE, CODE_BLOCK, CodeWalk, INSTRUCTION, PARTNER_CODE};
 pub use copy_stream::CopyStream;
 pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
 pub use disturb::{Disturb, Partner};
@@ -102,12 +104,15 @@ pub enum Experiment {
     AsyncCopy(AsyncCopy),
     /// Many threads make copies that go on by themselves, as fast as they can.
     CopyStream(CopyStream),
+    /// A thread, or one on each SM, walks through code.
+    CodeWalk(CodeWalk),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
-    /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`, `copy_stream`.
+    /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`, `copy_stream`,
+    /// `code_walk`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -133,6 +138,7 @@ impl Experiment {
             Experiment::ClusterStream(_) => "cluster_stream",
             Experiment::AsyncCopy(_) => "async_copy",
             Experiment::CopyStream(_) => "copy_stream",
+            Experiment::CodeWalk(_) => "code_walk",
         }
     }
 
@@ -157,7 +163,8 @@ impl Experiment {
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
-            | Experiment::CopyStream(_) => 1,
+            | Experiment::CopyStream(_)
+            | Experiment::CodeWalk(_) => 1,
         }
     }
 
@@ -181,16 +188,21 @@ impl Experiment {
             Experiment::ClusterStream(stream) => stream.defect(),
             Experiment::AsyncCopy(copy) => copy.defect(),
             Experiment::CopyStream(stream) => stream.defect(),
+            Experiment::CodeWalk(walk) => walk.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
         }
     }
 
-    /// The path of its loads; none for the clock, the watch, copies and clusters.
+    /// The path of its loads; none for the clock, the watch, copies, clusters and code.
     pub fn path(&self) -> Option<LoadPath> {
         match self {
-            Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Transfer(_) | Experiment::Clusters(_) => None,
+            Experiment::Clock(_)
+            | Experiment::Watch(_)
+            | Experiment::Transfer(_)
+            | Experiment::Clusters(_)
+            | Experiment::CodeWalk(_) => None,
             Experiment::Distributed(_) => Some(LoadPath::Shared),
             Experiment::AsyncCopy(_) => Some(LoadPath::GlobalCg),
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
@@ -208,7 +220,7 @@ impl Experiment {
         }
     }
 
-    /// Memory that it walks; none for the clock, the watch and clusters, and where another tool's files do not say.
+    /// Memory or code that it walks; none for the clock, the watch and clusters, and where another tool's files do not say.
     pub fn footprint(&self) -> Option<Bytes> {
         match self {
             Experiment::Clock(_) | Experiment::Watch(_) | Experiment::Clusters(_) => None,
@@ -226,6 +238,7 @@ impl Experiment {
             }
             Experiment::Transfer(transfer) => Some(transfer.bytes),
             Experiment::AsyncCopy(copy) => Some(copy.bytes),
+            Experiment::CodeWalk(walk) => Some(walk.footprint),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }
@@ -252,7 +265,8 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
-            | Experiment::CopyStream(_) => None,
+            | Experiment::CopyStream(_)
+            | Experiment::CodeWalk(_) => None,
         }
     }
 
@@ -276,6 +290,7 @@ impl Experiment {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
+            | Experiment::CodeWalk(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -321,6 +336,7 @@ impl Experiment {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
+            | Experiment::CodeWalk(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -331,6 +347,7 @@ impl Experiment {
             Experiment::Clock(clock) => Some(clock.sm),
             Experiment::Watch(watch) => Some(watch.sm),
             Experiment::AsyncCopy(copy) => Some(copy.sm),
+            Experiment::CodeWalk(walk) => walk.sm,
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.sm)
             }
@@ -354,7 +371,8 @@ impl Experiment {
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
-            | Experiment::CopyStream(_) => true,
+            | Experiment::CopyStream(_)
+            | Experiment::CodeWalk(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -387,6 +405,7 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::Distributed(_)
             | Experiment::AsyncCopy(_)
+            | Experiment::CodeWalk(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -411,6 +430,7 @@ impl Experiment {
             Experiment::Clusters(clusters) => clusters.repeat,
             Experiment::Distributed(distributed) => distributed.repeat,
             Experiment::AsyncCopy(copy) => copy.repeat,
+            Experiment::CodeWalk(walk) => walk.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -432,7 +452,7 @@ from_kind!(
     Transfer => Transfer, Atomics => Atomics, Clusters => Clusters,
     Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase,
     ClusterStream => ClusterStream, AsyncCopy => AsyncCopy,
-    CopyStream => CopyStream
+    CopyStream => CopyStream, CodeWalk => CodeWalk
 );
 
 #[cfg(test)]

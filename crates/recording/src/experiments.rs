@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CopyStream, Distributed, Disturb, Experiment, Imported,
-    Launched, LoadedChase, Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
+    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Distributed, Disturb, Experiment,
+    Imported, Launched, LoadedChase, Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
 };
 
 /// How some version of the format has an experiment.
@@ -38,6 +38,7 @@ pub enum Kinds {
     ClusterStream(ClusterStream),
     AsyncCopy(AsyncCopy),
     CopyStream(CopyStream),
+    CodeWalk(CodeWalk),
 }
 
 impl From<&Experiment> for Kinds {
@@ -62,6 +63,7 @@ impl From<&Experiment> for Kinds {
             Experiment::ClusterStream(stream) => Kinds::ClusterStream(stream.clone()),
             Experiment::AsyncCopy(copy) => Kinds::AsyncCopy(*copy),
             Experiment::CopyStream(stream) => Kinds::CopyStream(stream.clone()),
+            Experiment::CodeWalk(walk) => Kinds::CodeWalk(*walk),
         }
     }
 }
@@ -88,6 +90,7 @@ impl Recorded for Kinds {
             Kinds::ClusterStream(stream) => stream.into(),
             Kinds::AsyncCopy(copy) => copy.into(),
             Kinds::CopyStream(stream) => stream.into(),
+            Kinds::CodeWalk(walk) => walk.into(),
         })
     }
 
@@ -113,7 +116,8 @@ impl Recorded for Kinds {
             | Kinds::Transfer(_)
             | Kinds::Clusters(_)
             | Kinds::Distributed(_)
-            | Kinds::AsyncCopy(_) => 0,
+            | Kinds::AsyncCopy(_)
+            | Kinds::CodeWalk(_) => 0,
         }
     }
 }

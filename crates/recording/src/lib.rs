@@ -86,6 +86,7 @@
 //! | 16 `ClusterStream` | [`ClusterStream`](strata_model::experiment::ClusterStream): the stream, blocks of a cluster, clusters, shared memory of a block, distance |
 //! | 17 `AsyncCopy` | [`AsyncCopy`](strata_model::experiment::AsyncCopy): work, bytes, place, SM, steps, rounds, repeat |
 //! | 18 `CopyStream` | [`CopyStream`](strata_model::experiment::CopyStream): the stream, by which copies |
+//! | 19 `CodeWalk` | [`CodeWalk`](strata_model::experiment::CodeWalk): bytes of code, options of the SM and of the partner's SM, warm laps, laps, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

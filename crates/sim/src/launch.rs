@@ -24,6 +24,8 @@ fn lane_costs(spec: &Spec) -> LaneCosts {
     }
 }
 
+/// Bytes from the code of one module to that of the next.
+const CODE_BYTES: u64 = 1 << 24;
 /// Warps of the largest block: 1024 threads.
 const MOST_WARPS: u64 = 32;
 
@@ -174,6 +176,7 @@ impl Sim {
             .iter()
             .filter_map(|(slot, name)| Some((*slot, address(name)?.wrapping_sub(constants))))
             .collect();
+        let fetched = self.state.instructions.fetched(entry.code.len());
         let grid = Grid {
             entry,
             symbols,
@@ -201,8 +204,9 @@ impl Sim {
             lanes: lane_costs(spec),
             host: (spec.memory.host_cycles.get(), HOST_BASE),
             budget: self.budget,
+            fetched: fetched.map(|bytes| (CODE_BYTES * function.module as u64, bytes)),
             queued: spec.has_queues(),
-            walks: self.walks,
+            walks: self.walks && fetched.is_none(),
         };
         let set_aside = self.set_aside(launch, shared);
         self.state.hierarchy.begin(set_aside);

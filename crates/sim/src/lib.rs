@@ -21,6 +21,7 @@ use machine::Machine;
 use model::atomics::Lines;
 use model::clock::{Clock, Slices};
 use model::hierarchy::Hierarchy;
+use model::instructions::Instructions;
 use model::memory::Memory;
 use model::ports::Width;
 use model::texture::{self, Texels};
@@ -69,6 +70,7 @@ impl Sim {
             last_allocation: 0,
             atomics: Lines::new(hierarchy.device_line(), machine.spec.pipeline.atomic_rate),
             hierarchy,
+            instructions: Instructions::new(&machine, seed),
             shared_free: vec![0; machine.spec.device.multiprocessors.get() as usize],
             turns: (0..machine.spec.device.multiprocessors.get()).map(|_| Turns::new(&machine.spec)).collect(),
             passes: Passes::NONE,

@@ -7,6 +7,7 @@ mod copies;
 pub mod costs;
 mod die;
 mod inside;
+mod instructions;
 pub mod launches;
 
 use serde_json::json;
@@ -151,6 +152,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     beyond::translation(&mut truth);
     beyond::spectrum(&mut truth);
     copies::copies(&mut truth);
+    instructions::instructions(&mut truth);
     least_configuration(&mut truth);
     launches::by_launch(&mut truth, seen);
     truth.rows

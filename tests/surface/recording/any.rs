@@ -325,6 +325,16 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
             repeat,
         },
     );
+    let code = any::<(u64, Option<u32>, Option<u32>, (u32, u32, u32))>().prop_map(
+        |(footprint, sm, partner, (warm_laps, laps, repeat))| CodeWalk {
+            footprint: Bytes(footprint),
+            sm,
+            partner,
+            warm_laps,
+            laps,
+            repeat,
+        },
+    );
     let by_partition =
         (streams(), any::<(u64, Vec<u8>, Vec<u8>, bool)>()).prop_map(|(stream, (mask, pages, sms, is_far))| {
             PartitionStream { stream, homes: HomeMap { mask, pages }, sms, is_far }
@@ -369,6 +379,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => atomics.prop_map(Experiment::from),
         1 => clusters.prop_map(Experiment::from),
         1 => distributed.prop_map(Experiment::from),
+        1 => code.prop_map(Experiment::from),
     ]
 }
 

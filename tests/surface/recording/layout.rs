@@ -245,6 +245,8 @@ fn what_a_stream_has_stays_as_it_is() {
         repeat: 3,
     };
     assert_eq!(hash_of(copy.into(), &[]), 0x41f9_87a6, "{why}");
+    let walk = CodeWalk { footprint: Bytes::kib(24), sm: Some(2), partner: None, warm_laps: 2, laps: 5, repeat: 3 };
+    assert_eq!(hash_of(walk.into(), &[]), 0x14c0_f392, "{why}");
     let stream = by_partition.stream.clone();
     let copied = CopyStream { stream: stream.clone(), by: CopyWork::CpAsync };
     assert_eq!(hash_of(copied.into(), &[]), 0x7e18_fa93, "{why}");

@@ -106,6 +106,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
+            | Experiment::CodeWalk(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -138,7 +139,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::PartitionChase(_)
         | Experiment::ClusterStream(_)
         | Experiment::AsyncCopy(_)
-        | Experiment::CopyStream(_) => {
+        | Experiment::CopyStream(_)
+        | Experiment::CodeWalk(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

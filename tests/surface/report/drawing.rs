@@ -288,7 +288,15 @@ fn values_of_any_size_stay_in_their_boxes() {
     ] {
         // The die is no memory, and the shared memory of other blocks is in the picture anyway.
         let drawn_apart = |name: &ElementName| {
-            !matches!(name, ElementName::Die | ElementName::DistributedShared | ElementName::AsyncCopy)
+            !matches!(
+                name,
+                ElementName::Die
+                    | ElementName::DistributedShared
+                    | ElementName::AsyncCopy
+                    | ElementName::InstructionL0
+                    | ElementName::InstructionL1
+                    | ElementName::InstructionL15
+            )
         };
         let memories = ElementName::ALL.into_iter().filter(drawn_apart);
         let topology = of(memories.map(|name| (name, element.clone())).collect());

@@ -46,6 +46,10 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
         }
         Experiment::Clusters(clusters) => (samples.sms.len(), clusters.blocks() as usize, "SMs of blocks"),
         Experiment::AsyncCopy(copy) => laps(copy.rounds),
+        Experiment::CodeWalk(walk) => {
+            let walkers = if walk.sm.is_some() { 1 } else { samples.sms.len().max(1) };
+            (samples.laps.len(), walkers * walk.laps as usize, "times of laps")
+        }
         Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),

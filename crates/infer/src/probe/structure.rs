@@ -202,13 +202,14 @@ pub fn ways_finding(sets: &Sets, method: &str) -> Finding<Ways> {
     ways.sort_unstable_by(|a, b| b.cmp(a));
     let (most, least) = (ways[0], ways[ways.len() - 1]);
     let seen = if sets.complete { "all sets".to_owned() } else { format!("the {} sets seen", ways.len()) };
-    // Where not all were seen, what nearly all of them have; a set may have been taken for two by a line that missed late.
+    // Where not all were seen, what nearly all of them have; a set may have been taken for two by a line that missed late. A set that
+    // was not seen may hold more than any of these.
     let middle = ways[ways.len() / 2];
     let others = ways.iter().filter(|&&w| w != middle).count();
     if !sets.complete && others > 0 && others * RARE <= ways.len() {
         return Finding::measured(Ways::Equal(middle as u64), method)
             .unit("lines")
-            .range(least as f64, most as f64)
+            .at_least(least as f64)
             .note(format!("of {seen}; {others} of them seem to differ, from {least} to {most}"));
     }
     if !sets.complete && most > least {

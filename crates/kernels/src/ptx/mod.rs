@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior};
-use strata_model::experiment::{CopyWork, LoadPath};
+use strata_model::experiment::{CODE, CODE_BLOCK, CopyWork, LoadPath};
 use strata_model::samples::CodeFacts;
 use strata_model::units::Bytes;
 
@@ -37,6 +37,8 @@ macro_rules! template {
 
 /// First compute capability with caches, `ld.global.ca` and textures of any kind: Fermi.
 const FERMI: Capability = (2, 0);
+/// First compute capability whose instructions take 16 bytes each: Volta (Jia et al. 2018, section 2.1).
+const VOLTA: Capability = (7, 0);
 /// First compute capability with `cp.async`: Ampere (PTX ISA, `cp.async`: sm_80).
 const AMPERE: Capability = (8, 0);
 /// First compute capability with clusters and `cp.async.bulk`: Hopper.
@@ -64,6 +66,7 @@ fn template(program: Program) -> Template {
         Program::Distributed(_) => template!("distributed", HOPPER),
         Program::Asynchronous(CopyWork::CpAsync) => template!("asynchronous", AMPERE),
         Program::Asynchronous(_) => template!("asynchronous", HOPPER),
+        Program::Code => template!("code", VOLTA),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -203,7 +206,14 @@ impl Dialect for Ptx {
         let values = values::values(self, program, capability, target);
         let rendered = ENVIRONMENT.render_named_str(template.name, template.text, values);
         let code = rendered.unwrap_or_else(|fault| panic!("kernel template `{}`: {fault:#}", template.name)) + "\n";
-        Text { entry: self.entry(program), code, target: target.capability, check: self.check(program) }
+        Text {
+            entry: self.entry(program),
+            code,
+            target: target.capability,
+            check: self.check(program),
+            // An optimiser would follow the jumps itself, and leave nothing.
+            optimised: program != Program::Code,
+        }
     }
 
     fn check(&self, program: Program) -> Check {
@@ -221,6 +231,7 @@ impl Dialect for Ptx {
             Program::Atomics(atomics) => checks::atomics(atomics),
             Program::Distributed(work) => checks::distributed(work),
             Program::Asynchronous(work) => checks::asynchronous(work),
+            Program::Code => Check::Laid { bytes: CODE.0, block: CODE_BLOCK.0 },
         }
     }
 
@@ -301,6 +312,7 @@ mod tests {
                 code if ["cluster", "mbarrier", "bulk_group"].iter().any(|word| code.contains(word)) => {
                     ((9, 0), ".version 8.0\n.target sm_90\n")
                 }
+                code if code.contains("pmevent") => ((7, 0), ".version 6.0\n.target sm_70\n"),
                 code if code.contains(".nc.") => ((3, 5), ".version 6.0\n.target sm_35\n"),
                 _ => ((3, 0), ".version 6.0\n.target sm_30\n"),
             };

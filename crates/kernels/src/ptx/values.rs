@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use minijinja::context;
 use minijinja::value::Value;
-use strata_model::experiment::{CHAIN, COPY_UNROLL, LoadPath, STEPS_A_PASS, WARP};
+use strata_model::experiment::{
+    CHAIN, CODE, CODE_BLOCK, COPY_UNROLL, CodeWalk, INSTRUCTION, LoadPath, PARTNER_CODE, STEPS_A_PASS, WARP,
+};
 use strata_model::pattern::{
     BURST_LINE, BURST_LINES, BURST_OPTIONAL, BURST_STEP, CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom,
     MOST_THREADS, MOST_WARPS, OPERANDS, OPERATIONS_A_PASS, Operand, OperandsIn, Scope, WRITES_A_PASS, burst_begin,
@@ -14,8 +16,8 @@ use strata_model::units::Bytes;
 use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
 use crate::{
-    AtomicProgram, FACTOR, PatternProgram, Program, RECORDED_SM, StreamProgram, TERM, Way, distributed, job, sizes,
-    streams, sums,
+    AtomicProgram, FACTOR, PatternProgram, Program, RECORDED_SM, StreamProgram, TERM, Way, code, distributed, job,
+    sizes, streams, sums,
 };
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
@@ -73,10 +75,39 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
                 head => distributed::HEAD,
             },
         },
+        Program::Code => code_values(),
         Program::Asynchronous(work) => context! { work => work.name(), unroll => COPY_UNROLL },
         _ => context! {},
     };
     context! { ..own, ..common }
+}
+
+/// The blocks of the code that is walked through: in the order in which they lie, each with its successor.
+fn code_values() -> Value {
+    let groups = (CODE / CodeWalk::granule()) as u32;
+    let order: Vec<u32> =
+        (0..groups).flat_map(|group| CodeWalk::order(group).map(|block| group * CodeWalk::GROUP + block)).collect();
+    let mut blocks: Vec<(u32, Value)> = order
+        .iter()
+        .enumerate()
+        .map(|(visit, &number)| {
+            let (visit, next) = (visit as u32, order.get(visit + 1));
+            // Behind the last block of a group a walk may end.
+            let ends = ((visit + 1).is_multiple_of(CodeWalk::GROUP)).then_some((visit + 1) / CodeWalk::GROUP);
+            (number, context! { number, next, ends })
+        })
+        .collect();
+    blocks.sort_by_key(|(number, _)| *number);
+    context! {
+        blocks => blocks.into_iter().map(|(_, block)| block).collect::<Vec<_>>(),
+        instructions => CODE_BLOCK / INSTRUCTION,
+        partner_block => PARTNER_CODE / CODE_BLOCK,
+        anybody => code::ANYBODY,
+        head => code::HEAD,
+        state => code::STATE,
+        partner_done => code::PARTNER_DONE,
+        patience => code::PATIENCE,
+    }
 }
 
 /// The values for a stream.

@@ -282,6 +282,12 @@ impl Attribute {
                 "Unknown if the GPC, the TPC or the partition of any SM is. Two dies may have the same fingerprint: six of nine H200s did.",
                 "To notice that a GPU was replaced, and to find GPUs on which a placement of blocks works alike.",
             ),
+            Attribute::SmsOfAnInstance => (
+                "All SMs but one walk through the same code, which fits. Then the one walks through other code, and the rest walk again: \
+                 those that miss share the cache with it. This is done for one SM of each group.",
+                "Unknown where the size is, where the code of both does not overflow the cache, or where groups overlap.",
+                "SMs that share an instruction cache should run the same kernel. The groups show which SMs are neighbours.",
+            ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \
                  away.",

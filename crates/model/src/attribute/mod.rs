@@ -187,6 +187,8 @@ attributes! {
         "Other elements that use the same physical cache.";
     InstancesPerSm INSTANCES_PER_SM: u64, "instances_per_sm", "Instances per SM", Structure, "",
         "Number of physical caches of this kind in one SM.";
+    SmsOfAnInstance SMS_OF_AN_INSTANCE: Counts, "sms_of_an_instance", "SMs that share one", Structure, "SMs",
+        "How many SMs share each physical cache of this kind, in ascending order.";
     Sets SETS: u64, "sets", "Sets", Structure, "sets",
         "Number of sets.";
     Ways WAYS: Ways, "ways", "Ways", Structure, "lines, or entries of a TLB",

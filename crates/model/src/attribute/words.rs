@@ -7,6 +7,8 @@ use super::{
 };
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
+/// Equal counts that are written out.
+const MOST_IN_A_ROW: usize = 8;
 /// Stands for a part that is unknown.
 const UNKNOWN: &str = "unknown";
 
@@ -30,7 +32,7 @@ fn words(value: &Value) -> String {
         Value::OperationClockRate(rate) => rate.to_string(),
         Value::Sizes(sizes) => list(sizes.0.iter().map(|size| size.0)),
         Value::Ways(ways) => list(ways.list()),
-        Value::Counts(counts) => list(&counts.0),
+        Value::Counts(counts) => joined(counts.0.chunk_by(PartialEq::eq).flat_map(run), ", "),
         Value::Elements(elements) => list(elements.keys()),
         Value::Policy(policy) => replacement(policy),
         Value::Index(function) => index(function),
@@ -51,6 +53,14 @@ fn joined(items: impl Iterator<Item = String>, by: &str) -> String {
 
 fn list(items: impl IntoIterator<Item = impl ToString>) -> String {
     joined(items.into_iter().map(|item| item.to_string()), ", ")
+}
+
+/// Equal counts in a row: one by one, or how many there are where they would fill a line.
+fn run(equal: &[u64]) -> Vec<String> {
+    match equal {
+        [count, ..] if equal.len() > MOST_IN_A_ROW => vec![format!("{} x {count}", equal.len())],
+        few => few.iter().map(u64::to_string).collect(),
+    }
 }
 
 fn table(rows: impl Iterator<Item = String>) -> String {

@@ -45,6 +45,15 @@ impl ElementName {
             ElementName::AsyncCopy => {
                 "Copies between global and shared memory that go on by themselves: the thread that asks for one does other work meanwhile."
             }
+            ElementName::InstructionL0 => {
+                "The first instruction cache that jumps through code show. Where a smaller one does not show, it is the second one."
+            }
+            ElementName::InstructionL1 => {
+                "The second instruction cache that jumps through code show. On Hopper the two SMs of a TPC share it."
+            }
+            ElementName::InstructionL15 => {
+                "The third instruction cache, between the second one and the L2. On Hopper the SMs of a GPC share it."
+            }
             ElementName::ScalarL1 => "The scalar data cache of an AMD GPU. Only imported timings have it.",
         }
     }
@@ -69,6 +78,9 @@ impl ElementName {
             ElementName::Die => "Every kernel: blocks of one cluster run on the SMs of one GPC.",
             ElementName::DistributedShared => "What blocks of a cluster exchange without going through the L2.",
             ElementName::AsyncCopy => "Tiles that a block brings to its shared memory while it computes on others.",
+            ElementName::InstructionL0 => "Inner loops: code that does not fit is fetched again in each pass.",
+            ElementName::InstructionL1 => "Kernels whose inner loops are large, and long ones without a loop.",
+            ElementName::InstructionL15 => "Several large kernels at a time, each on some SMs of a GPC.",
             ElementName::ScalarL1 => "Values that are the same for all lanes of a wavefront.",
         }
     }
@@ -113,6 +125,9 @@ impl ElementName {
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
             ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),
+            ElementName::InstructionL0 | ElementName::InstructionL1 | ElementName::InstructionL15 => {
+                (&[], &[Size, MissPenalty, SmsOfAnInstance])
+            }
             ElementName::AsyncCopy => (&[], &[BulkCopyLatency, BulkStoreLatency, CpAsyncLatency, MbarrierCycles]),
             ElementName::DistributedShared => {
                 (LATENCY, &[OwnLatency, AtomicLatency, ClusterBarrier, RelaxedClusterBarrier, LargestCluster])

@@ -48,11 +48,17 @@ pub enum ElementName {
     DistributedShared,
     /// Copies that go on by themselves.
     AsyncCopy,
+    /// The first instruction cache that a walk through code shows.
+    InstructionL0,
+    /// The second.
+    InstructionL1,
+    /// The third.
+    InstructionL15,
 }
 
 impl ElementName {
     /// All of them, in the order of a report.
-    pub const ALL: [ElementName; 18] = [
+    pub const ALL: [ElementName; 21] = [
         ElementName::L1,
         ElementName::Texture,
         ElementName::ReadOnly,
@@ -71,6 +77,9 @@ impl ElementName {
         ElementName::Die,
         ElementName::DistributedShared,
         ElementName::AsyncCopy,
+        ElementName::InstructionL0,
+        ElementName::InstructionL1,
+        ElementName::InstructionL15,
     ];
 
     /// Whether an NVIDIA GPU may have it, and so whether it is asked for.
@@ -98,6 +107,9 @@ impl ElementName {
             ElementName::Die => "die",
             ElementName::DistributedShared => "distributed_shared",
             ElementName::AsyncCopy => "async_copy",
+            ElementName::InstructionL0 => "instruction_l0",
+            ElementName::InstructionL1 => "instruction_l1",
+            ElementName::InstructionL15 => "instruction_l15",
             ElementName::ScalarL1 => "scalar_l1",
         }
     }
@@ -122,6 +134,9 @@ impl ElementName {
             ElementName::Die => "Die",
             ElementName::DistributedShared => "Distributed shared",
             ElementName::AsyncCopy => "Async copies",
+            ElementName::InstructionL0 => "Instruction L0",
+            ElementName::InstructionL1 => "Instruction L1",
+            ElementName::InstructionL15 => "Instruction L1.5",
             ElementName::ScalarL1 => "Scalar L1",
         }
     }

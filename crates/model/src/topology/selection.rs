@@ -158,8 +158,8 @@ impl JsonSchema for Wanted {
 /// fourth: the fingerprint of the die, and distributed shared memory. The fifth: bandwidth and latency under load by partition,
 /// the outstanding loads of a warp, and why the uniform path of
 /// constants has no bandwidth. The sixth: bandwidth and atomics of distributed shared memory, and
-/// asynchronous copies. The seventh: the bandwidth of those.
-pub const STEPS: u8 = 7;
+/// asynchronous copies. The seventh: the bandwidth of those. The eighth: instruction caches.
+pub const STEPS: u8 = 8;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
@@ -176,6 +176,13 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         Attribute::AtomicLatency => 6,
         _ if element == ElementName::DistributedShared && attribute.topic() == Topic::Bandwidth => 6,
         Attribute::Fingerprint => 4,
+        _ if matches!(
+            element,
+            ElementName::InstructionL0 | ElementName::InstructionL1 | ElementName::InstructionL15
+        ) =>
+        {
+            8
+        }
         _ if element == ElementName::AsyncCopy && attribute.topic() == Topic::Bandwidth => 7,
         _ if element == ElementName::AsyncCopy => 6,
         _ if element == ElementName::DistributedShared => 4,

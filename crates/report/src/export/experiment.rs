@@ -5,7 +5,7 @@ use std::io;
 use super::table::{Maybe, Rows};
 use serde::Serialize;
 use strata_model::experiment::{
-    BankWidth, COUNTER, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk,
+    BankWidth, CODE_BLOCK, COUNTER, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk,
 };
 use strata_model::units::Bytes;
 use strata_recording::Entry;
@@ -208,6 +208,9 @@ impl<'e> Own<'e> {
                 Own { timed_loads, rounds, ..Own::in_json(copy.work.name(), copy)? }
             }
             Experiment::Clusters(clusters) => Own::in_json("clusters", clusters)?,
+            Experiment::CodeWalk(walk) => {
+                Own { stride: Some(CODE_BLOCK), rounds: Some(walk.laps), ..Own::in_json("code", walk)? }
+            }
             Experiment::Distributed(of) => {
                 let (timed_loads, rounds) = (Some(of.steps), Some(of.rounds));
                 Own { timed_loads, rounds, ..Own::in_json(of.work.name(), of)? }

@@ -66,6 +66,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::PartitionChase(chase) => format!("{chase}:"),
         Experiment::ClusterStream(stream) => format!("{stream}:"),
         Experiment::AsyncCopy(copy) => format!("{copy}:"),
+        Experiment::CodeWalk(walk) => format!("{walk}:"),
         Experiment::CopyStream(stream) => format!("{stream}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
@@ -122,6 +123,13 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             let of_cluster = |sms: &[u32]| sms.iter().map(u32::to_string).collect::<Vec<_>>().join("+");
             format!("on SMs {}", clusters.of(samples).map(of_cluster).collect::<Vec<_>>().join(" "))
         }
+        Ok(samples) if let Experiment::CodeWalk(walk) = experiment => match walk.jumps_taken(samples) {
+            Some(taken) => {
+                let (least, most) = taken.iter().fold((f64::MAX, f64::MIN), |(a, b), &(_, x)| (a.min(x), b.max(x)));
+                format!("{least:.1} to {most:.1} cycles a jump")
+            }
+            None => "no times".to_owned(),
+        },
         Ok(samples) if let Experiment::AsyncCopy(copy) = experiment => match copy.step(samples) {
             Some(cycles) => format!("{cycles:.1} cycles a step"),
             None => "no times".to_owned(),

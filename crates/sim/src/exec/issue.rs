@@ -9,6 +9,7 @@ use super::shared;
 use super::walk::Bounds;
 use super::warp::{Group, LANES, Warp, lanes};
 use crate::model::hierarchy::Requester;
+use crate::model::instructions::INSTRUCTION;
 use crate::ptx::{Fault as TextFault, Inst, Op, Shuffle, Space, Special, Type};
 
 /// Cycles until the value of the global timer can be used; it lies outside of the SM.
@@ -56,6 +57,16 @@ impl Block {
         let index = warp.next_group();
         let group = warp.groups[index];
         let inst = &grid.entry.code[group.at as usize];
+        if let Some((base, bytes)) = grid.fetched {
+            let address = base + INSTRUCTION * u64::from(group.at);
+            if warp.fetched != address / bytes {
+                if warp.time > horizon {
+                    return Ok(Step::Wait(warp.time));
+                }
+                warp.fetched = address / bytes;
+                warp.time = state.instructions.fetch(sm, address, warp.time);
+            }
+        }
 
         let mut now = warp.time.max(warp.ready(inst.guard));
         for slot in inst.from.into_iter().chain([inst.to]).chain(inst.more) {

@@ -20,6 +20,7 @@ use crate::model::atomics::Lines;
 use crate::model::banks::Banks;
 use crate::model::clock::{Clock, Slices};
 use crate::model::hierarchy::Hierarchy;
+use crate::model::instructions::Instructions;
 use crate::model::memory::Memory;
 use crate::model::ports::Width;
 use crate::model::texture::Texels;
@@ -34,6 +35,8 @@ pub(crate) struct State {
     pub memory: Memory,
     /// Caches.
     pub hierarchy: Hierarchy,
+    /// Instruction caches.
+    pub instructions: Instructions,
     /// Clock.
     pub clock: Clock,
     /// Allocations: first address and bytes, ascending.
@@ -128,6 +131,8 @@ pub(crate) struct Grid<'a> {
     pub host: (u64, u64),
     /// Instructions after which the kernel is stopped.
     pub budget: u64,
+    /// Where its code lies, and how many bytes of it are fetched at a time; none where fetching takes no time.
+    pub fetched: Option<(u64, u64)>,
     /// Warps wait for what an SM has once, so that they must issue in the order of time.
     pub queued: bool,
     /// Lanes that go on alone, and the loops of chases that they are in, are carried out as a whole.

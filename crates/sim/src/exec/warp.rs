@@ -46,6 +46,8 @@ pub(super) struct Warp {
     pub copied: u64,
     /// What `cp.async` of a lane asked for last: other lanes that want it at that cycle have it without a request.
     pub asked: Asked,
+    /// Number of the piece of code that was fetched last.
+    pub fetched: u64,
     /// Cycle of the next issue.
     pub time: u64,
 }
@@ -64,6 +66,7 @@ impl Warp {
             arrived: 0,
             copied: 0,
             asked: Asked { sector: u64::MAX, at: 0, done: 0 },
+            fetched: u64::MAX,
             time,
         };
         for &(slot, value) in entry.constants.iter().chain(symbols) {

@@ -79,6 +79,10 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
         let entries: u64 = sets.iter().map(|&ways| u64::from(ways)).sum();
         lines += entries * if tlb.scope == Scope::Sm { spec.device.multiprocessors.get() } else { 1 };
     }
+    for (number, cache) in spec.instruction.iter().enumerate() {
+        let table = format!("instruction.{number}");
+        lines += caches::instructions(&table, cache, &spec.device)? * spec.device.multiprocessors.get();
+    }
     if lines > MOST_LINES {
         return Err((
             "device.multiprocessors".into(),

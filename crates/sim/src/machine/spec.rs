@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-pub use self::caches::{Cache, Configuration, Index, Partitions, Replacement, Scope, Threads, Tlb, Write};
+pub use self::caches::{
+    Cache, Configuration, Index, InstructionCache, Partitions, Replacement, Scope, Sharers, Threads, Tlb, Write,
+};
 use super::value::{Capability, Delay, Extra, Rate, Share, Size, Whole};
 
 mod caches;
@@ -34,6 +36,9 @@ pub struct Spec {
     /// Levels of address translation, the first one first.
     #[serde(default)]
     pub tlb: Vec<Tlb>,
+    /// Instruction caches, the first one first. If there are none, code takes no time to fetch.
+    #[serde(default)]
+    pub instruction: Vec<InstructionCache>,
     /// Shared memory.
     pub shared: Shared,
     /// What lies behind the caches.

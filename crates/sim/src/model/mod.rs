@@ -6,6 +6,7 @@ pub mod banks;
 pub mod cache;
 pub mod clock;
 pub mod hierarchy;
+pub mod instructions;
 pub mod memory;
 mod noise;
 mod parts;

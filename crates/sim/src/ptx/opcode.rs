@@ -101,6 +101,7 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
             return bare(Op::ClusterArrive);
         }
         ("barrier", ["cluster", "wait", "aligned"]) => return bare(Op::ClusterWait),
+        ("pmevent", [] | ["mask"]) => return bare(Op::Fence),
         ("membar" | "fence", _) | ("cp", ["async", "bulk", "commit_group"]) => return bare(Op::Fence),
         ("cp", ["async", "wait_all"] | ["async", "bulk", "wait_group"]) => return bare(Op::CopyWait),
         ("cp", ["async", "cg", "shared", "global"]) => return copy(Copying::Word, 3),

@@ -10,6 +10,7 @@ use super::capacity::{self, Capacity, Search};
 use super::die;
 use super::distributed;
 use super::disturb::{self, Seen};
+use super::instructions;
 use super::latency::{self, Setting};
 use super::levels::HitMiss;
 use super::throughput::{self, Level, Peak};
@@ -20,7 +21,7 @@ use strata_model::attribute::{
     CLUSTER_BARRIER, CONFLICTS, CP_ASYNC_BANDWIDTH, CP_ASYNC_DRAM_BANDWIDTH, CP_ASYNC_LATENCY, Elements,
     FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX, INSTANCES_PER_SM, LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP,
     MAPPING_GRANULARITY, MBARRIER_CYCLES, MISS_PENALTY, OWN_LATENCY, RELAXED_CLUSTER_BARRIER, REPLACEMENT, SETS,
-    SHARED_WITH, SIZE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
+    SHARED_WITH, SIZE, SMS_OF_AN_INSTANCE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
 use strata_model::experiment::{Chase, ClusterWork, CopyWork, LoadPath, Order, Timing, Traffic};
 use strata_model::samples::Failure;
@@ -95,9 +96,27 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
             notebook.attribute(CP_ASYNC_BANDWIDTH, || copied(notebook, CopyWork::CpAsync, memory::in_l2)),
             notebook.attribute(CP_ASYNC_DRAM_BANDWIDTH, || copied(notebook, CopyWork::CpAsync, memory::in_dram)),
         ]),
+        // Before, instructions take other bytes.
+        ElementName::InstructionL0 | ElementName::InstructionL1 | ElementName::InstructionL15
+            if notebook.facts().compute_capability < instructions::FIRST =>
+        {
+            Element::default()
+        }
+        ElementName::InstructionL0 => instruction_cache(notebook, 0),
+        ElementName::InstructionL1 => instruction_cache(notebook, 1),
+        ElementName::InstructionL15 => instruction_cache(notebook, 2),
         // No kernel here reaches it.
         ElementName::ScalarL1 => Element::default(),
     }
+}
+
+/// The instruction cache of this level, the first one 0.
+fn instruction_cache(notebook: &Notebook, level: usize) -> Element {
+    Element::from([
+        notebook.attribute(SIZE, || instructions::size(notebook, level)),
+        notebook.attribute(MISS_PENALTY, || instructions::miss_penalty(notebook, level)),
+        notebook.attribute(SMS_OF_AN_INSTANCE, || instructions::sms_of_an_instance(notebook, level)),
+    ])
 }
 
 /// What asynchronous copies bring from a memory, by how that is streamed through.

@@ -90,12 +90,12 @@ pub(super) struct Drawing {
 impl Drawing {
     /// What is drawn of a topology; nothing of one without elements.
     pub fn of(topology: &Topology) -> Option<Self> {
-        // The die is no memory, and the memory of other blocks is drawn where it is: as shared memory.
-        if topology
-            .elements
-            .keys()
-            .all(|name| matches!(name, ElementName::Die | ElementName::DistributedShared | ElementName::AsyncCopy))
-        {
+        // The die is no memory, the memory of other blocks is drawn where it is, as shared memory, and no data goes through instruction caches.
+        let is_drawn = |name: &ElementName| {
+            use ElementName::{AsyncCopy, Die, DistributedShared, InstructionL0, InstructionL1, InstructionL15};
+            !matches!(name, Die | DistributedShared | AsyncCopy | InstructionL0 | InstructionL1 | InstructionL15)
+        };
+        if !topology.elements.keys().any(is_drawn) {
             return None;
         }
         let all = Found(topology);

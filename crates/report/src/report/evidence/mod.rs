@@ -70,6 +70,7 @@ enum What {
     Clusters,
     Distributed,
     AsyncCopy,
+    CodeWalk,
     Imported,
 }
 
@@ -121,6 +122,7 @@ impl Kind {
             Experiment::Clusters(_) => (What::Clusters, "clusters", false),
             Experiment::Distributed(distributed) => (What::Distributed, distributed.work.name(), false),
             Experiment::AsyncCopy(copy) => (What::AsyncCopy, copy.work.name(), false),
+            Experiment::CodeWalk(_) => (What::CodeWalk, "code", false),
             Experiment::CopyStream(CopyStream { by, .. }) => {
                 let order = if *by == CopyWork::Bulk { "bulk copies" } else { "cp.async" };
                 (What::Stream, order, false)
@@ -263,7 +265,8 @@ impl<'e> Exhibits<'e> {
                 | What::Atomics
                 | What::Clusters
                 | What::Distributed
-                | What::AsyncCopy => Vec::new(),
+                | What::AsyncCopy
+                | What::CodeWalk => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

@@ -1,12 +1,31 @@
 //! Checks of one cache: its lines and sets, its index and policy, its partitions, and what it shares with shared memory.
 
 use super::{Wrong, power_of_two};
-use crate::machine::spec::{Cache, Configuration, Index, Partitions, Replacement, Scope, Spec};
+use crate::machine::spec::{
+    Cache, Configuration, Device, Index, InstructionCache, Partitions, Replacement, Scope, Sharers, Spec,
+};
 
 /// Sectors of a line: one bit each.
 const MOST_SECTORS: u64 = 64;
 /// Most bits of an index: two to the power of them are more sets than a machine may have lines.
 const MOST_BITS: usize = 25;
+
+/// Lines of an instruction cache.
+pub(super) fn instructions(table: &str, cache: &InstructionCache, device: &Device) -> Result<u64, Wrong> {
+    let (line, ways) = (cache.line.get(), cache.ways.get());
+    power_of_two(table, "line", line, 16)?;
+    if cache.size.0 == 0 || !cache.size.0.is_multiple_of(line * ways) {
+        let what = format!("found {} B, allowed are multiples of {ways} lines of {line} B", cache.size.0);
+        return Err((format!("{table}.size"), what));
+    }
+    let sets = cache.size.0 / (line * ways);
+    policy(&format!("{table}.replacement"), &cache.replacement, &vec![ways as u32; sets.min(1 << MOST_BITS) as usize])?;
+    if cache.shared_by == Sharers::Gpc && device.gpcs.is_none() {
+        let what = "found gpc, allowed is that where `device.gpcs` says which SM is in which";
+        return Err((format!("{table}.shared_by"), what.into()));
+    }
+    Ok(sets * ways)
+}
 
 /// Lines of one instance.
 pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {

@@ -202,3 +202,40 @@ pub struct Tlb {
     #[serde(default)]
     pub sources: Sources,
 }
+
+/// Which SMs share an instruction cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharers {
+    /// Every SM has its own.
+    Sm,
+    /// Two SMs in a row share one.
+    Tpc,
+    /// The SMs of a GPC share one; `gpcs` of the device says which they are.
+    Gpc,
+    /// The device has one.
+    Device,
+}
+
+/// An instruction cache. It is modelled for kernels that do not fit into the first of them; others are taken to be in it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstructionCache {
+    /// Name.
+    pub name: String,
+    /// Whose it is.
+    pub shared_by: Sharers,
+    /// Size, a multiple of a line times the ways.
+    pub size: Size,
+    /// Line.
+    pub line: Whole<16, 65536>,
+    /// Ways of every set; the set of a line is its number, modulo the sets.
+    pub ways: Whole<1, 65536>,
+    /// Replacement.
+    pub replacement: Replacement,
+    /// Cycles that a miss adds.
+    pub penalty: Delay,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}

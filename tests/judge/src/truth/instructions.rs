@@ -1,0 +1,55 @@
+//! Instruction caches.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use strata_model::experiment::{CODE, CodeWalk};
+use strata_model::topology::ElementName::{InstructionL0, InstructionL1, InstructionL15};
+use strata_sim::machine::spec::Sharers;
+
+use super::Truth;
+use crate::expect::Expect;
+
+/// What is not seen of a cache that holds nearly all of the code: the rest must be a few groups of blocks.
+const SEEN: u64 = CODE.0 - 4 * CodeWalk::granule().0;
+
+/// What walks through code must show, from devices on that can be asked.
+pub fn instructions(truth: &mut Truth) {
+    let spec = &truth.machine.spec;
+    if spec.device.compute_capability.0 < 7 {
+        return;
+    }
+    let gpcs = spec.device.gpc_of_sms().unwrap_or_default();
+    let sms = spec.device.multiprocessors.get() as usize;
+    let sizes = |shared_by: Sharers| {
+        let group = |sm: usize| match shared_by {
+            Sharers::Sm => sm,
+            Sharers::Tpc => sm / 2,
+            Sharers::Gpc => gpcs[sm] as usize,
+            Sharers::Device => 0,
+        };
+        let mut groups: BTreeMap<usize, u64> = BTreeMap::new();
+        (0..sms).for_each(|sm| *groups.entry(group(sm)).or_default() += 1);
+        let mut sizes: Vec<u64> = groups.into_values().collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    let shown: Vec<_> = spec
+        .instruction
+        .iter()
+        .filter(|cache| cache.size.0 <= SEEN)
+        .map(|cache| (cache.size.0, cache.penalty.get(), sizes(cache.shared_by)))
+        .collect();
+    for (number, element) in [InstructionL0, InstructionL1, InstructionL15].into_iter().enumerate() {
+        let Some((size, penalty, sizes)) = shown.get(number) else {
+            for attribute in ["size", "miss_penalty", "sms_of_an_instance"] {
+                truth.row(element, attribute, Expect::Unknown(""));
+            }
+            continue;
+        };
+        truth.row(element, "size", Expect::Is(json!(size)));
+        truth.row(element, "miss_penalty", Expect::Near(*penalty as f64, 1.0));
+        // A cache that two walks cannot overflow says nothing.
+        truth.row(element, "sms_of_an_instance", Expect::IfStated(Box::new(Expect::Is(json!(sizes)))));
+    }
+}
