@@ -130,11 +130,12 @@ fn filtered(browser: &mut Browser) -> Result<()> {
         "(() => {
             const input = document.querySelector('.filter');
             const type = (text) => ((input.value = text), input.dispatchEvent(new Event('input')));
-            // Every discovery has it, of whatever element.
-            type('latency');
             const rows = [...document.querySelectorAll('#all-findings tbody tr')];
+            // Every discovery has one of them, of whatever element.
+            const word = ['latency', 'size'].find((word) => rows.some((row) => row.textContent.includes(word)));
+            type(word);
             const left = rows.filter((row) => !row.hidden);
-            const all = left.every((row) => row.textContent.includes('latency'));
+            const all = left.every((row) => row.textContent.includes(word));
             type('');
             return left.length > 0 && left.length < rows.length && all;
         })()",

@@ -120,7 +120,7 @@ const BEHIND_BLOCKS: u64 = 4;
 /// Bytes of an instruction.
 const INSTRUCTION: u64 = 16;
 
-/// Blocks of so many bytes that do not begin with a jump or a comparison, where all of them end before the last clock read.
+/// Where a block of so many bytes does not begin with a jump or a comparison. The last block ends shortly before the last clock read.
 fn laid(function: &Function, bytes: u64, block: u64) -> Vec<Violation> {
     let code = &function.instructions;
     let violation = |at: Option<u64>, what: &str| Violation { rule: Rule::Layout, address: at, what: what.to_owned() };

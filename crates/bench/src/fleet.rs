@@ -171,7 +171,8 @@ fn cost(experiment: &Experiment) -> u64 {
         }
         Experiment::CodeWalk(walk) => {
             let walkers = if walk.sm.is_some() { 1 } else { CODE_WALKERS };
-            (1, 0, walkers * u64::from(walk.jumps()) * u64::from(2 * walk.warm_laps + walk.laps))
+            let laps = 2 * u64::from(walk.warm_laps) + u64::from(walk.laps);
+            (1, 0, laps.saturating_mul(walkers * u64::from(walk.jumps())))
         }
         Experiment::Imported(_) => (0, 0, 0),
     };

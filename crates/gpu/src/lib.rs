@@ -239,8 +239,8 @@ pub trait Gpu {
     /// Compiles PTX text, with all optimisations, and loads it.
     fn load(&mut self, ptx: &str) -> Result<Module>;
 
-    /// Compiles and loads each of these texts, in their order; at the same time where that can be. What compiles nothing takes a text as it
-    /// is.
+    /// Compiles and loads each of these texts, in their order; at the same time where that can be. A GPU
+    /// without a compiler ignores what [`Code::optimised`] says.
     fn load_all(&mut self, codes: &[Code<'_>]) -> Vec<Result<Module>> {
         codes.iter().map(|code| self.load(code.text)).collect()
     }

@@ -284,8 +284,8 @@ impl Attribute {
             ),
             Attribute::SmsOfAnInstance => (
                 "All SMs but one walk through the same code, which fits. Then the one walks through other code, and the rest walk again: \
-                 those that miss share the cache with it. This is done for one SM of each group.",
-                "Unknown where the size is, where the code of both does not overflow the cache, or where groups overlap.",
+                 those that miss share the cache with it. This is done for one SM of each group, or for all SMs where groups are small.",
+                "Unknown where the size is, where the code of both does not overflow the cache, where groups overlap, or where no SM misses.",
                 "SMs that share an instruction cache should run the same kernel. The groups show which SMs are neighbours.",
             ),
             Attribute::Banks => (
