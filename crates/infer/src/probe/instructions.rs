@@ -117,16 +117,17 @@ fn levels(laps: &[f64]) -> Option<Vec<Level>> {
         let next = least(last + 1);
         let settled = further.iter().skip(last + 1).position(|&block| is_as(block, next)).map(|at| last + 1 + at);
         let end = further.iter().rposition(|&block| is_as(block, next));
-        // Blocks like `next`, up to the next level. Blocks between them are left out: there the code around displaces others.
+        // Blocks from the first to the last one like `next`, which is up to the next level.
         let groups = (last + 2) as f64;
-        let alike = settled.zip(end).and_then(|(from, to)| {
+        let above = settled.zip(end).and_then(|(from, to)| {
             let all = &further[from..=to];
-            let alike: Vec<f64> = all.iter().copied().filter(|&block| is_as(block, next)).collect();
-            let are_most = alike.len() >= FEWEST && alike.len() as f64 >= MOST_OF_THEM * all.len() as f64;
+            // `next` is among the shortest of those that differ by chance.
+            let above = median(all)?;
+            let alike = all.iter().filter(|&&block| is_as(block, above)).count();
+            let are_most = alike >= FEWEST && alike as f64 >= MOST_OF_THEM * all.len() as f64;
             let is_soon = (from - last) as f64 <= (SOON * groups).max(FEWEST as f64);
-            (are_most && is_soon).then_some(alike)
+            (are_most && is_soon).then_some(above)
         });
-        let above = alike.and_then(|alike| median(&alike));
         let penalty = above.map(|above| above - below);
         let fits = CodeWalk::granule() * (last as u64 + 2);
         found.push(Level { fits, penalty: penalty.map(|cycles| (cycles, cycles, cycles)) });
@@ -324,13 +325,32 @@ mod tests {
         assert_eq!(found.iter().map(|level| level.fits.0 / KIB).collect::<Vec<_>>(), [12, 32, 76], "{found:?}");
         let costs: Vec<f64> = found.iter().filter_map(|level| Some(level.penalty?.0)).collect();
         assert!(
-            (costs[0] - 6.0).abs() < 0.1 && (costs[1] - 55.2).abs() < 0.5 && (costs[2] - 214.0).abs() < 5.0,
+            (costs[0] - 6.0).abs() < 0.2 && (costs[1] - 55.2).abs() < 0.5 && (costs[2] - 214.0).abs() < 5.0,
             "{costs:?}"
         );
         assert_eq!(levels(&[180.0, 270.0, 360.0, 450.0, 540.0]), Some(Vec::new()));
         // What is in the first cache is not known, and a single last block that takes longer is no level.
         assert_eq!(levels(&[180.0, 270.0, 400.0, 540.0, 680.0]), None);
         assert_eq!(levels(&[180.0, 270.0, 360.0, 450.0, 640.0]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn blocks_that_the_l2_answers_differ_by_chance() {
+        // GPU-bfa55b71: what further blocks took on SM 0 from 128 KiB on, after some that hit.
+        let behind = [
+            1152.0, 2024.0, 2005.0, 2006.0, 292.0, 292.0, 282.0, 298.0, 250.0, 268.0, 302.0, 295.0, 298.0, 298.0,
+            292.0, 279.0, 284.0, 300.0, 298.0, 283.0,
+        ];
+        let mut laps = vec![180.0];
+        let further = [84.0; 14].into_iter().chain(behind);
+        laps.extend(further.scan(180.0, |lap, block| {
+            *lap += 4.0 * block;
+            Some(*lap)
+        }));
+        let found = levels(&laps).unwrap();
+        assert_eq!((found.len(), found[0].fits), (1, Bytes::kib(60)), "{found:?}");
+        let (cost, ..) = found[0].penalty.unwrap();
+        assert!((cost - 208.0).abs() < 3.0, "{cost}");
     }
 
     #[test]
