@@ -218,3 +218,18 @@ fn a_warps_loads_have_the_width_that_is_asked_for() {
     assert!(broken("LDS", 90, 16).contains(&Rule::ListedLoad));
     assert!(broken("LDS.64", 90, 16).contains(&Rule::ListedLoad));
 }
+
+#[test]
+fn blocks_of_code_begin_where_the_text_says() {
+    let check = Check::Laid { bytes: 64, block: 32 };
+    let listing = |second: &str| {
+        format!(
+            "/*0000*/ CS2R.32 R0, SR_CLOCKLO ;\n/*0010*/ @P0 BRA 0x20 ;\n/*0020*/ PMTRIG 0x1 ;\n/*0030*/ {second} ;\n\
+             /*0040*/ PMTRIG 0x1 ;\n/*0050*/ BSYNC B0 ;\n/*0060*/ CS2R.32 R1, SR_CLOCKLO ;"
+        )
+    };
+    assert_eq!(violations(&function(&listing("ISETP.LE.U32.AND P1, PT, R8, 0x1, PT")), 90, check), []);
+    // A block that begins elsewhere, and fewer bytes than the blocks have.
+    assert_eq!(violations(&function(&listing("PMTRIG 0x1")), 90, check)[0].rule, Rule::Layout);
+    assert_eq!(violations(&function("/*0000*/ CS2R.32 R0, SR_CLOCKLO ;"), 90, check)[0].rule, Rule::Layout);
+}

@@ -17,7 +17,7 @@
 use std::collections::BTreeSet;
 
 use super::{Gap, Measurement, Notebook};
-use crate::analysis::robust::{median, tenths};
+use crate::analysis::robust::{median, spread, tenths};
 use strata_model::attribute::Counts;
 use strata_model::experiment::{CODE, CodeWalk, PARTNER_CODE};
 use strata_model::topology::Finding;
@@ -39,8 +39,8 @@ const EQUAL: f64 = 0.1;
 const FEWEST: usize = 2;
 /// See [`FEWEST`].
 const MOST_OF_THEM: f64 = 0.5;
-/// Part of a size behind which blocks must have come to take as long as they do from there on: with two ways all miss after a half. With random victims each further block makes
-/// others miss, too, for much longer: what it takes is no cost of a miss then.
+/// Part of a size behind which blocks must have come to take as long as they do from there on: with two ways all miss after a half. With
+/// random victims each further block makes others miss, too, for much longer: what it takes is no cost of a miss then.
 const SOON: f64 = 0.6;
 /// Cycles by which the cost of a miss may be off, and part of it: on an H200 misses that the L2 answers took 189 to 210 cycles in forty
 /// processes, since code lies elsewhere in each.
@@ -52,11 +52,11 @@ const SMALL_GROUP: usize = 4;
 
 /// A level of the instruction caches.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Level {
+struct Level<Cost> {
     /// The most bytes of code before further ones miss.
     fits: Bytes,
-    /// What a jump takes longer beyond it: the median over the SMs, the least and the most. None where the curve still rises in the end.
-    penalty: Option<(f64, f64, f64)>,
+    /// What a jump takes longer beyond it. None where the curve still rises in the end.
+    penalty: Option<Cost>,
 }
 
 /// The walks that give the curve, by SM.
@@ -84,8 +84,9 @@ fn curve(measurements: &[Measurement<CodeWalk>]) -> Option<Vec<f64>> {
     measurements.iter().map(lap).collect()
 }
 
-/// The levels that a curve shows, by the cycles of laps of one group of blocks, of two, and so on. None where the smallest walks differ already.
-fn levels(laps: &[f64]) -> Option<Vec<Level>> {
+/// The levels that a curve shows, by the cycles of laps of one group of blocks, of two, and so on. None where the smallest walks
+/// differ already.
+fn levels(laps: &[f64]) -> Option<Vec<Level<f64>>> {
     // More code takes no less: a lap that took longer than a longer one was disturbed.
     let mut laps = laps.to_vec();
     for i in 1..laps.len().saturating_sub(1) {
@@ -117,11 +118,10 @@ fn levels(laps: &[f64]) -> Option<Vec<Level>> {
         let next = least(last + 1);
         let settled = further.iter().skip(last + 1).position(|&block| is_as(block, next)).map(|at| last + 1 + at);
         let end = further.iter().rposition(|&block| is_as(block, next));
-        // Blocks from the first to the last one like `next`, which is up to the next level.
         let groups = (last + 2) as f64;
         let above = settled.zip(end).and_then(|(from, to)| {
+            // Up to the next level. `next` is among the shortest of those that differ by chance.
             let all = &further[from..=to];
-            // `next` is among the shortest of those that differ by chance.
             let above = median(all)?;
             let alike = all.iter().filter(|&&block| is_as(block, above)).count();
             let are_most = alike >= FEWEST && alike as f64 >= MOST_OF_THEM * all.len() as f64;
@@ -130,15 +130,15 @@ fn levels(laps: &[f64]) -> Option<Vec<Level>> {
         });
         let penalty = above.map(|above| above - below);
         let fits = CodeWalk::granule() * (last as u64 + 2);
-        found.push(Level { fits, penalty: penalty.map(|cycles| (cycles, cycles, cycles)) });
+        found.push(Level { fits, penalty });
         let Some(above) = above else { break };
         below = above;
     }
     Some(found)
 }
 
-/// A level as all SMs show it.
-fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
+/// A level as all SMs show it, with the median, the least and the most that a jump takes longer on them.
+fn level(notebook: &Notebook, number: usize) -> Result<Level<(f64, f64, f64)>, Gap> {
     if notebook.facts().multiprocessors < 2 {
         return Gap::unknown("there is one SM, and no other one to confirm what it shows");
     }
@@ -159,11 +159,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             sizes => format!("jumps through up to {CODE} of code take longer from {sizes} sizes on only"),
         });
     };
-    let penalties: Option<Vec<f64>> = found.iter().map(|level| level.penalty.map(|(middle, ..)| middle)).collect();
-    let spread = |of: &[f64]| {
-        let ends = of.iter().fold((f64::MAX, f64::MIN), |(low, high), &x| (low.min(x), high.max(x)));
-        Some((median(of)?, ends.0, ends.1))
-    };
+    let penalties: Option<Vec<f64>> = found.iter().map(|level| level.penalty).collect();
     let sizes: BTreeSet<Bytes> = found.iter().map(|level| level.fits).collect();
     match Vec::from_iter(sizes)[..] {
         [fits] => Ok(Level { fits, penalty: penalties.and_then(|penalties| spread(&penalties)) }),
@@ -202,7 +198,7 @@ pub fn miss_penalty(notebook: &Notebook, number: usize) -> Result<Finding<Cycles
     let finding = Finding::measured(Cycles(tenths(middle)), method).at_least(tenths(low)).note(
         "on two SMs, of a jump over 1 KiB of code that is not executed; a jump that is not as far may find its code brought along by another miss",
     );
-    // Of the later ones as many cycles are hidden of hits as of misses.
+    // Behind the first cache hits and misses hide the same cycles, so the difference is whole.
     Ok(match number {
         0 => finding.note("some 15 cycles of a miss are hidden behind the instruction before, so it costs more"),
         _ => finding.at_most(tenths(high)),
@@ -323,7 +319,7 @@ mod tests {
     fn levels_end_where_further_blocks_take_longer() {
         let found = levels(&H200).unwrap();
         assert_eq!(found.iter().map(|level| level.fits.0 / KIB).collect::<Vec<_>>(), [12, 32, 76], "{found:?}");
-        let costs: Vec<f64> = found.iter().filter_map(|level| Some(level.penalty?.0)).collect();
+        let costs: Vec<f64> = found.iter().filter_map(|level| level.penalty).collect();
         assert!(
             (costs[0] - 6.0).abs() < 0.2 && (costs[1] - 55.2).abs() < 0.5 && (costs[2] - 214.0).abs() < 5.0,
             "{costs:?}"
@@ -349,7 +345,7 @@ mod tests {
         }));
         let found = levels(&laps).unwrap();
         assert_eq!((found.len(), found[0].fits), (1, Bytes::kib(60)), "{found:?}");
-        let (cost, ..) = found[0].penalty.unwrap();
+        let cost = found[0].penalty.unwrap();
         assert!((cost - 208.0).abs() < 3.0, "{cost}");
     }
 

@@ -11,7 +11,7 @@ use crate::units::{Bytes, KIB};
 /// [`CodeWalk::GROUP`] blocks; a walk goes through whole groups, and through the blocks of a group in an order of its own, so that what is
 /// fetched ahead helps little.
 pub const CODE: Bytes = Bytes(256 * KIB);
-/// Bytes of a block. A jump to the next one is further than what a miss brings along on an H200, or nearly so.
+/// Bytes of a block. On an H200 a miss brings about as many along: jumps over 2 KiB cost hardly more.
 pub const CODE_BLOCK: Bytes = Bytes(KIB);
 /// Bytes of an instruction, on every GPU from Volta on.
 pub const INSTRUCTION: Bytes = Bytes(16);
