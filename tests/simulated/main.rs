@@ -24,6 +24,7 @@ mod round_trip;
 mod second_machines;
 mod sim;
 mod simulator;
+mod tlb_domains;
 mod watch;
 mod written_machines;
 

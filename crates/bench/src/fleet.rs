@@ -14,7 +14,7 @@ use super::{Bench, Compiled, Lab, Timings, groups};
 use strata_gpu::{Error, Gpu, Result, Telemetry};
 use strata_model::experiment::{
     ClusterStream, CopyStream, Experiment, Launched, LoadPath, LoadedChase, PartitionChase, PartitionStream,
-    PatternRun, Place, Prepare, Timing, Walk,
+    PatternRun, Place, Prepare, Timing, Walk, WindowStream,
 };
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
@@ -151,6 +151,7 @@ fn cost(experiment: &Experiment) -> u64 {
         Experiment::Pattern(run) => (u64::from(run.pattern.operations()), 0, pattern_cost(run)),
         Experiment::Stream(stream)
         | Experiment::LoadedChase(LoadedChase { stream, .. })
+        | Experiment::WindowStream(WindowStream { stream, .. })
         | Experiment::PartitionStream(PartitionStream { stream, .. })
         | Experiment::ClusterStream(ClusterStream { stream, .. })
         | Experiment::CopyStream(CopyStream { stream, .. })
@@ -173,6 +174,11 @@ fn cost(experiment: &Experiment) -> u64 {
             let walkers = if walk.sm.is_some() { 1 } else { CODE_WALKERS };
             let laps = 2 * u64::from(walk.warm_laps) + u64::from(walk.laps);
             (1, 0, laps.saturating_mul(walkers * u64::from(walk.jumps())))
+        }
+        Experiment::PageWalk(walk) => {
+            let laps = u64::from(walk.laps);
+            let visits = (laps + 2) * walk.walkers.len() as u64 + laps * walk.partners.len() as u64;
+            (u64::from(walk.pages), 0, visits.saturating_mul(walk.pages.into()))
         }
         Experiment::Imported(_) => (0, 0, 0),
     };

@@ -22,12 +22,11 @@ impl Bench<'_> {
     pub(super) fn impossible(&self, experiment: &Experiment) -> Option<Failure> {
         let facts = self.gpu.facts();
         let listed = match experiment {
-            Experiment::Atomics(atomics) => atomics.sms.as_slice(),
-            other => other.stream().map_or(&[][..], |stream| stream.sms.as_slice()),
+            Experiment::Atomics(atomics) => atomics.sms.to_vec(),
+            Experiment::PageWalk(walk) => walk.sms(),
+            other => other.stream().map_or(Vec::new(), |stream| stream.sms.to_vec()),
         };
-        if let Some(sm) =
-            experiment.sm().into_iter().chain(listed.iter().copied()).find(|sm| *sm as usize >= self.sms.len())
-        {
+        if let Some(sm) = experiment.sm().into_iter().chain(listed).find(|sm| *sm as usize >= self.sms.len()) {
             return Some(Failure::failed(format!("there is no SM {sm}; the device has {}", self.sms.len())));
         }
         let threads = match experiment {

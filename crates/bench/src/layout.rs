@@ -219,6 +219,7 @@ impl Bench<'_> {
         if sizes.contains_key(&(Place::PARTITIONED, false)) {
             self.partitioned_content = None;
         }
+        self.window_content = None;
         let mut words: Vec<u8> = Vec::new();
         for plan in &needed {
             // The next list starts aligned for either kind.
@@ -255,6 +256,7 @@ impl Bench<'_> {
     /// Frees all arenas but those that must stay where they are; whether there were any.
     pub(super) fn free_arenas(&mut self) -> Result<bool> {
         self.laid_out.clear();
+        self.window_content = None;
         self.displaced = true;
         let others = self.arenas.extract_if(|(number, _), _| ![Place::UNMOVED, Place::PARTITIONED].contains(number));
         let all: Vec<Arena> = others.map(|(_, arena)| arena).collect();
@@ -272,6 +274,7 @@ impl Bench<'_> {
             }
             if let Some(old) = self.arenas.remove(&(number, host)) {
                 self.displaced = true;
+                self.window_content = None;
                 if number == Place::PARTITIONED {
                     self.partitioned_content = None;
                 }

@@ -15,6 +15,7 @@ mod fleet;
 mod groups;
 mod launch;
 mod layout;
+mod page_walk;
 mod pattern;
 mod persistent;
 mod prepared;
@@ -120,6 +121,8 @@ pub struct Bench<'g> {
     pieces: Scratch,
     /// What the allocation [`Place::PARTITIONED`] holds for streams: where it was then, and how much of it.
     partitioned_content: Option<(DevicePtr, Content, Bytes)>,
+    /// The same of the allocation in which chains lie.
+    window_content: Option<(DevicePtr, Content, Bytes)>,
     interrupted: Arc<AtomicBool>,
     lost: Option<String>,
     /// Device time of the launch under way, in microseconds.
@@ -184,6 +187,7 @@ impl<'g> Bench<'g> {
             chase_times: Scratch::default(),
             pieces: Scratch::default(),
             partitioned_content: None,
+            window_content: None,
             interrupted,
             lost: None,
             device_us: 0.0,
@@ -249,11 +253,13 @@ impl<'g> Bench<'g> {
             Experiment::Distributed(distributed) => self.run_distributed(distributed).map(|outcome| vec![outcome]),
             Experiment::LoadedChase(chase) => self.run_loaded(chase).map(|outcome| vec![outcome]),
             Experiment::PartitionStream(stream) => self.run_partition_stream(stream).map(|outcome| vec![outcome]),
+            Experiment::WindowStream(stream) => self.run_window_stream(stream).map(|outcome| vec![outcome]),
             Experiment::PartitionChase(chase) => self.run_partition_chase(chase).map(|outcome| vec![outcome]),
             Experiment::ClusterStream(stream) => self.run_cluster_stream(stream).map(|outcome| vec![outcome]),
             Experiment::CopyStream(stream) => self.run_copy_stream(stream).map(|outcome| vec![outcome]),
             Experiment::AsyncCopy(copy) => self.run_async_copy(copy).map(|outcome| vec![outcome]),
             Experiment::CodeWalk(walk) => self.run_code_walk(walk).map(|outcome| vec![outcome]),
+            Experiment::PageWalk(walk) => self.run_page_walk(walk).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),
@@ -271,7 +277,10 @@ impl<'g> Bench<'g> {
         }
         self.device_us = 0.0;
         // Where chains lie must not depend on what was launched before.
-        let walks = matches!(experiments[0], Experiment::Chase(_) | Experiment::Launched(_) | Experiment::Disturb(_));
+        let walks = matches!(
+            experiments[0],
+            Experiment::Chase(_) | Experiment::Launched(_) | Experiment::Disturb(_) | Experiment::PageWalk(_)
+        );
         let restored = if walks { self.restore() } else { Ok(()) };
         let mut outcome = restored.and_then(|()| self.attempt(experiments));
         // Arenas of earlier launches may have taken up what is missing, or be larger than is needed now.

@@ -61,6 +61,8 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::ClusterStream(_)
         | Experiment::AsyncCopy(_)
         | Experiment::CodeWalk(_)
+        | Experiment::PageWalk(_)
+        | Experiment::WindowStream(_)
         | Experiment::CopyStream(_)
         | Experiment::Imported(_) => 0,
     }
@@ -153,6 +155,8 @@ impl Prepared<'_> {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
+            | Experiment::WindowStream(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => common,
         }
@@ -224,6 +228,8 @@ impl Prepared<'_> {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
+            | Experiment::WindowStream(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));

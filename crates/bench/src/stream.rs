@@ -11,7 +11,7 @@ use strata_gpu::{DevicePtr, Function, Gpu, Launch, Result, Texture};
 use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, constants, content, stored, stream_sum};
 use strata_model::experiment::{
     Content, CopyStream, LoadPath, LoadedChase, PartitionChase, PartitionStream, Place, Prepare, Region, Stream,
-    Traffic, WARP,
+    Traffic, WARP, WindowStream,
 };
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::{Bytes, MIB};
@@ -136,17 +136,64 @@ impl Bench<'_> {
             self.fill(memory, stream.footprint, stream.content)?;
             self.partitioned_content = Some(wanted);
         }
+        let arrays = self.listed(stream, function, workers, memory, &pieces)?;
+        self.stream_over(stream, None, arrays)
+    }
+
+    /// Runs a stream by window, which must be possible on this device.
+    pub(super) fn run_window_stream(&mut self, of: &WindowStream) -> Result<Outcome> {
+        let stream = &of.stream;
+        let workers = stream.workers(self.sms.len());
+        let warps = stream.blocks_per_sm * stream.threads_per_block.div_ceil(WARP as u32);
+        let Some(pieces) = Pieces::drawn(of, &workers, warps) else {
+            return Ok(Err(Failure::unsupported(format!("{} pieces are too few for all warps", of.pieces))));
+        };
+        let function = self.programs.get(self.gpu, Program::Stream(StreamProgram::of_windows(of)))?.function;
+        // As large as what the device has free, which there is once only: where chains lie, too.
+        let memory = self.allocation(Place::default().allocation, stream.footprint)?;
+        self.laid_out.retain(|key, _| key.arena() != (Place::default().allocation, false));
+        // What is there already may be a hundred gigabytes.
+        let there = match self.window_content {
+            Some((at, content, bytes)) if at == memory && content == stream.content && bytes <= stream.footprint => {
+                bytes
+            }
+            Some((at, content, _)) if at == memory && content == stream.content => stream.footprint,
+            _ => Bytes(0),
+        };
+        if there < stream.footprint {
+            self.window_content = None;
+            self.fill(memory.offset(there.0), stream.footprint - there, stream.content)?;
+            self.window_content = Some((memory, stream.content, stream.footprint));
+        }
+        let arrays = self.listed(stream, function, workers, memory, &pieces)?;
+        self.stream_over(stream, None, arrays)
+    }
+
+    /// What a stream goes over whose pieces are listed.
+    fn listed(
+        &mut self,
+        stream: &Stream,
+        function: Function,
+        workers: Vec<u32>,
+        memory: DevicePtr,
+        pieces: &Pieces,
+    ) -> Result<Arrays> {
         let transfer = Instant::now();
         let parts = self.pieces.at_least(self.gpu, Bytes(4 * pieces.words.len() as u64))?;
         self.gpu.write(parts, &pieces.words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
         self.timings.transfer += transfer.elapsed();
-        let listed = Some([parts, parts.offset(4 * pieces.list_at as u64)]);
-        let first_piece = u64::from(pieces.first) * stream.pass().0;
-        let (array, texture) = (of.homes.bytes(), None);
-        let (shared, summed) = (Bytes(0), None);
-        let arrays =
-            Arrays { function, workers, from: memory, to: memory, array, texture, listed, first_piece, shared, summed };
-        self.stream_over(stream, None, arrays)
+        Ok(Arrays {
+            function,
+            workers,
+            from: memory,
+            to: memory,
+            array: stream.footprint,
+            texture: None,
+            listed: Some([parts, parts.offset(4 * pieces.list_at as u64)]),
+            first_piece: u64::from(pieces.first) * stream.pass().0,
+            shared: Bytes(0),
+            summed: None,
+        })
     }
 
     /// Runs a stream of copies, which must be possible on this device.
@@ -363,13 +410,30 @@ struct Pieces {
 impl Pieces {
     /// The pieces for SMs of so many warps each; none where a partition has too few. Each warp keeps to pieces of its own.
     fn of(stream: &PartitionStream, workers: &[u32], warps: u32) -> Option<Self> {
-        let partition = |sm: &u32| stream.sms[*sm as usize];
-        let (mut words, mut list, mut begins) = (vec![0; 4 * workers.len()], Vec::new(), [(0, 0, 0); 2]);
-        for of in [0, 1] {
-            let sms = workers.iter().filter(|sm| partition(sm) == of).count() as u32;
+        Pieces::by(workers, warps, 2, |sm| stream.sms[sm as usize], |partition| stream.pieces(partition).collect())
+    }
+
+    /// The pieces that are drawn of the windows, likewise.
+    fn drawn(stream: &WindowStream, workers: &[u32], warps: u32) -> Option<Self> {
+        Pieces::by(workers, warps, stream.windows, |sm| stream.window(sm), |window| stream.drawn(window))
+    }
+
+    /// The pieces of as many parts of the memory, of which each SM goes over one.
+    fn by(
+        workers: &[u32],
+        warps: u32,
+        parts: u32,
+        part: impl Fn(u32) -> u8,
+        pieces: impl Fn(u8) -> Vec<u32>,
+    ) -> Option<Self> {
+        let part = |sm: &u32| part(*sm);
+        let (mut words, mut list) = (vec![0; 4 * workers.len()], Vec::new());
+        let mut begins = vec![(0, 0, 0); parts as usize];
+        for of in (0..=u8::MAX).take(parts as usize) {
+            let sms = workers.iter().filter(|sm| part(sm) == of).count() as u32;
             let begin = list.len() as u32;
             if sms > 0 {
-                list.extend(stream.pieces(of));
+                list.extend(pieces(of));
             }
             let all = list.len() as u32 - begin;
             let count = all - all % (sms * warps).max(1);
@@ -379,9 +443,9 @@ impl Pieces {
             list.truncate((begin + count) as usize);
             begins[usize::from(of)] = (begin, count, sms);
         }
-        let mut seen = [0; 2];
+        let mut seen = vec![0; parts as usize];
         for (sm, words) in workers.iter().zip(words.chunks_exact_mut(4)) {
-            let of = usize::from(partition(sm));
+            let of = usize::from(part(sm));
             let (begin, count, sms) = begins[of];
             words.copy_from_slice(&[begin, count, seen[of], sms]);
             seen[of] += 1;

@@ -2,7 +2,7 @@
 
 use strata_model::experiment::{
     AccessWidth, ClusterStream, Content, CopyStream, CopyWork, LoadPath, LoadedChase, PartitionStream, Stream, Traffic,
-    UNROLLS, WARP,
+    UNROLLS, WARP, WindowStream,
 };
 
 /// What is particular to a stream.
@@ -92,6 +92,11 @@ impl StreamProgram {
 
     /// The text for a stream by partition.
     pub fn of_partition(stream: &PartitionStream) -> Self {
+        StreamProgram { way: Way::Listed, ..StreamProgram::of(&stream.stream) }
+    }
+
+    /// The text for a stream by window.
+    pub fn of_windows(stream: &WindowStream) -> Self {
         StreamProgram { way: Way::Listed, ..StreamProgram::of(&stream.stream) }
     }
 

@@ -25,6 +25,7 @@ mod launched;
 mod load_path;
 mod loaded_chase;
 mod order;
+mod page_walk;
 mod partitioned;
 mod pattern_run;
 mod persistent;
@@ -33,6 +34,7 @@ mod stream;
 mod transfer;
 mod warp;
 mod watch;
+mod window_stream;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +53,7 @@ pub use launched::Launched;
 pub use load_path::LoadPath;
 pub use loaded_chase::LoadedChase;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
+pub use page_walk::PageWalk;
 pub use partitioned::{HomeMap, PartitionChase, PartitionStream};
 pub use pattern_run::PatternRun;
 pub use persistent::{Counted, Persistent};
@@ -59,6 +62,7 @@ pub use stream::{Content, Region, Stream, Traffic, UNROLLS};
 pub use transfer::{Direction, Transfer};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
 pub use watch::{Watch, Watched};
+pub use window_stream::WindowStream;
 
 use crate::units::Bytes;
 
@@ -106,13 +110,17 @@ pub enum Experiment {
     CopyStream(CopyStream),
     /// A thread, or one on each SM, walks through code.
     CodeWalk(CodeWalk),
+    /// Threads on several SMs visit pages, and others displace their translations.
+    PageWalk(PageWalk),
+    /// Many threads read at random, those of each SM from a window of the memory, as fast as they can.
+    WindowStream(WindowStream),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
     /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`, `copy_stream`,
-    /// `code_walk`.
+    /// `code_walk`, `page_walk`, `window_stream`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -139,6 +147,8 @@ impl Experiment {
             Experiment::AsyncCopy(_) => "async_copy",
             Experiment::CopyStream(_) => "copy_stream",
             Experiment::CodeWalk(_) => "code_walk",
+            Experiment::PageWalk(_) => "page_walk",
+            Experiment::WindowStream(_) => "window_stream",
         }
     }
 
@@ -164,7 +174,9 @@ impl Experiment {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
-            | Experiment::CodeWalk(_) => 1,
+            | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
+            | Experiment::WindowStream(_) => 1,
         }
     }
 
@@ -189,6 +201,8 @@ impl Experiment {
             Experiment::AsyncCopy(copy) => copy.defect(),
             Experiment::CopyStream(stream) => stream.defect(),
             Experiment::CodeWalk(walk) => walk.defect(),
+            Experiment::PageWalk(walk) => walk.defect(),
+            Experiment::WindowStream(stream) => stream.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -204,7 +218,7 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::CodeWalk(_) => None,
             Experiment::Distributed(_) => Some(LoadPath::Shared),
-            Experiment::AsyncCopy(_) => Some(LoadPath::GlobalCg),
+            Experiment::AsyncCopy(_) | Experiment::PageWalk(_) => Some(LoadPath::GlobalCg),
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -214,7 +228,8 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
-            | Experiment::CopyStream(_) => self.stream().map(|stream| stream.path),
+            | Experiment::CopyStream(_)
+            | Experiment::WindowStream(_) => self.stream().map(|stream| stream.path),
             Experiment::Atomics(atomics) => Some(atomics.path()),
             Experiment::Imported(imported) => Some(imported.path),
         }
@@ -232,13 +247,15 @@ impl Experiment {
             Experiment::Stream(stream)
             | Experiment::PartitionStream(PartitionStream { stream, .. })
             | Experiment::ClusterStream(ClusterStream { stream, .. })
-            | Experiment::CopyStream(CopyStream { stream, .. }) => Some(stream.footprint),
+            | Experiment::CopyStream(CopyStream { stream, .. })
+            | Experiment::WindowStream(WindowStream { stream, .. }) => Some(stream.footprint),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.footprint)
             }
             Experiment::Transfer(transfer) => Some(transfer.bytes),
             Experiment::AsyncCopy(copy) => Some(copy.bytes),
             Experiment::CodeWalk(walk) => Some(walk.footprint),
+            Experiment::PageWalk(walk) => Some(walk.window() * 2),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }
@@ -250,6 +267,7 @@ impl Experiment {
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.stride),
             Experiment::Disturb(disturb) => Some(disturb.stride),
             Experiment::Imported(imported) => imported.stride,
+            Experiment::PageWalk(walk) => Some(walk.distance),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.stride)
             }
@@ -266,6 +284,7 @@ impl Experiment {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
+            | Experiment::WindowStream(_)
             | Experiment::CodeWalk(_) => None,
         }
     }
@@ -291,6 +310,8 @@ impl Experiment {
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
             | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
+            | Experiment::WindowStream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -303,6 +324,7 @@ impl Experiment {
             | Experiment::PartitionStream(PartitionStream { stream, .. })
             | Experiment::ClusterStream(ClusterStream { stream, .. })
             | Experiment::CopyStream(CopyStream { stream, .. })
+            | Experiment::WindowStream(WindowStream { stream, .. })
             | Experiment::PartitionChase(PartitionChase { chase: LoadedChase { stream, .. }, .. }) => Some(stream),
             _ => None,
         }
@@ -337,6 +359,8 @@ impl Experiment {
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
             | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
+            | Experiment::WindowStream(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -372,7 +396,9 @@ impl Experiment {
             | Experiment::ClusterStream(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
-            | Experiment::CodeWalk(_) => true,
+            | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
+            | Experiment::WindowStream(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -396,7 +422,8 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
-            | Experiment::CopyStream(_) => self.stream().map_or(Prepare::Nothing, |stream| stream.prepare),
+            | Experiment::CopyStream(_)
+            | Experiment::WindowStream(_) => self.stream().map_or(Prepare::Nothing, |stream| stream.prepare),
             Experiment::Clock(_)
             | Experiment::Watch(_)
             | Experiment::Warp(_)
@@ -406,6 +433,7 @@ impl Experiment {
             | Experiment::Distributed(_)
             | Experiment::AsyncCopy(_)
             | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -424,13 +452,15 @@ impl Experiment {
             | Experiment::PartitionStream(_)
             | Experiment::PartitionChase(_)
             | Experiment::ClusterStream(_)
-            | Experiment::CopyStream(_) => self.stream().map_or(0, |stream| stream.repeat),
+            | Experiment::CopyStream(_)
+            | Experiment::WindowStream(_) => self.stream().map_or(0, |stream| stream.repeat),
             Experiment::Transfer(transfer) => transfer.repeat,
             Experiment::Atomics(atomics) => atomics.repeat,
             Experiment::Clusters(clusters) => clusters.repeat,
             Experiment::Distributed(distributed) => distributed.repeat,
             Experiment::AsyncCopy(copy) => copy.repeat,
             Experiment::CodeWalk(walk) => walk.repeat,
+            Experiment::PageWalk(walk) => walk.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -452,7 +482,8 @@ from_kind!(
     Transfer => Transfer, Atomics => Atomics, Clusters => Clusters,
     Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase,
     ClusterStream => ClusterStream, AsyncCopy => AsyncCopy,
-    CopyStream => CopyStream, CodeWalk => CodeWalk
+    CopyStream => CopyStream, CodeWalk => CodeWalk,
+    PageWalk => PageWalk, WindowStream => WindowStream
 );
 
 #[cfg(test)]

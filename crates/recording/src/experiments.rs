@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
     AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Distributed, Disturb, Experiment,
-    Imported, Launched, LoadedChase, Order, PartitionChase, PartitionStream, PatternRun, Stream, Transfer, Warp, Watch,
+    Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase, PartitionStream, PatternRun, Stream, Transfer,
+    Warp, Watch, WindowStream,
 };
 
 /// How some version of the format has an experiment.
@@ -39,6 +40,8 @@ pub enum Kinds {
     AsyncCopy(AsyncCopy),
     CopyStream(CopyStream),
     CodeWalk(CodeWalk),
+    PageWalk(PageWalk),
+    WindowStream(WindowStream),
 }
 
 impl From<&Experiment> for Kinds {
@@ -64,6 +67,8 @@ impl From<&Experiment> for Kinds {
             Experiment::AsyncCopy(copy) => Kinds::AsyncCopy(*copy),
             Experiment::CopyStream(stream) => Kinds::CopyStream(stream.clone()),
             Experiment::CodeWalk(walk) => Kinds::CodeWalk(*walk),
+            Experiment::PageWalk(walk) => Kinds::PageWalk(walk.clone()),
+            Experiment::WindowStream(stream) => Kinds::WindowStream(stream.clone()),
         }
     }
 }
@@ -91,6 +96,8 @@ impl Recorded for Kinds {
             Kinds::AsyncCopy(copy) => copy.into(),
             Kinds::CopyStream(stream) => stream.into(),
             Kinds::CodeWalk(walk) => walk.into(),
+            Kinds::PageWalk(walk) => walk.into(),
+            Kinds::WindowStream(stream) => stream.into(),
         })
     }
 
@@ -109,6 +116,8 @@ impl Recorded for Kinds {
                 size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)
             }
             Kinds::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
+            Kinds::PageWalk(walk) => of_walk(walk),
+            Kinds::WindowStream(stream) => of_windows(stream),
             Kinds::Clock(_)
             | Kinds::Watch(_)
             | Kinds::Pattern(_)
@@ -141,8 +150,20 @@ pub fn listed_of(experiment: &Experiment) -> u64 {
             size_of_val(chase.stream.sms.as_slice()) as u64 + listed(order)
         }
         Experiment::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
+        Experiment::PageWalk(walk) => of_walk(walk),
+        Experiment::WindowStream(stream) => of_windows(stream),
         other => other.chain().map_or(0, |chain| listed(chain.order)),
     }
+}
+
+/// Bytes of the lists of SMs of a walk over pages.
+fn of_walk(walk: &PageWalk) -> u64 {
+    (size_of_val(walk.walkers.as_slice()) + size_of_val(walk.partners.as_slice())) as u64
+}
+
+/// Bytes of the lists of SMs of a stream by window.
+fn of_windows(stream: &WindowStream) -> u64 {
+    (size_of_val(stream.stream.sms.as_slice()) + stream.sms.len()) as u64
 }
 
 fn listed(order: &Order) -> u64 {

@@ -87,6 +87,8 @@
 //! | 17 `AsyncCopy` | [`AsyncCopy`](strata_model::experiment::AsyncCopy): work, bytes, place, SM, steps, rounds, repeat |
 //! | 18 `CopyStream` | [`CopyStream`](strata_model::experiment::CopyStream): the stream, by which copies |
 //! | 19 `CodeWalk` | [`CodeWalk`](strata_model::experiment::CodeWalk): bytes of code, options of the SM and of the partner's SM, warm laps, laps, repeat |
+//! | 20 `PageWalk` | [`PageWalk`](strata_model::experiment::PageWalk): pages, distance, list of the walkers' SMs, list of the partners' SMs, laps, parts, seed, repeat |
+//! | 21 `WindowStream` | [`WindowStream`](strata_model::experiment::WindowStream): the stream, windows, list of the SMs' windows (u8), pieces, seed |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

@@ -335,6 +335,20 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
             repeat,
         },
     );
+    let pages = any::<((u32, u64), Vec<u32>, Vec<u32>, (u32, u32, u64, u32))>().prop_map(
+        |((pages, distance), walkers, partners, (laps, parts, seed, repeat))| PageWalk {
+            pages,
+            distance: Bytes(distance),
+            walkers,
+            partners,
+            laps,
+            parts,
+            seed,
+            repeat,
+        },
+    );
+    let by_window = (streams(), any::<(u32, Vec<u8>, u32, u64)>())
+        .prop_map(|(stream, (windows, sms, pieces, seed))| WindowStream { stream, windows, sms, pieces, seed });
     let by_partition =
         (streams(), any::<(u64, Vec<u8>, Vec<u8>, bool)>()).prop_map(|(stream, (mask, pages, sms, is_far))| {
             PartitionStream { stream, homes: HomeMap { mask, pages }, sms, is_far }
@@ -380,6 +394,8 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => clusters.prop_map(Experiment::from),
         1 => distributed.prop_map(Experiment::from),
         1 => code.prop_map(Experiment::from),
+        1 => pages.prop_map(Experiment::from),
+        1 => by_window.prop_map(Experiment::from),
     ]
 }
 

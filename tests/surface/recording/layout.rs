@@ -247,7 +247,20 @@ fn what_a_stream_has_stays_as_it_is() {
     assert_eq!(hash_of(copy.into(), &[]), 0x41f9_87a6, "{why}");
     let walk = CodeWalk { footprint: Bytes::kib(24), sm: Some(2), partner: None, warm_laps: 2, laps: 5, repeat: 3 };
     assert_eq!(hash_of(walk.into(), &[]), 0x14c0_f392, "{why}");
+    let walk = PageWalk {
+        pages: 96,
+        distance: Bytes::kib(2048),
+        walkers: vec![0, 3],
+        partners: vec![1],
+        laps: 2,
+        parts: 16,
+        seed: 9,
+        repeat: 1,
+    };
+    assert_eq!(hash_of(walk.into(), &[]), 0, "{why}");
     let stream = by_partition.stream.clone();
+    let by_window = WindowStream { stream: stream.clone(), windows: 2, sms: vec![0, 1], pieces: 64, seed: 5 };
+    assert_eq!(hash_of(by_window.into(), &[]), 0, "{why}");
     let copied = CopyStream { stream: stream.clone(), by: CopyWork::CpAsync };
     assert_eq!(hash_of(copied.into(), &[]), 0x7e18_fa93, "{why}");
     let in_cluster = ClusterStream { stream, size: 4, count: 2, shared_per_block: Bytes::kib(100), distance: 1 };

@@ -107,6 +107,8 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
             | Experiment::CodeWalk(_)
+            | Experiment::PageWalk(_)
+            | Experiment::WindowStream(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -140,7 +142,9 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::ClusterStream(_)
         | Experiment::AsyncCopy(_)
         | Experiment::CopyStream(_)
-        | Experiment::CodeWalk(_) => {
+        | Experiment::CodeWalk(_)
+        | Experiment::PageWalk(_)
+        | Experiment::WindowStream(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

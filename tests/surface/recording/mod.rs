@@ -18,8 +18,8 @@ use strata_model::disturbance::{Consequence, Disturbance, Sign};
 use strata_model::experiment::{
     AccessWidth, AsyncCopy, AtomicMemory, Atomics, BankWidth, Chase, Clock, ClusterStream, ClusterWork, Clusters,
     CodeWalk, Content, CopyStream, CopyWork, Direction, Distributed, Disturb, Experiment, HomeMap, Imported, Launched,
-    LoadPath, LoadedChase, Order, PartitionChase, PartitionStream, Partner, PatternRun, Place, Prepare, Region, Stream,
-    Target, Timing, Traffic, Transfer, WARP, Walk, Warp, Watch,
+    LoadPath, LoadedChase, Order, PageWalk, PartitionChase, PartitionStream, Partner, PatternRun, Place, Prepare,
+    Region, Stream, Target, Timing, Traffic, Transfer, WARP, Walk, Warp, Watch, WindowStream,
 };
 use strata_model::facts::{BoardFacts, HostFacts, RemappedRows, Unavailable};
 use strata_model::import::{Level, Question, Series};

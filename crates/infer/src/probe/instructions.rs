@@ -16,6 +16,7 @@
 
 use std::collections::BTreeSet;
 
+use super::instances::Instances;
 use super::{Gap, Measurement, Notebook};
 use crate::analysis::robust::{median, spread, tenths};
 use strata_model::attribute::Counts;
@@ -47,6 +48,8 @@ const SOON: f64 = 0.6;
 const UNEVEN: (f64, f64) = (1.0, 0.12);
 /// Part of the cost of a miss by which a jump takes longer where others have displaced the code.
 const DISPLACED: f64 = 0.25;
+/// How it is measured which SMs share a cache.
+const SHARED: &str = "code that all SMs have brought in, and one SM displaces";
 /// Groups of SMs as small as this are looked for on all SMs at once, larger ones one after the other.
 const SMALL_GROUP: usize = 4;
 
@@ -211,6 +214,21 @@ pub fn miss_penalty(notebook: &Notebook, number: usize) -> Result<Finding<Cycles
 ///
 /// As [`miss_penalty`], and if groups overlap, or no SM shares its cache: then nothing shows that the other code displaces the first.
 pub fn sms_of_an_instance(notebook: &Notebook, number: usize) -> Result<Finding<Counts>, Gap> {
+    let (instances, footprint) = instances(notebook, number)?;
+    Ok(Finding::measured(instances.sizes(), SHARED).unit("SMs").note(format!("by {footprint} of code each")))
+}
+
+/// As the finding `instance_of_sms`.
+///
+/// # Errors
+///
+/// As [`sms_of_an_instance`].
+pub fn instance_of_sms(notebook: &Notebook, number: usize) -> Result<Finding<Counts>, Gap> {
+    Ok(Finding::measured(instances(notebook, number)?.0.of_sms(), SHARED))
+}
+
+/// Which SMs share the cache of this level, and how much code showed it.
+fn instances(notebook: &Notebook, number: usize) -> Result<(Instances, Bytes), Gap> {
     let level = level(notebook, number)?;
     let Some((penalty, ..)) = level.penalty else {
         return Gap::unknown("what a miss costs is not known");
@@ -281,10 +299,11 @@ pub fn sms_of_an_instance(notebook: &Notebook, number: usize) -> Result<Finding<
             "no SM misses after another one has walked through other code: each may have its own cache, or what was hit is not displaced",
         );
     }
-    let mut sizes: Vec<u64> = groups.iter().map(|group| group.len() as u64).collect();
-    sizes.sort_unstable();
-    let method = "code that all SMs have brought in, and one SM displaces";
-    Ok(Finding::measured(Counts(sizes), method).unit("SMs").note(format!("by {footprint} of code each")))
+    let groups: Vec<Vec<u32>> = groups.into_iter().map(Vec::from_iter).collect();
+    match Instances::new(groups.iter().map(Vec::as_slice), sms) {
+        Some(instances) => Ok((instances, footprint)),
+        None => Gap::unknown("an SM is in two of the groups of SMs that miss together"),
+    }
 }
 
 /// What jumps take, by SM, of a device with so many SMs.

@@ -1,7 +1,7 @@
 //! Whether samples are as many as their experiment asks for. A recording of another's making may hold fewer.
 
 use strata_model::experiment::{
-    Atomics, CopyStream, Experiment, Launched, PartitionChase, PartitionStream, Stream, Timing,
+    Atomics, CopyStream, Experiment, Launched, PartitionChase, PartitionStream, Stream, Timing, WindowStream,
 };
 use strata_model::pattern::Pattern;
 use strata_model::samples::Samples;
@@ -26,6 +26,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
         },
         Experiment::Stream(Stream { sms, blocks_per_sm, .. })
         | Experiment::CopyStream(CopyStream { stream: Stream { sms, blocks_per_sm, .. }, .. })
+        | Experiment::WindowStream(WindowStream { stream: Stream { sms, blocks_per_sm, .. }, .. })
         | Experiment::Atomics(Atomics { sms, blocks_per_sm, .. }) => {
             let sms = if sms.is_empty() { samples.laps.len() / (*blocks_per_sm).max(1) as usize } else { sms.len() };
             (samples.laps.len(), sms.max(1) * *blocks_per_sm as usize, "times of blocks")
@@ -50,6 +51,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             let walkers = if walk.sm.is_some() { 1 } else { samples.sms.len().max(1) };
             (samples.laps.len(), walkers * walk.laps as usize, "times of laps")
         }
+        Experiment::PageWalk(walk) => (samples.laps.len(), walk.times(), "times of laps"),
         Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),

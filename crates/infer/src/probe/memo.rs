@@ -14,6 +14,7 @@ use super::edge::Edge;
 use super::fetch::Fetch;
 use super::home_map::Placed;
 use super::homes::{Area, Homes};
+use super::instances::Instances;
 use super::levels::HitMiss;
 use super::near_far::NearFar;
 use super::partition_hash::Hashed;
@@ -74,10 +75,12 @@ pub(super) struct Memo {
     pub tlb_curve: Cache<(), tlb::Curve>,
     /// The same, by the distance of the pages walked.
     pub tlb_curve_by: Cache<Bytes, tlb::Curve>,
-    /// Whether the pages of a walk are more than a level holds, by the distance and footprint of its rise.
-    pub tlb_overflows: Cache<(Bytes, u64, Chase), bool>,
+    /// Whether the pages of a walk are more than a level holds, by the distance and footprint of its rise and by how often it may be repeated.
+    pub tlb_overflows: Cache<(Bytes, u64, Chase, u32), bool>,
     /// Levels of translation, by number from 0.
     pub tlb_level: Cache<usize, tlb::Level>,
+    /// Which SMs share them.
+    pub tlb_domains: Cache<usize, Instances>,
     /// Latency by stride, by the width of an access and the bank width that is asked for.
     pub bank_curve: Cache<(AccessWidth, Option<BankWidth>), banks::Curve>,
     /// The banks, by the bank width that is asked for.

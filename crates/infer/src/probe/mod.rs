@@ -21,6 +21,7 @@ mod gap;
 mod home_map;
 mod homes;
 pub mod import;
+mod instances;
 pub mod instructions;
 pub mod l2;
 mod lacks;

@@ -67,6 +67,7 @@ fn template(program: Program) -> Template {
         Program::Asynchronous(CopyWork::CpAsync) => template!("asynchronous", AMPERE),
         Program::Asynchronous(_) => template!("asynchronous", HOPPER),
         Program::Code => template!("code", VOLTA),
+        Program::Pages => template!("pages", FERMI),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -231,6 +232,7 @@ impl Dialect for Ptx {
             Program::Atomics(atomics) => checks::atomics(atomics),
             Program::Distributed(work) => checks::distributed(work),
             Program::Asynchronous(work) => checks::asynchronous(work),
+            Program::Pages => Check::Lap { path: LoadPath::GlobalCg },
             Program::Code => Check::Laid { bytes: CODE.0, block: CODE_BLOCK.0 },
         }
     }

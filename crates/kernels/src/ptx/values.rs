@@ -17,7 +17,7 @@ use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
 use crate::{
     AtomicProgram, FACTOR, PatternProgram, Program, RECORDED_SM, StreamProgram, TERM, Way, code, distributed, job,
-    sizes, streams, sums,
+    pages, sizes, streams, sums,
 };
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
@@ -76,6 +76,16 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
             },
         },
         Program::Code => code_values(),
+        Program::Pages => context! {
+            walks => pages::WALKS,
+            displaces => pages::DISPLACES,
+            state => pages::STATE,
+            partners_done => pages::PARTNERS_DONE,
+            head => pages::HEAD,
+            end => pages::END,
+            ended => pages::ENDED,
+            patience => pages::PATIENCE,
+        },
         Program::Asynchronous(work) => context! { work => work.name(), unroll => COPY_UNROLL },
         _ => context! {},
     };

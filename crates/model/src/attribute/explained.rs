@@ -283,10 +283,17 @@ impl Attribute {
                 "To notice that a GPU was replaced, and to find GPUs on which a placement of blocks works alike.",
             ),
             Attribute::SmsOfAnInstance => (
-                "All SMs but one walk through the same code, which fits. Then the one walks through other code, and the rest walk again: \
-                 those that miss share the cache with it. This is done for one SM of each group, or for all SMs where groups are small.",
-                "Unknown where the size is, where the code of both does not overflow the cache, where groups overlap, or where no SM misses.",
-                "SMs that share an instruction cache should run the same kernel. The groups show which SMs are neighbours.",
+                "Of an instruction cache: all SMs but one walk through the same code, which fits. Then the one walks through other code, and \
+                 the rest walk again: those that miss share the cache with it. Of a TLB: some SMs visit pages that fit, then one visits \
+                 others, and the first visit theirs again.",
+                "Unknown where the size is, where the code or the pages of both do not overflow the cache, and where groups overlap; of an \
+                 instruction cache also where no SM misses, and of a TLB where an SM does not displace its own pages either.",
+                "SMs that share an instruction cache should run the same kernel, and those that share a TLB should use the same memory.",
+            ),
+            Attribute::InstanceOfSms => (
+                "As the number of SMs that share one. Numbers are in the order of the first SMs; they are not NVIDIA's.",
+                "Unknown where that is. It differs from die to die, even of one product.",
+                "Where a kernel uses more memory than one TLB translates, let the SMs of each group have a part of it.",
             ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \
@@ -422,6 +429,18 @@ impl Attribute {
                 "Where the queue is short, the latency never doubles; then it is unknown, with the longest latency.",
                 "Up to this rate the memory answers about as fast as when it is idle. Beyond it, more traffic is paid for with \
                  latency.",
+            ),
+            Attribute::RandomReadBandwidth => (
+                "All SMs read lines of 128 bytes at random, each thread one at a time, from parts of the memory that grow beyond the reach of \
+                 the last TLB. The memory holds zeros.",
+                "Unknown where no TLB is. The rate depends on how much memory is free; the series says it by the bytes read from.",
+                "What gathers from large tables get, such as embeddings and hash tables, where indices are random.",
+            ),
+            Attribute::WindowedReadBandwidth => (
+                "As reads at random from all of the memory. It is cut into windows below the reach of the last TLB, and the SMs of each TLB \
+                 read from one of them.",
+                "Unknown where it is unknown which SMs share a TLB, and where one TLB covers all of the memory that is free.",
+                "What a kernel can gain that sorts its accesses by window and gives each window to the SMs of some TLBs.",
             ),
             Attribute::NearReadBandwidth => (
                 "As the read bandwidth, but each SM goes only through lines that are at home in its own partition of the L2. Where lines are at \

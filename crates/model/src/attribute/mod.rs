@@ -189,6 +189,8 @@ attributes! {
         "Number of physical caches of this kind in one SM.";
     SmsOfAnInstance SMS_OF_AN_INSTANCE: Counts, "sms_of_an_instance", "SMs that share one", Structure, "SMs",
         "How many SMs share each physical cache of this kind, in ascending order.";
+    InstanceOfSms INSTANCE_OF_SMS: Counts, "instance_of_sms", "Which one each SM uses", Structure, "",
+        "Number of the physical cache of this kind that each SM uses: by SM, from SM 0 on, counted in the order of their first SMs.";
     Sets SETS: u64, "sets", "Sets", Structure, "sets",
         "Number of sets.";
     Ways WAYS: Ways, "ways", "Ways", Structure, "lines, or entries of a TLB",
@@ -275,6 +277,10 @@ attributes! {
         "Cycles that a load of a line of the SM's own partition takes while the other SMs read half of what they can.";
     FarLoadedLatency FAR_LOADED_LATENCY: Cycles, "far_loaded_latency", "Loaded latency, far", Bandwidth, "cycles",
         "Cycles that a load of a line of the other partition takes while the other SMs read half of what they can.";
+    RandomReadBandwidth RANDOM_READ_BANDWIDTH: BytesPerSecond, "random_read_bandwidth", "Reads at random", Bandwidth, "B/s",
+        "Bytes a second that all SMs together read in single lines at random from seven eighths of the memory that is free.";
+    WindowedReadBandwidth WINDOWED_READ_BANDWIDTH: BytesPerSecond, "windowed_read_bandwidth", "Reads at random, by TLB", Bandwidth, "B/s",
+        "The same where the SMs that share a TLB read from one window of the memory, which it covers.";
     HostToDeviceBandwidth HOST_TO_DEVICE_BANDWIDTH: BytesPerSecond, "host_to_device_bandwidth", "Copy to the device", Bandwidth, "B/s",
         "Bytes a second that a copy engine moves from pinned host memory to the device.";
     DeviceToHostBandwidth DEVICE_TO_HOST_BANDWIDTH: BytesPerSecond, "device_to_host_bandwidth", "Copy to the host", Bandwidth, "B/s",

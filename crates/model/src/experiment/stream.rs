@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::persistent::{Blocks, Counted, Persistent};
-use super::{AccessWidth, ClusterStream, CopyStream, LoadPath, PartitionStream, Prepare, WARP};
+use super::{AccessWidth, ClusterStream, CopyStream, LoadPath, PartitionStream, Prepare, WARP, WindowStream};
 use crate::samples::Samples;
 use crate::units::Bytes;
 
@@ -241,7 +241,7 @@ macro_rules! as_their_stream {
     )*};
 }
 
-as_their_stream!(PartitionStream, ClusterStream, CopyStream);
+as_their_stream!(PartitionStream, ClusterStream, CopyStream, WindowStream);
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -122,11 +122,11 @@ impl ElementName {
             ElementName::Dram => (LATENCY, &[Size, NearLatency, FarLatency]),
             ElementName::ConstantUniform => (LATENCY, &[Size]),
             ElementName::Host => (LATENCY, &[]),
-            ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum]),
-            ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[]),
+            ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum, SmsOfAnInstance, InstanceOfSms]),
+            ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[SmsOfAnInstance, InstanceOfSms]),
             ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),
             ElementName::InstructionL0 | ElementName::InstructionL1 | ElementName::InstructionL15 => {
-                (&[], &[Size, MissPenalty, SmsOfAnInstance])
+                (&[], &[Size, MissPenalty, SmsOfAnInstance, InstanceOfSms])
             }
             ElementName::AsyncCopy => (&[], &[BulkCopyLatency, BulkStoreLatency, CpAsyncLatency, MbarrierCycles]),
             ElementName::DistributedShared => {
@@ -137,6 +137,7 @@ impl ElementName {
         const WRITES: &[Attribute] = &[WriteBandwidth, WriteBandwidthPerSm];
         const COPIES: &[Attribute] = &[CopyBandwidth, CopyBandwidthPerSm, TriadBandwidth, TriadBandwidthPerSm];
         const UNDER_LOAD: &[Attribute] = &[LoadedLatency, LoadedLatencyNs, LatencyDoublesAt];
+        const AT_RANDOM: &[Attribute] = &[RandomReadBandwidth, WindowedReadBandwidth];
         const BY_PARTITION: &[Attribute] = &[
             NearReadBandwidth,
             FarReadBandwidth,
@@ -166,7 +167,7 @@ impl ElementName {
             ElementName::DistributedShared => &[&[ReadBandwidth, ReadBandwidthPerSm], WRITES],
             ElementName::AsyncCopy => &[COPIES_TO_SHARED],
             ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, BY_PARTITION, ATOMICS],
-            ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD, BY_PARTITION],
+            ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD, BY_PARTITION, AT_RANDOM],
             ElementName::Host => &[READS, WRITES, COPY_ENGINES],
             _ => &[],
         };

@@ -158,8 +158,9 @@ impl JsonSchema for Wanted {
 /// fourth: the fingerprint of the die, and distributed shared memory. The fifth: bandwidth and latency under load by partition,
 /// the outstanding loads of a warp, and why the uniform path of
 /// constants has no bandwidth. The sixth: bandwidth and atomics of distributed shared memory, and
-/// asynchronous copies. The seventh: the bandwidth of those. The eighth: instruction caches.
-pub const STEPS: u8 = 8;
+/// asynchronous copies. The seventh: the bandwidth of those. The eighth: instruction caches. The ninth: which
+/// SMs share a TLB, which instance each SM uses, and reads at random.
+pub const STEPS: u8 = 9;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
@@ -176,6 +177,12 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         Attribute::AtomicLatency => 6,
         _ if element == ElementName::DistributedShared && attribute.topic() == Topic::Bandwidth => 6,
         Attribute::Fingerprint => 4,
+        Attribute::InstanceOfSms | Attribute::RandomReadBandwidth | Attribute::WindowedReadBandwidth => 9,
+        Attribute::SmsOfAnInstance
+            if matches!(element, ElementName::TlbL1 | ElementName::TlbL2 | ElementName::TlbL3) =>
+        {
+            9
+        }
         _ if matches!(
             element,
             ElementName::InstructionL0 | ElementName::InstructionL1 | ElementName::InstructionL15

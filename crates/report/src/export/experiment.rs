@@ -194,6 +194,9 @@ impl<'e> Own<'e> {
             Experiment::CopyStream(of) => {
                 Own { stride: Some(of.stream.width.bytes()), ..Own::in_json(of.by.name(), of)? }
             }
+            Experiment::WindowStream(of) => {
+                Own { stride: Some(of.stream.width.bytes()), ..Own::in_json("windows", of)? }
+            }
             // The list is in a column of its own.
             Experiment::PartitionChase(chase) => {
                 Own { pattern: Some(serde_json::to_string(&chase.chase)?), ..Own::of_chain(chase.chain()) }
@@ -211,6 +214,7 @@ impl<'e> Own<'e> {
             Experiment::CodeWalk(walk) => {
                 Own { stride: Some(CODE_BLOCK), rounds: Some(walk.laps), ..Own::in_json("code", walk)? }
             }
+            Experiment::PageWalk(walk) => Own { timed_loads: Some(walk.pages), ..Own::in_json("pages", walk)? },
             Experiment::Distributed(of) => {
                 let (timed_loads, rounds) = (Some(of.steps), Some(of.rounds));
                 Own { timed_loads, rounds, ..Own::in_json(of.work.name(), of)? }

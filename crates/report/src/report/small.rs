@@ -10,7 +10,7 @@ use strata_infer::analysis::cluster;
 use strata_infer::asking::Stage;
 use strata_model::experiment::{
     ClusterStream, CopyStream, Experiment, Launched, LoadPath, PartitionChase, PartitionStream, Persistent, Transfer,
-    Watched,
+    Watched, WindowStream,
 };
 use strata_model::facts::Listed;
 use strata_model::pattern::Pattern;
@@ -67,6 +67,8 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::ClusterStream(stream) => format!("{stream}:"),
         Experiment::AsyncCopy(copy) => format!("{copy}:"),
         Experiment::CodeWalk(walk) => format!("{walk}:"),
+        Experiment::PageWalk(walk) => format!("{walk}:"),
+        Experiment::WindowStream(stream) => format!("{stream}:"),
         Experiment::CopyStream(stream) => format!("{stream}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),
         Experiment::Atomics(atomics) => format!("{atomics}:"),
@@ -86,6 +88,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         }
         Ok(samples)
             if let Experiment::Stream(stream)
+            | Experiment::WindowStream(WindowStream { stream, .. })
             | Experiment::PartitionStream(PartitionStream { stream, .. })
             | Experiment::ClusterStream(ClusterStream { stream, .. })
             | Experiment::CopyStream(CopyStream { stream, .. }) = experiment =>
@@ -127,6 +130,13 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
             Some(taken) => {
                 let (least, most) = taken.iter().fold((f64::MAX, f64::MIN), |(a, b), &(_, x)| (a.min(x), b.max(x)));
                 format!("{least:.1} to {most:.1} cycles a jump")
+            }
+            None => "no times".to_owned(),
+        },
+        Ok(samples) if let Experiment::PageWalk(walk) = experiment => match walk.rises(samples) {
+            Some(rises) => {
+                let (least, most) = rises.iter().fold((f64::MAX, f64::MIN), |(a, b), &(_, x)| (a.min(x), b.max(x)));
+                format!("{least:.1} to {most:.1} cycles a visit more")
             }
             None => "no times".to_owned(),
         },

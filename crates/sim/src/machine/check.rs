@@ -4,7 +4,7 @@ mod caches;
 
 use std::collections::BTreeMap;
 
-use super::spec::{Cache, Device, GPC_RADIX, Path, Scope, Shared, Spec, Tlb};
+use super::spec::{Cache, Device, Path, RADIX, Scope, Shared, Spec, Tlb};
 use super::value::Whole;
 
 /// The path of the key that is to blame, and what is wrong with it.
@@ -77,7 +77,20 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
         let sets = tlb.sets().map_err(|what| (format!("{table}.sets"), what))?;
         caches::policy(&format!("{table}.replacement"), &tlb.replacement, &sets)?;
         let entries: u64 = sets.iter().map(|&ways| u64::from(ways)).sum();
-        lines += entries * if tlb.scope == Scope::Sm { spec.device.multiprocessors.get() } else { 1 };
+        let sms = spec.device.multiprocessors.get();
+        lines += entries
+            * match &tlb.sms {
+                Some(text) if tlb.scope == Scope::Device => {
+                    of_sms(&format!("{table}.sms"), text, sms)?;
+                    u64::from(RADIX)
+                }
+                Some(_) => {
+                    let what = "found a list, allowed is none where each SM has one of its own";
+                    return Err((format!("{table}.sms"), what.into()));
+                }
+                None if tlb.scope == Scope::Sm => sms,
+                None => 1,
+            };
     }
     for (number, cache) in spec.instruction.iter().enumerate() {
         let table = format!("instruction.{number}");
@@ -114,13 +127,18 @@ pub(super) fn check(spec: &Spec) -> Result<(), Wrong> {
     banks(&spec.shared)
 }
 
+/// Something of each SM, by a digit or a small letter.
+fn of_sms(field: &str, text: &str, sms: u64) -> Result<(), Wrong> {
+    if text.len() as u64 == sms && text.chars().all(|one| one.is_digit(RADIX) && !one.is_uppercase()) {
+        return Ok(());
+    }
+    Err((field.into(), format!("found \"{text}\", allowed is a digit or a small letter for each of the {sms} SMs")))
+}
+
 fn gpcs(device: &Device) -> Result<(), Wrong> {
     let sms = device.multiprocessors.get();
-    if let Some(gpcs) = &device.gpcs
-        && (gpcs.len() as u64 != sms || !gpcs.chars().all(|gpc| gpc.is_digit(GPC_RADIX) && !gpc.is_uppercase()))
-    {
-        let what = format!("found \"{gpcs}\", allowed is a digit or a small letter for each of the {sms} SMs");
-        return Err(("device.gpcs".into(), what));
+    if let Some(gpcs) = &device.gpcs {
+        of_sms("device.gpcs", gpcs, sms)?;
     }
     match device.pairs_only.iter().find(|&&sm| u64::from(sm) >= sms) {
         Some(sm) => Err(("device.pairs_only".into(), format!("found SM {sm}, allowed are SMs below {sms}"))),

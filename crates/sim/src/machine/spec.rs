@@ -105,12 +105,23 @@ pub struct Device {
 impl Device {
     /// Number of each SM's GPC, if the file says them.
     pub fn gpc_of_sms(&self) -> Option<Vec<u32>> {
-        self.gpcs.as_ref()?.chars().map(|gpc| gpc.to_digit(GPC_RADIX)).collect()
+        numbers(self.gpcs.as_ref()?)
     }
 }
 
-/// GPCs are named by a digit or a small letter.
-pub(super) const GPC_RADIX: u32 = 36;
+impl Tlb {
+    /// Number of the instance that each SM uses, if the file says them.
+    pub fn instance_of_sms(&self) -> Option<Vec<u32>> {
+        numbers(self.sms.as_ref()?)
+    }
+}
+
+fn numbers(of_sms: &str) -> Option<Vec<u32>> {
+    of_sms.chars().map(|one| one.to_digit(RADIX)).collect()
+}
+
+/// GPCs and instances are named by a digit or a small letter.
+pub(super) const RADIX: u32 = 36;
 
 /// What every device with clusters takes (CUDA C++ Programming Guide, "Thread Block Clusters").
 fn default_cluster() -> Whole<1, 16> {

@@ -57,7 +57,8 @@ pub(super) struct Content {
     sms: Vec<Option<Box<Private>>>,
     /// Of each kind, its partitions, if it is the device's.
     device: Vec<Vec<Instance>>,
-    device_tlbs: Vec<Option<Cache>>,
+    /// Levels of translation of the device, each with its instances.
+    device_tlbs: Vec<Vec<Cache>>,
     channels: Ports,
     /// What all channels give together.
     memory: Width,
@@ -104,7 +105,7 @@ impl Hierarchy {
         let content = Content {
             sms: plan.sm_partitions.iter().map(|_| None).collect(),
             device: plan.device(),
-            device_tlbs: plan.translations(Scope::Device, seed, 90),
+            device_tlbs: plan.shared_translations(seed, 90),
             channels: Ports::new(spec.memory.port.get(), spec.memory.channels.get()),
             memory: Width::new(spec.memory.bandwidth),
             gpcs: vec![Width::new(spec.pipeline.gpc_delivery); plan.gpcs()],
@@ -359,7 +360,7 @@ impl Content {
     fn translate(&mut self, plan: &Blueprint, sm: u32, address: u64) -> Translation {
         let mut added = Translation::default();
         for (i, level) in plan.tlbs.iter().enumerate() {
-            let hit = match &mut self.device_tlbs[i] {
+            let hit = match self.device_tlbs[i].get_mut(plan.tlb_instance(i, sm)) {
                 Some(tlb) => tlb.load(address),
                 None => self.private(plan, sm).tlbs[i].as_mut().is_none_or(|tlb| tlb.load(address)),
             };

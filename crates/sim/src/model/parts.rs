@@ -114,6 +114,8 @@ pub(super) struct Blueprint {
     pub kinds: Vec<Kind>,
     pub routes: [Option<Route>; WAYS],
     pub tlbs: Vec<spec::Tlb>,
+    /// Of each of them, the instance that each SM uses, where the device has several.
+    tlb_of_sms: Vec<Option<Vec<u32>>>,
     /// Partitions of the device's cache, if it has any.
     pub partitions: Option<spec::Partitions>,
     /// Partition of each SM, of every kind that has partitions.
@@ -179,6 +181,7 @@ impl Blueprint {
         Blueprint {
             routes,
             tlbs: spec.tlb.clone(),
+            tlb_of_sms: spec.tlb.iter().map(spec::Tlb::instance_of_sms).collect(),
             partitions,
             sm_partitions: (0..sms).map(|sm| digits[sm % digits.len()]).collect(),
             delivery: spec.pipeline.delivery,
@@ -222,10 +225,31 @@ impl Blueprint {
         self.kinds.iter().enumerate().map(instances).collect()
     }
 
-    /// Levels of translation of one owner; `None` for those of the other.
-    pub fn translations(&self, scope: Scope, seed: u64, what: u64) -> Vec<Option<Cache>> {
-        let one = |(i, tlb): (u64, &spec::Tlb)| (tlb.scope == scope).then(|| translation(tlb, part(seed, what, i)));
+    /// Levels of translation of an SM; `None` for those of the device.
+    fn translations(&self, seed: u64, what: u64) -> Vec<Option<Cache>> {
+        let one = |(i, tlb): (u64, &spec::Tlb)| (tlb.scope == Scope::Sm).then(|| translation(tlb, part(seed, what, i)));
         (0..).zip(&self.tlbs).map(one).collect()
+    }
+
+    /// Levels of translation of the device, each with its instances; none for those of an SM.
+    pub fn shared_translations(&self, seed: u64, what: u64) -> Vec<Vec<Cache>> {
+        let instances = |((i, tlb), of_sms): ((u64, &spec::Tlb), &Option<Vec<u32>>)| {
+            let several = of_sms.as_ref().and_then(|of_sms| of_sms.iter().max()).map_or(1, |most| u64::from(*most) + 1);
+            let count = if tlb.scope == Scope::Device { several } else { 0 };
+            // The first one is seeded as where there is no other.
+            let seed_of = |instance| match instance {
+                0 => part(seed, what, i),
+                _ => part(part(seed, what, i), what, instance),
+            };
+            (0..count).map(|instance| translation(tlb, seed_of(instance))).collect()
+        };
+        (0..).zip(&self.tlbs).zip(&self.tlb_of_sms).map(instances).collect()
+    }
+
+    /// The instance of a level of translation of the device that an SM uses.
+    #[inline]
+    pub fn tlb_instance(&self, level: usize, sm: u32) -> usize {
+        self.tlb_of_sms[level].as_ref().map_or(0, |of_sms| of_sms[sm as usize] as usize)
     }
 
     /// Caches of an SM of which shared memory takes `shared` bytes, all empty.
@@ -239,7 +263,7 @@ impl Blueprint {
         Private {
             epoch,
             caches: caches.collect(),
-            tlbs: self.translations(Scope::Sm, seed, 93),
+            tlbs: self.translations(seed, 93),
             delivery: Width::new(self.delivery),
             outstanding: Outstanding::new(self.outstanding),
             handed: self.routes.each_ref().map(|route| Width::new(route.as_ref().and_then(|route| route.handed))),

@@ -8,6 +8,7 @@ use strata_sim::machine::Machine;
 use strata_sim::machine::spec::{Partitions, Scope, Spec};
 
 use super::Truth;
+use super::instructions::instances;
 use crate::expect::Expect;
 
 /// Part of the memory that is walked.
@@ -22,6 +23,7 @@ pub fn translation(truth: &mut Truth) {
     let device = &truth.machine.spec.device;
     let limit = device.memory.0 / WALKED.1 * WALKED.0;
     let quiet = is_quiet(&truth.machine.spec);
+    let sms = device.multiprocessors.get() as usize;
     let (mut before, mut entries_before) = (1, 0);
     let levels: Vec<_> = truth.machine.spec.tlb.iter().collect();
     let elements: [ElementName; 3] = [TlbL1, TlbL2, TlbL3];
@@ -56,6 +58,15 @@ pub fn translation(truth: &mut Truth) {
         ] {
             truth.row(element, attribute, if shows { expect } else { Expect::IfStated(Box::new(expect)) });
         }
+        // Where little is displaced, nothing is said.
+        let of_sms: Vec<usize> = match (tlb.scope, tlb.instance_of_sms()) {
+            (Scope::Sm, _) => (0..sms).collect(),
+            (Scope::Device, None) => vec![0; sms],
+            (Scope::Device, Some(of_sms)) => of_sms.into_iter().map(|instance| instance as usize).collect(),
+        };
+        let (sizes, of_sms) = instances(&of_sms);
+        truth.row(element, "sms_of_an_instance", Expect::IfStated(Box::new(Expect::Is(json!(sizes)))));
+        truth.row(element, "instance_of_sms", Expect::IfStated(Box::new(Expect::Is(json!(of_sms)))));
         before = reach;
         entries_before = entries;
     }

@@ -21,28 +21,24 @@ pub fn instructions(truth: &mut Truth) {
     }
     let gpcs = spec.device.gpc_of_sms().unwrap_or_default();
     let sms = spec.device.multiprocessors.get() as usize;
-    let sizes = |shared_by: Sharers| {
+    let groups = |shared_by: Sharers| -> Vec<usize> {
         let group = |sm: usize| match shared_by {
             Sharers::Sm => sm,
             Sharers::Tpc => sm / 2,
             Sharers::Gpc => gpcs[sm] as usize,
             Sharers::Device => 0,
         };
-        let mut groups: BTreeMap<usize, u64> = BTreeMap::new();
-        (0..sms).for_each(|sm| *groups.entry(group(sm)).or_default() += 1);
-        let mut sizes: Vec<u64> = groups.into_values().collect();
-        sizes.sort_unstable();
-        sizes
+        (0..sms).map(group).collect()
     };
     let shown: Vec<_> = spec
         .instruction
         .iter()
         .filter(|cache| cache.size.0 <= SEEN)
-        .map(|cache| (cache.size.0, cache.penalty.get(), sizes(cache.shared_by)))
+        .map(|cache| (cache.size.0, cache.penalty.get(), groups(cache.shared_by)))
         .collect();
     for (number, element) in [InstructionL0, InstructionL1, InstructionL15].into_iter().enumerate() {
-        let Some((size, penalty, sizes)) = shown.get(number) else {
-            for attribute in ["size", "miss_penalty", "sms_of_an_instance"] {
+        let Some((size, penalty, groups)) = shown.get(number) else {
+            for attribute in ["size", "miss_penalty", "sms_of_an_instance", "instance_of_sms"] {
                 truth.row(element, attribute, Expect::Unknown(""));
             }
             continue;
@@ -50,6 +46,27 @@ pub fn instructions(truth: &mut Truth) {
         truth.row(element, "size", Expect::Is(json!(size)));
         truth.row(element, "miss_penalty", Expect::Near(*penalty as f64, 1.0));
         // A cache that two walks cannot overflow says nothing.
+        let (sizes, of_sms) = instances(groups);
         truth.row(element, "sms_of_an_instance", Expect::IfStated(Box::new(Expect::Is(json!(sizes)))));
+        truth.row(element, "instance_of_sms", Expect::IfStated(Box::new(Expect::Is(json!(of_sms)))));
     }
+}
+
+/// How many SMs share each instance, in ascending order, and the number of the instance that each SM uses, counted in the order of their
+/// first SMs; of any names of these instances, by SM.
+pub fn instances(of_sms: &[usize]) -> (Vec<u64>, Vec<usize>) {
+    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut sizes: Vec<u64> = Vec::new();
+    let numbered: Vec<usize> = of_sms
+        .iter()
+        .map(|name| {
+            let next = numbers.len();
+            let number = *numbers.entry(*name).or_insert(next);
+            sizes.resize(sizes.len().max(number + 1), 0);
+            sizes[number] += 1;
+            number
+        })
+        .collect();
+    sizes.sort_unstable();
+    (sizes, numbered)
 }

@@ -209,6 +209,7 @@ pub(super) fn dram(notebook: &Notebook) -> Element {
             in_dram(notebook, traffic)
         }))
         .and(throughput::sides::entries(notebook, false, |traffic| in_dram(notebook, traffic)))
+        .and(throughput::at_random::entries(notebook))
 }
 
 /// What is assumed of cold loads of memory, and what is left out.

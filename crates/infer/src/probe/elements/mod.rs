@@ -19,9 +19,9 @@ use crate::analysis::robust;
 use strata_model::attribute::{
     ATOMIC_LATENCY, BULK_COPY_BANDWIDTH, BULK_COPY_DRAM_BANDWIDTH, BULK_COPY_LATENCY, BULK_STORE_LATENCY,
     CLUSTER_BARRIER, CONFLICTS, CP_ASYNC_BANDWIDTH, CP_ASYNC_DRAM_BANDWIDTH, CP_ASYNC_LATENCY, Elements,
-    FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX, INSTANCES_PER_SM, LARGEST_CLUSTER, LATENCY_CYCLES, LINE_SIZE, MAP,
-    MAPPING_GRANULARITY, MBARRIER_CYCLES, MISS_PENALTY, OWN_LATENCY, RELAXED_CLUSTER_BARRIER, REPLACEMENT, SETS,
-    SHARED_WITH, SIZE, SMS_OF_AN_INSTANCE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
+    FETCH_GRANULARITY, FINGERPRINT, GPCS, INDEX, INSTANCE_OF_SMS, INSTANCES_PER_SM, LARGEST_CLUSTER, LATENCY_CYCLES,
+    LINE_SIZE, MAP, MAPPING_GRANULARITY, MBARRIER_CYCLES, MISS_PENALTY, OWN_LATENCY, RELAXED_CLUSTER_BARRIER,
+    REPLACEMENT, SETS, SHARED_WITH, SIZE, SMS_OF_AN_INSTANCE, SPECTRUM, STAIRCASE, THRASH_SIZE, WAYS,
 };
 use strata_model::experiment::{Chase, ClusterWork, CopyWork, LoadPath, Order, Timing, Traffic};
 use strata_model::samples::Failure;
@@ -116,6 +116,7 @@ fn instruction_cache(notebook: &Notebook, level: usize) -> Element {
         notebook.attribute(SIZE, || instructions::size(notebook, level)),
         notebook.attribute(MISS_PENALTY, || instructions::miss_penalty(notebook, level)),
         notebook.attribute(SMS_OF_AN_INSTANCE, || instructions::sms_of_an_instance(notebook, level)),
+        notebook.attribute(INSTANCE_OF_SMS, || instructions::instance_of_sms(notebook, level)),
     ])
 }
 

@@ -6,6 +6,7 @@
 //! A stream counts what is done in the middle of a launch ([`Stream`]). Bytes a cycle become bytes a second by the clock of the same
 //! launches: under such a load it is lower than at other times.
 
+pub mod at_random;
 pub mod atomics;
 pub mod clustered;
 pub mod copied;

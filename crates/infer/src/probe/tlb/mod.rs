@@ -7,6 +7,7 @@
 //! Fails where two levels overflow within a factor of one and a half, or where a level holds more than 8192 entries.
 
 mod curve;
+mod domains;
 mod findings;
 mod pages;
 mod rise;
@@ -20,10 +21,13 @@ use crate::analysis::plateau::Point;
 use crate::analysis::robust;
 pub(super) use curve::Curve;
 use curve::{FEW_LAPS, curve, limit, walk};
+pub(super) use domains::domains as instances;
 use findings::METHOD;
 use pages::Pages;
 use rise::Rise;
-use strata_model::attribute::{ENTRIES, MISS_PENALTY, PAGE_SIZE, REACH, SETS, STAIRCASE, Step, WAYS};
+use strata_model::attribute::{
+    ENTRIES, INSTANCE_OF_SMS, MISS_PENALTY, PAGE_SIZE, REACH, SETS, SMS_OF_AN_INSTANCE, STAIRCASE, Step, WAYS,
+};
 use strata_model::experiment::Chase;
 use strata_model::topology::Element;
 use strata_model::units::Bytes;
@@ -222,6 +226,8 @@ pub fn element(notebook: &Notebook, number: usize) -> Element {
         notebook.attribute(STAIRCASE, || Ok(level()?.staircase())),
         notebook.attribute(SETS, || Ok(structure::sets_finding(&sets()?, level()?.largest(), METHOD))),
         notebook.attribute(WAYS, || Ok(structure::ways_finding(&sets()?, METHOD).unit("entries"))),
+        notebook.attribute(SMS_OF_AN_INSTANCE, || domains::sizes(notebook, number)),
+        notebook.attribute(INSTANCE_OF_SMS, || domains::of_sms(notebook, number)),
     ])
 }
 

@@ -19,6 +19,9 @@ const OVERFLOW: u64 = 3;
 const WARM_VISITS: u64 = 1 << 14;
 /// Most warm laps: with random victims among 16 ways, another page's entry is left after so many with a chance of one in sixty.
 const MOST_WARM_LAPS: u64 = 64;
+/// Times that such a walk is repeated, if misses come and go: among ways of which some give way three times as rarely as others,
+/// another page's entry is left after the most warm laps with a chance of one in eight, and after all of these with one in 30,000.
+const UNSETTLED: u32 = 4;
 /// Share of the visits that miss where each page is an entry of its own.
 const OWN: f64 = 0.75;
 /// The same, at least and at most, of pages that share entries by twos: half, less what survives the lap.
@@ -49,7 +52,7 @@ impl Pages {
             |distance: &Bytes| (limit(notebook) / *distance).min(2 * (rise.grown / rise.distance.0)).min(MOST_ENTRIES);
         let unknown: Vec<Fit> = distances.iter().map(most).map(Fit::up_to).collect();
         let at = |i: usize, pages| walk(notebook, distances[i], pages, false);
-        let counts = most_that_fit(notebook, rise, unknown, Some(COMPARED), at)?;
+        let counts = most_that_fit(notebook, rise, unknown, Some(COMPARED), 0, at)?;
         Ok(Pages { powers, counts })
     }
 
@@ -114,11 +117,12 @@ impl Pages {
     /// A failure of the experiments.
     pub(super) fn count(&self, notebook: &Notebook, rise: &Rise, number: usize) -> Result<(u64, u64), Gap> {
         let at = |_, pages| walk(notebook, self.powers[number], pages, false);
-        let few = most_that_fit(notebook, rise, vec![self.counts[2 * number]], None, at)?[0].fits;
+        let few = most_that_fit(notebook, rise, vec![self.counts[2 * number]], None, 0, at)?[0].fits;
         let most = (limit(notebook) / self.powers[number]).min(2 * few);
         let fit_up_to = |most: u64| {
             let at = |_, pages| warmed(at(0, pages), pages);
-            most_that_fit(notebook, rise, vec![Fit::between(few, most)], None, at).map(|found| found[0].fits)
+            let between = vec![Fit::between(few, most)];
+            most_that_fit(notebook, rise, between, None, UNSETTLED, at).map(|found| found[0].fits)
         };
         // An older recording has no such walks.
         let settled = match fit_up_to(most.min(few + 1)).settled()? {

@@ -131,6 +131,21 @@ impl Rise {
         by_chance((CHANCE + self.strays) * (laps * pages) as f64) as u64 / laps
     }
 
+    /// Whether other pages miss in one lap than in another. By the mean alone that cannot be said.
+    pub(super) fn come_and_go(&self, measurement: &Measurement<Chase>) -> bool {
+        let Some(classes) = self.classes else { return false };
+        let visits = Visits::of(measurement);
+        let missed = |lap: &[f64]| lap.iter().map(|&extra| classes.is_miss(as_latency(extra))).collect();
+        let laps: BTreeSet<Vec<bool>> = visits.laps().map(missed).collect();
+        laps.len() > 1
+    }
+
+    /// Whether no visit of some lap misses. By the mean alone that cannot be said.
+    pub(super) fn is_without_misses(&self, measurement: &Measurement<Chase>) -> bool {
+        let visits = Visits::of(measurement);
+        self.classes.is_some_and(|classes| visits.laps().any(|lap| miss_share(&classes, lap) == 0.0))
+    }
+
     /// Whether the pages walked are more than fit.
     pub(super) fn overflows(&self, measurement: &Measurement<Chase>) -> bool {
         match self.missed(measurement) {

@@ -71,6 +71,7 @@ enum What {
     Distributed,
     AsyncCopy,
     CodeWalk,
+    PageWalk,
     Imported,
 }
 
@@ -112,6 +113,7 @@ impl Kind {
                 };
                 (What::Stream, order, false)
             }
+            Experiment::WindowStream(_) => (What::Stream, "read at random", false),
             Experiment::PartitionChase(_) => (What::Stream, "listed", false),
             Experiment::ClusterStream(ClusterStream { stream, .. }) => {
                 let order = if stream.traffic == Traffic::Write { "write in clusters" } else { "read in clusters" };
@@ -123,6 +125,7 @@ impl Kind {
             Experiment::Distributed(distributed) => (What::Distributed, distributed.work.name(), false),
             Experiment::AsyncCopy(copy) => (What::AsyncCopy, copy.work.name(), false),
             Experiment::CodeWalk(_) => (What::CodeWalk, "code", false),
+            Experiment::PageWalk(_) => (What::PageWalk, "pages", false),
             Experiment::CopyStream(CopyStream { by, .. }) => {
                 let order = if *by == CopyWork::Bulk { "bulk copies" } else { "cp.async" };
                 (What::Stream, order, false)
@@ -266,7 +269,8 @@ impl<'e> Exhibits<'e> {
                 | What::Clusters
                 | What::Distributed
                 | What::AsyncCopy
-                | What::CodeWalk => Vec::new(),
+                | What::CodeWalk
+                | What::PageWalk => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

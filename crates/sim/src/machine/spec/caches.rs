@@ -182,6 +182,8 @@ pub struct Tlb {
     pub name: String,
     /// Whose it is.
     pub scope: Scope,
+    /// Where the device has several, the one that each SM uses: a digit or a small letter for each SM.
+    pub sms: Option<String>,
     /// What one entry maps.
     pub page: Size,
     /// Sets. Either this, or `set_ways`.

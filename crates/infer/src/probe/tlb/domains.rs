@@ -1,0 +1,320 @@
+//! Which SMs share a level of the TLB: its domains.
+//!
+//! An SM walks the pages of one window of memory, which fit. Then another SM walks as many pages of another window. If the two share the level,
+//! the translations of the first are displaced, and its visits take longer by the cost of a miss ([`PageWalk`]).
+//!
+//! What a displaced visit takes longer, an SM shows on its own: it walks the other window itself. The same is the control: where nothing is
+//! displaced even then, that nobody else displaces anything says nothing. What visits vary by otherwise shows where nobody walks the other
+//! window.
+//!
+//! One SM of each domain that is known walks at a time, and one more SM displaces. It belongs to the domain whose walker is slower, or to a new
+//! one. So one launch for each SM is enough. Sixteen SMs are asked about at once; the walkers are then also those of them that came before. A domain that only one SM has seen is no proof, so other members walk, too.
+//!
+//! Assumes that SMs share a level wholly or not at all.
+
+use std::collections::BTreeSet;
+
+use super::{Level, level, limit};
+use crate::analysis::robust::median;
+use crate::probe::instances::Instances;
+use crate::probe::{Gap, Measurement, Notebook, ask_all};
+use strata_model::attribute::Counts;
+use strata_model::experiment::PageWalk;
+use strata_model::topology::Finding;
+
+/// Part of the entries of a level that a window takes: two of them are half as many entries again as there are, and one still fits where
+/// pages do not spread evenly over the sets.
+const WINDOW: (u64, u64) = (3, 4);
+/// Two windows are at least so many times the entries, or little is displaced.
+const OVERFLOW: f64 = 1.2;
+/// Laps before the first that is timed, and laps of who displaces: the second finds what the first has left in place of another entry.
+const LAPS: u32 = 2;
+/// Parts of a lap, each of so many pages at least.
+const PARTS: (u32, u32) = (16, 4);
+/// Visits that say what one takes, at least, and most launches in which they are made: the first TLB of an H200 has 16 entries.
+const VISITS: (u32, u32) = (200, 16);
+/// Times that it is asked what a displaced visit takes longer, and what visits vary by.
+const CONTROLS: u32 = 3;
+/// A displaced visit takes longer by so many times what others vary by. On an H200 visits to pages of 32 MiB take 89 cycles longer, and vary
+/// by 0.1.
+const CLEAR: f64 = 8.0;
+/// Part of that cost from which a walker is displaced, and up to which it is not. In between it is asked again. On an H200 others took up to
+/// 15 % of it longer, where two dozen SMs walked at a time.
+const DISPLACED: (f64, f64) = (0.6, 0.3);
+/// Times that a walk is repeated whose answer is in between.
+const TRIES: u32 = 3;
+/// Part of the cost up to which none of several walkers of one group is displaced for sure: what the first of them brings back, the others
+/// find, so each takes less than the whole cost longer.
+const LITTLE: f64 = 0.1;
+/// SMs that are asked about at a time, each beside those before it.
+const CHUNK: usize = 16;
+/// A question to the walkers: whether partners displace their translations.
+struct Question<'n> {
+    notebook: &'n Notebook,
+    walk: PageWalk,
+    /// Cycles by which the second lap differs where nobody displaces anything: walkers wait before it, and not before the first.
+    still: f64,
+    /// Cycles that a displaced visit takes longer than that.
+    cost: f64,
+}
+
+impl Question<'_> {
+    /// The launches that ask once.
+    fn walks(&self, walkers: &[u32], partners: &[u32], time: u32) -> Vec<PageWalk> {
+        let launches = VISITS.0.div_ceil(self.walk.pages).clamp(1, VISITS.1);
+        let walk = PageWalk { walkers: walkers.to_vec(), partners: partners.to_vec(), ..self.walk.clone() };
+        (0..launches).map(|launch| PageWalk { repeat: time * launches + launch, ..walk.clone() }).collect()
+    }
+
+    /// What visits of these walkers take longer, as part of what they do where all are displaced: the median over the launches.
+    fn rises(&self, walks: &[PageWalk]) -> Result<Vec<f64>, Gap> {
+        let rises = |measurement: &Measurement<PageWalk>| measurement.experiment.rises(measurement.samples());
+        let Some(of_launches) = self.notebook.read(walks)?.iter().map(rises).collect::<Option<Vec<_>>>() else {
+            return Gap::unknown("walks over pages reported no times, or not those of the SMs that were asked");
+        };
+        let of_walker = |walker: usize| {
+            let rises: Vec<f64> = of_launches.iter().map(|rises| rises[walker].1).collect();
+            (median(&rises).unwrap_or(0.0) - self.still) / self.cost
+        };
+        Ok((0..walks[0].walkers.len()).map(of_walker).collect())
+    }
+
+    /// Which of the walkers are displaced by these partners.
+    fn displaced(&self, walkers: &[u32], partners: &[u32]) -> Result<Vec<u32>, Gap> {
+        for time in 0..TRIES {
+            let rises = self.rises(&self.walks(walkers, partners, time))?;
+            if let Some(verdicts) = rises.iter().map(|&rise| verdict(rise)).collect::<Option<Vec<bool>>>() {
+                let of_all = walkers.iter().zip(verdicts);
+                return Ok(of_all.filter(|(_, is_displaced)| *is_displaced).map(|(&sm, _)| sm).collect());
+            }
+        }
+        Gap::unknown(format!(
+            "visits took longer than undisturbed ones, but by less than they do where all pages are displaced ({:.1} cycles)",
+            self.cost
+        ))
+    }
+}
+
+/// Whether a walker is displaced whose visits take this part of the cost longer; nothing in between.
+fn verdict(rise: f64) -> Option<bool> {
+    (!(DISPLACED.1..DISPLACED.0).contains(&rise)).then_some(rise >= DISPLACED.0)
+}
+
+/// The question for a level, with the cost of a displaced visit.
+fn question<'n>(notebook: &'n Notebook, level: &Level) -> Result<Question<'n>, Gap> {
+    level.page.clone()?;
+    let fit = (level.entries * WINDOW.0 / WINDOW.1).min(limit(notebook) / (level.distance * 2)) as u32;
+    let parts = PARTS.0.min(fit / PARTS.1).max(1);
+    let pages = fit / parts * parts;
+    if f64::from(pages) * 2.0 < OVERFLOW * level.entries as f64 {
+        return Gap::unknown(format!(
+            "two windows that overflow {} entries together do not exist in {}",
+            level.entries,
+            limit(notebook)
+        ));
+    }
+    let walk = PageWalk {
+        pages,
+        distance: level.distance,
+        walkers: vec![0],
+        partners: Vec::new(),
+        laps: LAPS,
+        parts,
+        seed: notebook.seed(24),
+        repeat: 0,
+    };
+    let question = Question { notebook, walk, still: 0.0, cost: 1.0 };
+    let controls =
+        |partners: &[u32]| ask_all((0..CONTROLS).map(|time| question.rises(&question.walks(&[0], partners, time))));
+    let [own, undisturbed] = [controls(&[0]), controls(&[])];
+    let (own, undisturbed) = (own?.concat(), undisturbed?.concat());
+    let still = median(&undisturbed).unwrap_or(0.0);
+    let varies = undisturbed.iter().fold(0.0, |most: f64, rise| most.max((rise - still).abs()));
+    let cost = median(&own).unwrap_or(0.0) - still;
+    if cost <= 0.0 || own.iter().any(|&rise| rise - still < (CLEAR * varies).max(DISPLACED.0 * cost)) {
+        return Gap::unknown(format!(
+            "an SM that walks over twice as many pages does not show that it displaces its own: visits take {cost:.1} cycles longer, \
+             and vary by {varies:.1} anyway"
+        ));
+    }
+    Ok(Question { still, cost, ..question })
+}
+
+/// Whether no SM shares the level with any other.
+///
+/// The numbers of any two SMs differ in some bit. So of two that share, one walks at some time and the other displaces. Where many share,
+/// several of them walk, and find what the first of them brings back. Therefore some SMs walk alone, too, while all others displace.
+fn nobody_shares(question: &Question, sms: u32) -> Result<bool, Gap> {
+    let some = BTreeSet::from([0, sms / 2, sms - 1]);
+    let alone = some.into_iter().map(|sm| (vec![sm], (0..sms).filter(|&other| other != sm).collect()));
+    let bits = u32::BITS - (sms - 1).leading_zeros();
+    let halves = (0..bits).flat_map(|bit| {
+        let (set, clear): (Vec<u32>, Vec<u32>) = (0..sms).partition(|sm| sm >> bit & 1 == 1);
+        [(set.clone(), clear.clone()), (clear, set)]
+    });
+    let asked = alone.chain(halves).map(|(walkers, partners)| question.rises(&question.walks(&walkers, &partners, 0)));
+    Ok(ask_all(asked)?.concat().iter().all(|&rise| rise < DISPLACED.1))
+}
+
+/// The domains of a level, from 0.
+///
+/// # Errors
+///
+/// An unknown, if what is displaced does not show, or if groups overlap.
+pub(in crate::probe) fn domains(notebook: &Notebook, number: usize) -> Result<Instances, Gap> {
+    notebook.once(&notebook.memo.tlb_domains, number, || {
+        let sms = notebook.facts().multiprocessors;
+        let level = level(notebook, number)?;
+        if sms < 2 {
+            return Gap::unknown("there is one SM");
+        }
+        let question = question(notebook, &level)?;
+        let groups = match nobody_shares(&question, sms)? {
+            true => (0..sms).map(|sm| vec![sm]).collect(),
+            false => groups(&question, sms)?,
+        };
+        confirm(&question, &groups)?;
+        Ok(Instances::new(groups.iter().map(Vec::as_slice), sms).expect("each SM is put into one group"))
+    })
+}
+
+/// The SMs by the domain that they share.
+fn groups(question: &Question, sms: u32) -> Result<Vec<Vec<u32>>, Gap> {
+    let mut groups: Vec<Vec<u32>> = vec![vec![0]];
+    let all: Vec<u32> = (1..sms).collect();
+    for chunk in all.chunks(CHUNK) {
+        let first = first_of(&groups);
+        // Those before it in the chunk walk, too: there is no answer yet that says whose group they are of.
+        let walkers = |before: usize| [&first[..], &chunk[..before]].concat();
+        let asked = (0..chunk.len()).map(|at| question.rises(&question.walks(&walkers(at), &chunk[at..=at], 0)));
+        let mut unsure = Vec::new();
+        for (at, rises) in ask_all(asked)?.into_iter().enumerate() {
+            match joined(&groups, &walkers(at), &rises) {
+                Some(Some(of)) => groups[of].push(chunk[at]),
+                Some(None) => groups.push(vec![chunk[at]]),
+                None => unsure.push(chunk[at]),
+            }
+        }
+        // They are asked about beside one SM of each group.
+        while !unsure.is_empty() {
+            let first = first_of(&groups);
+            let displaced = ask_all(unsure.iter().map(|&sm| question.displaced(&first, &[sm])))?;
+            let mut apart = Vec::new();
+            for (sm, displaced) in unsure.into_iter().zip(displaced) {
+                match displaced[..] {
+                    [] => apart.push(sm),
+                    [of] => groups.iter_mut().filter(|group| group[0] == of).for_each(|group| group.push(sm)),
+                    [one, other, ..] => {
+                        return Gap::unknown(format!(
+                            "SM {sm} displaces what SM {one} and SM {other} translated, which do not displace each other's"
+                        ));
+                    }
+                }
+            }
+            groups.extend(apart.first().map(|&sm| vec![sm]));
+            unsure = apart.split_off(apart.len().min(1));
+        }
+    }
+    Ok(groups)
+}
+
+fn first_of(groups: &[Vec<u32>]) -> Vec<u32> {
+    let mut first: Vec<u32> = groups.iter().map(|group| group[0]).collect();
+    first.sort_unstable();
+    first
+}
+
+/// The group of an SM that displaced walkers, by their rises as parts of the cost: `Some(None)`, if it is in none of these groups, and nothing
+/// if that is not sure.
+fn joined(groups: &[Vec<u32>], walkers: &[u32], rises: &[f64]) -> Option<Option<usize>> {
+    let of = |sm: &u32| groups.iter().position(|group| group.contains(sm));
+    // What is in no group yet may be of the same one as any other.
+    let unsure = walkers.iter().zip(rises).any(|(sm, &rise)| of(sm).is_none() && rise >= LITTLE);
+    let mut joined = None;
+    for (number, _) in groups.iter().enumerate() {
+        let rises = walkers.iter().zip(rises).filter(|(sm, _)| of(sm) == Some(number)).map(|(_, &rise)| rise);
+        let rises: Vec<f64> = rises.collect();
+        let most = rises.iter().copied().fold(0.0, f64::max);
+        let is_displaced =
+            if rises.len() > 1 && most < DISPLACED.0 { (most < LITTLE).then_some(false) } else { verdict(most) };
+        if is_displaced? && joined.replace(number).is_some() {
+            return None;
+        }
+    }
+    (!unsure).then_some(joined)
+}
+
+/// Other members of the domains must say the same, and each of them displaces its own.
+fn confirm(question: &Question, groups: &[Vec<u32>]) -> Result<(), Gap> {
+    let mut last: Vec<u32> = groups.iter().map(|group| group[group.len() - 1]).collect();
+    last.sort_unstable();
+    let displaced = question.displaced(&last, &last)?;
+    if let Some(sm) = last.iter().find(|sm| !displaced.contains(sm)) {
+        return Gap::unknown(format!("SM {sm} does not even displace what it translated itself"));
+    }
+    for group in groups.iter().filter(|group| group.len() > 1) {
+        let own = group[group.len() - 1];
+        if question.displaced(&last, &group[..1])? != [own] {
+            return Gap::unknown(format!(
+                "SM {own} seems to share the level with SM {}, and other SMs of the same groups say something else",
+                group[0]
+            ));
+        }
+    }
+    Ok(())
+}
+
+const METHOD: &str =
+    "pages that an SM visits again after another SM has visited as many others: what a visit takes longer";
+
+/// As the finding `sms_of_an_instance`.
+///
+/// # Errors
+///
+/// As [`domains`].
+pub(super) fn sizes(notebook: &Notebook, number: usize) -> Result<Finding<Counts>, Gap> {
+    let sizes = domains(notebook, number)?.sizes();
+    let level = level(notebook, number)?;
+    let reach = level.distance * level.entries;
+    let finding = Finding::measured(sizes, METHOD).unit("SMs");
+    Ok(match finding.value.as_ref().is_some_and(|Counts(sizes)| sizes.iter().all(|&size| size == 1)) {
+        true => finding,
+        false => finding.note(format!("the SMs of an instance have {reach} of its entries together")),
+    })
+}
+
+/// As the finding `instance_of_sms`.
+///
+/// # Errors
+///
+/// As [`sizes`].
+pub(super) fn of_sms(notebook: &Notebook, number: usize) -> Result<Finding<Counts>, Gap> {
+    Ok(Finding::measured(domains(notebook, number)?.of_sms(), METHOD))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_sm_joins_the_group_whose_walkers_it_displaces() {
+        let groups = [vec![0, 1], vec![2, 3], vec![4]];
+        assert_eq!(joined(&groups, &[0, 2, 4], &[0.01, 0.9, -0.02]), Some(Some(1)));
+        assert_eq!(joined(&groups, &[0, 2, 4], &[0.01, 0.05, -0.02]), Some(None));
+        // In between, or two groups.
+        assert_eq!(joined(&groups, &[0, 2, 4], &[0.01, 0.4, 0.0]), None);
+        assert_eq!(joined(&groups, &[0, 2, 4], &[0.8, 0.9, 0.0]), None);
+    }
+
+    #[test]
+    fn walkers_of_one_group_share_what_they_bring_back() {
+        let groups = [vec![0, 1], vec![2, 3], vec![4]];
+        // One of the two has taken nearly all of the misses, or both have taken some.
+        assert_eq!(joined(&groups, &[0, 2, 3], &[0.0, 0.9, 0.2]), Some(Some(1)));
+        assert_eq!(joined(&groups, &[0, 2, 3], &[0.0, 0.25, 0.25]), None);
+        assert_eq!(joined(&groups, &[0, 2, 3], &[0.0, 0.05, 0.02]), Some(None));
+        // SM 7 is in no group yet.
+        assert_eq!(joined(&groups, &[0, 2, 7], &[0.0, 0.9, 0.5]), None);
+        assert_eq!(joined(&groups, &[0, 2, 7], &[0.0, 0.9, 0.05]), Some(Some(1)));
+    }
+}
