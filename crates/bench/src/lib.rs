@@ -279,7 +279,11 @@ impl<'g> Bench<'g> {
         // Where chains lie must not depend on what was launched before.
         let walks = matches!(
             experiments[0],
-            Experiment::Chase(_) | Experiment::Launched(_) | Experiment::Disturb(_) | Experiment::PageWalk(_)
+            Experiment::Chase(_)
+                | Experiment::Launched(_)
+                | Experiment::Disturb(_)
+                | Experiment::PageWalk(_)
+                | Experiment::WindowStream(_)
         );
         let restored = if walks { self.restore() } else { Ok(()) };
         let mut outcome = restored.and_then(|()| self.attempt(experiments));

@@ -53,7 +53,9 @@ impl Bench<'_> {
                 None => {}
             }
         }
-        Ok(Err(Failure::failed("not all SMs walked over pages at the same time: blocks came to some of them only")))
+        Ok(Err(Failure::failed(
+            "not all SMs walked over pages to the end: blocks came to some of them only, or a walk went astray",
+        )))
     }
 
     /// What the walkers have written, if all of them have.
@@ -65,11 +67,9 @@ impl Bench<'_> {
             if head[pages::ENDED] == 0 {
                 return None;
             }
-            if head[pages::END] != 0 {
-                return Some(Err(Failure::failed(format!(
-                    "wrong checksum: the lap of SM {sm} ended {} bytes from its beginning",
-                    head[pages::END]
-                ))));
+            if head[pages::ASTRAY] != 0 {
+                let what = format!("wrong checksum: the last lap of SM {sm} did not end where it began");
+                return Some(Err(Failure::failed(what)));
             }
             let lap = |&cycles: &u32| Lap { loads: walk.pages_of_a_part(), cycles: cycles.into() };
             samples.laps.extend(times.iter().map(lap));

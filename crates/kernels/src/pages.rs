@@ -8,10 +8,10 @@ pub const DISPLACES: u32 = 2;
 pub const STATE: usize = 2;
 /// Which of them says how many partners have.
 pub const PARTNERS_DONE: usize = 1;
-/// Words of an SM before its times: where the last lap ended, and 1 where it has.
+/// Words of an SM before its times: 1 where the last lap did not end where it began, and 1 where it has ended.
 pub const HEAD: usize = 2;
-/// Which of them says where the last lap ended.
-pub const END: usize = 0;
+/// Which of them says that the last lap went astray.
+pub const ASTRAY: usize = 0;
 /// Which of them says that it has.
 pub const ENDED: usize = 1;
 /// Looks at a word after which a thread no longer waits for the others: some hundred milliseconds, in which a thread makes hundreds of

@@ -62,7 +62,7 @@ pub use stream::{Content, Region, Stream, Traffic, UNROLLS};
 pub use transfer::{Direction, Transfer};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
 pub use watch::{Watch, Watched};
-pub use window_stream::WindowStream;
+pub use window_stream::{MOST_DRAWN, WindowStream};
 
 use crate::units::Bytes;
 
@@ -255,7 +255,7 @@ impl Experiment {
             Experiment::Transfer(transfer) => Some(transfer.bytes),
             Experiment::AsyncCopy(copy) => Some(copy.bytes),
             Experiment::CodeWalk(walk) => Some(walk.footprint),
-            Experiment::PageWalk(walk) => Some(walk.window() * 2),
+            Experiment::PageWalk(walk) => Some(Bytes(walk.window().0.saturating_mul(2))),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }

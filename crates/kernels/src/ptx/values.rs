@@ -82,7 +82,7 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
             state => pages::STATE,
             partners_done => pages::PARTNERS_DONE,
             head => pages::HEAD,
-            end => pages::END,
+            astray => pages::ASTRAY,
             ended => pages::ENDED,
             patience => pages::PATIENCE,
         },

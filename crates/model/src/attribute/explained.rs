@@ -292,7 +292,7 @@ impl Attribute {
             ),
             Attribute::InstanceOfSms => (
                 "As the number of SMs that share one. Numbers are in the order of the first SMs; they are not NVIDIA's.",
-                "Unknown where that is. It differs from die to die, even of one product.",
+                "Unknown where that number is unknown. It differs from die to die, even of one product.",
                 "Where a kernel uses more memory than one TLB translates, let the SMs of each group have a part of it.",
             ),
             Attribute::Banks => (
@@ -433,13 +433,14 @@ impl Attribute {
             Attribute::RandomReadBandwidth => (
                 "All SMs read lines of 128 bytes at random, each thread one at a time, from parts of the memory that grow beyond the reach of \
                  the last TLB. The memory holds zeros.",
-                "Unknown where no TLB is. The rate depends on how much memory is free; the series says it by the bytes read from.",
+                "Unknown where no TLB level was found. The rate depends on how much memory is free; the series says it by the bytes read from.",
                 "What gathers from large tables get, such as embeddings and hash tables, where indices are random.",
             ),
             Attribute::WindowedReadBandwidth => (
                 "As reads at random from all of the memory. It is cut into windows below the reach of the last TLB, and the SMs of each TLB \
                  read from one of them.",
-                "Unknown where it is unknown which SMs share a TLB, and where one TLB covers all of the memory that is free.",
+                "Unknown where it is unknown which SMs share a TLB, where there are fewer TLBs than windows, and where one TLB covers all of the \
+                 memory that is free.",
                 "What a kernel can gain that sorts its accesses by window and gives each window to the SMs of some TLBs.",
             ),
             Attribute::NearReadBandwidth => (

@@ -10,8 +10,9 @@ use crate::units::Bytes;
 
 /// Distance of the places within a page at which it may be visited: a cache line of any GPU is no longer.
 const LINE: Bytes = Bytes(128);
-/// Most laps of anybody: a launch then takes less than a second.
+/// Most laps of anybody, and most pages of a window: more than any TLB known has entries. A launch then takes a few seconds at most.
 const MOST_LAPS: u32 = 64;
+const MOST_PAGES: u32 = 1 << 16;
 /// Most parts of a lap.
 const MOST_PARTS: u32 = 64;
 
@@ -67,9 +68,9 @@ impl PageWalk {
         if let Some(defect) = self.chain(false).defect() {
             return Some(defect);
         }
-        if self.window().0.checked_mul(2).is_none() {
+        if self.pages > MOST_PAGES || self.window().0.checked_mul(2).is_none() {
             return Some(format!(
-                "two windows of {} pages at distances of {} are too large",
+                "two windows of {} pages at distances of {}: they have {MOST_PAGES} pages each at most",
                 self.pages, self.distance
             ));
         }
@@ -169,6 +170,7 @@ mod tests {
         assert!(PageWalk { parts: 0, ..walk() }.defect().is_some());
         assert!(PageWalk { laps: 0, ..walk() }.defect().unwrap().contains("1 to 64"));
         assert!(PageWalk { pages: 0, ..walk() }.defect().is_some());
+        assert!(PageWalk { pages: 1 << 17, distance: Bytes(128), ..walk() }.defect().unwrap().contains("at most"));
         assert!(PageWalk { distance: Bytes(u64::MAX / 128 * 128), pages: 1, ..walk() }.defect().is_some());
     }
 

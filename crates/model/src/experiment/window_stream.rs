@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{LoadPath, Region, Stream, Traffic};
 
-/// Most windows, pieces that are listed in all, and SMs: a damaged recording asks for nothing absurd.
+/// Most windows and SMs: a damaged recording asks for nothing absurd.
 const MOST_WINDOWS: u32 = 256;
-const MOST_PIECES: u64 = 1 << 24;
 const MOST_SMS: usize = 1 << 16;
+/// Most pieces that are drawn of all windows together.
+pub const MOST_DRAWN: u64 = 1 << 24;
 
 /// A [`Stream`] of reads whose memory is cut into equal windows. Each SM reads pieces at random from one of them; a piece is what a warp reads
 /// in one pass.
@@ -63,9 +64,8 @@ impl WindowStream {
         if sms.len() > MOST_SMS || sms.iter().any(|&window| u32::from(window) >= *windows) {
             return Some(format!("{} SMs: at most {MOST_SMS}, each with one of {windows} windows", sms.len()));
         }
-        (*pieces == 0 || u64::from(*pieces) * u64::from(*windows) > MOST_PIECES).then(|| {
-            format!("{pieces} pieces of each of {windows} windows: at least one, at most {MOST_PIECES} in all")
-        })
+        (*pieces == 0 || u64::from(*pieces) * u64::from(*windows) > MOST_DRAWN)
+            .then(|| format!("{pieces} pieces of each of {windows} windows: at least one, at most {MOST_DRAWN} in all"))
     }
 }
 

@@ -8,7 +8,8 @@
 //! window.
 //!
 //! One SM of each domain that is known walks at a time, and one more SM displaces. It belongs to the domain whose walker is slower, or to a new
-//! one. So one launch for each SM is enough. Sixteen SMs are asked about at once; the walkers are then also those of them that came before. A domain that only one SM has seen is no proof, so other members walk, too.
+//! one. So one launch for each SM is enough. Eight SMs are asked about in one
+//! batch. In the launch for one of them, those before it in the batch walk as well, because their groups are not known yet. A domain that only one SM has seen is no proof, so other members walk, too.
 //!
 //! Assumes that SMs share a level wholly or not at all.
 
@@ -21,12 +22,21 @@ use crate::probe::{Gap, Measurement, Notebook, ask_all};
 use strata_model::attribute::Counts;
 use strata_model::experiment::PageWalk;
 use strata_model::topology::Finding;
+use strata_model::units::Bytes;
 
 /// Part of the entries of a level that a window takes: two of them are half as many entries again as there are, and one still fits where
 /// pages do not spread evenly over the sets.
 const WINDOW: (u64, u64) = (3, 4);
 /// Two windows are at least so many times the entries, or little is displaced.
 const OVERFLOW: f64 = 1.2;
+/// The windows have so many times the bytes that the level before translates, at least. Otherwise that level may keep what this one loses.
+const BEYOND_BEFORE: u64 = 2;
+/// Part of the L2 that the lines of both windows take at most, or partners displace data, not translations.
+const OF_L2: u64 = 4;
+/// A line of the L2, at most.
+const LINE: u64 = 128;
+/// Visits of all SMs together that may be made so that each SM walks alone once.
+const ALONE: u64 = 4_000_000;
 /// Laps before the first that is timed, and laps of who displaces: the second finds what the first has left in place of another entry.
 const LAPS: u32 = 2;
 /// Parts of a lap, each of so many pages at least.
@@ -41,13 +51,16 @@ const CLEAR: f64 = 8.0;
 /// Part of that cost from which a walker is displaced, and up to which it is not. In between it is asked again. On an H200 others took up to
 /// 15 % of it longer, where two dozen SMs walked at a time.
 const DISPLACED: (f64, f64) = (0.6, 0.3);
+/// The same of an SM that walks alone, of which no other one can bring anything back. On an H200 some SMs take up to 36 % of the cost of the
+/// first level longer in each launch, and one that is displaced 90 % or more.
+const DISPLACED_ALONE: f64 = 0.5;
 /// Times that a walk is repeated whose answer is in between.
 const TRIES: u32 = 3;
-/// Part of the cost up to which none of several walkers of one group is displaced for sure: what the first of them brings back, the others
-/// find, so each takes less than the whole cost longer.
+/// If no walker of a group takes longer by more than this part of the cost, the group is surely not displaced. Of several walkers of one group
+/// each takes less than the whole cost longer, since the others find what the first of them brings back. There are [`CHUNK`] at most.
 const LITTLE: f64 = 0.1;
-/// SMs that are asked about at a time, each beside those before it.
-const CHUNK: usize = 16;
+/// SMs that are asked about in one batch.
+const CHUNK: usize = 8;
 /// A question to the walkers: whether partners displace their translations.
 struct Question<'n> {
     notebook: &'n Notebook,
@@ -101,7 +114,7 @@ fn verdict(rise: f64) -> Option<bool> {
 }
 
 /// The question for a level, with the cost of a displaced visit.
-fn question<'n>(notebook: &'n Notebook, level: &Level) -> Result<Question<'n>, Gap> {
+fn question<'n>(notebook: &'n Notebook, level: &Level, before: Option<&Level>) -> Result<Question<'n>, Gap> {
     level.page.clone()?;
     let fit = (level.entries * WINDOW.0 / WINDOW.1).min(limit(notebook) / (level.distance * 2)) as u32;
     let parts = PARTS.0.min(fit / PARTS.1).max(1);
@@ -112,6 +125,18 @@ fn question<'n>(notebook: &'n Notebook, level: &Level) -> Result<Question<'n>, G
             level.entries,
             limit(notebook)
         ));
+    }
+    let window = level.distance * u64::from(pages);
+    if let Some(before) = before.map(|before| before.distance * before.entries)
+        && window < before * BEYOND_BEFORE
+    {
+        return Gap::unknown(format!(
+            "the level before translates {before}, and may keep much of the {window} that are visited"
+        ));
+    }
+    let (lines, l2) = (Bytes(2 * u64::from(pages) * LINE), Bytes(notebook.facts().l2_size));
+    if lines > l2 / OF_L2 {
+        return Gap::unknown(format!("{lines} of lines are visited, which may displace each other in an L2 of {l2}"));
     }
     let walk = PageWalk {
         pages,
@@ -142,18 +167,44 @@ fn question<'n>(notebook: &'n Notebook, level: &Level) -> Result<Question<'n>, G
 
 /// Whether no SM shares the level with any other.
 ///
-/// The numbers of any two SMs differ in some bit. So of two that share, one walks at some time and the other displaces. Where many share,
-/// several of them walk, and find what the first of them brings back. Therefore some SMs walk alone, too, while all others displace.
+/// Each SM walks alone once, while all others displace, and once while it displaces itself. Where that would take too long, three SMs do, and
+/// all of them walk in halves.
 fn nobody_shares(question: &Question, sms: u32) -> Result<bool, Gap> {
-    let some = BTreeSet::from([0, sms / 2, sms - 1]);
-    let alone = some.into_iter().map(|sm| (vec![sm], (0..sms).filter(|&other| other != sm).collect()));
-    let bits = u32::BITS - (sms - 1).leading_zeros();
-    let halves = (0..bits).flat_map(|bit| {
-        let (set, clear): (Vec<u32>, Vec<u32>) = (0..sms).partition(|sm| sm >> bit & 1 == 1);
+    let beside_others = |sm: &u32| {
+        let others: Vec<u32> = (0..sms).filter(|other| other != sm).collect();
+        question.rises(&question.walks(&[*sm], &others, 0))
+    };
+    let nobody = |rises: Vec<Vec<f64>>, least: f64| rises.concat().iter().all(|&rise| rise < least);
+    if !nobody(vec![beside_others(&0)?], DISPLACED_ALONE) {
+        return Ok(false);
+    }
+    let all: Vec<u32> = (0..sms).collect();
+    let is_quick = u64::from(question.walk.pages) * u64::from(sms).pow(2) <= ALONE;
+    let alone = if is_quick { all.clone() } else { BTreeSet::from([0, sms / 2, sms - 1]).into_iter().collect() };
+    if !nobody(ask_all(alone.iter().map(beside_others))?, DISPLACED_ALONE) {
+        return Ok(false);
+    }
+    if !is_quick {
+        let halves = halves(&all).map(|(walkers, partners)| question.rises(&question.walks(&walkers, &partners, 0)));
+        if !nobody(ask_all(halves)?, DISPLACED.1) {
+            return Ok(false);
+        }
+    }
+    let own = ask_all(alone.iter().map(|&sm| question.displaced(&[sm], &[sm])))?;
+    match alone.iter().zip(own).find(|(_, displaced)| displaced.is_empty()) {
+        Some((sm, _)) => Gap::unknown(format!("SM {sm} does not even displace what it translated itself")),
+        None => Ok(true),
+    }
+}
+
+/// Halves of some SMs, so that any two of them are in different ones at some time: the numbers of their places differ in some bit.
+fn halves(sms: &[u32]) -> impl Iterator<Item = (Vec<u32>, Vec<u32>)> {
+    let bits = usize::BITS - (sms.len() - 1).leading_zeros();
+    (0..bits).flat_map(move |bit| {
+        let half = |wanted: usize| (0..sms.len()).filter(|at| at >> bit & 1 == wanted).map(|at| sms[at]).collect();
+        let (clear, set): (Vec<u32>, Vec<u32>) = (half(0), half(1));
         [(set.clone(), clear.clone()), (clear, set)]
-    });
-    let asked = alone.chain(halves).map(|(walkers, partners)| question.rises(&question.walks(&walkers, &partners, 0)));
-    Ok(ask_all(asked)?.concat().iter().all(|&rise| rise < DISPLACED.1))
+    })
 }
 
 /// The domains of a level, from 0.
@@ -164,16 +215,20 @@ fn nobody_shares(question: &Question, sms: u32) -> Result<bool, Gap> {
 pub(in crate::probe) fn domains(notebook: &Notebook, number: usize) -> Result<Instances, Gap> {
     notebook.once(&notebook.memo.tlb_domains, number, || {
         let sms = notebook.facts().multiprocessors;
-        let level = level(notebook, number)?;
+        let level = self::level(notebook, number)?;
         if sms < 2 {
             return Gap::unknown("there is one SM");
         }
-        let question = question(notebook, &level)?;
+        let before = number.checked_sub(1).map(|before| super::level(notebook, before)).transpose()?;
+        let question = question(notebook, &level, before.as_ref())?;
         let groups = match nobody_shares(&question, sms)? {
             true => (0..sms).map(|sm| vec![sm]).collect(),
-            false => groups(&question, sms)?,
+            false => {
+                let groups = groups(&question, sms)?;
+                confirm(&question, &groups)?;
+                groups
+            }
         };
-        confirm(&question, &groups)?;
         Ok(Instances::new(groups.iter().map(Vec::as_slice), sms).expect("each SM is put into one group"))
     })
 }
@@ -235,8 +290,12 @@ fn joined(groups: &[Vec<u32>], walkers: &[u32], rises: &[f64]) -> Option<Option<
         let rises = walkers.iter().zip(rises).filter(|(sm, _)| of(sm) == Some(number)).map(|(_, &rise)| rise);
         let rises: Vec<f64> = rises.collect();
         let most = rises.iter().copied().fold(0.0, f64::max);
-        let is_displaced =
-            if rises.len() > 1 && most < DISPLACED.0 { (most < LITTLE).then_some(false) } else { verdict(most) };
+        let little = most < LITTLE && rises.iter().sum::<f64>() < DISPLACED.1;
+        let is_displaced = match rises.len() {
+            0 | 1 => verdict(most),
+            _ if most >= DISPLACED.0 => Some(true),
+            _ => little.then_some(false),
+        };
         if is_displaced? && joined.replace(number).is_some() {
             return None;
         }
@@ -252,9 +311,19 @@ fn confirm(question: &Question, groups: &[Vec<u32>]) -> Result<(), Gap> {
     if let Some(sm) = last.iter().find(|sm| !displaced.contains(sm)) {
         return Gap::unknown(format!("SM {sm} does not even displace what it translated itself"));
     }
-    for group in groups.iter().filter(|group| group.len() > 1) {
+    // No two groups are one.
+    let first = first_of(groups);
+    let apart = halves(&first).map(|(walkers, partners)| question.displaced(&walkers, &partners));
+    if let Some(sm) = ask_all(apart)?.concat().first() {
+        return Gap::unknown(format!(
+            "SM {sm} seemed to share the level with none of the groups found before, and does"
+        ));
+    }
+    let several: Vec<&Vec<u32>> = groups.iter().filter(|group| group.len() > 1).collect();
+    let displaced = ask_all(several.iter().map(|group| question.displaced(&last, &group[..1])))?;
+    for (group, displaced) in several.into_iter().zip(displaced) {
         let own = group[group.len() - 1];
-        if question.displaced(&last, &group[..1])? != [own] {
+        if displaced != [own] {
             return Gap::unknown(format!(
                 "SM {own} seems to share the level with SM {}, and other SMs of the same groups say something else",
                 group[0]
@@ -279,7 +348,7 @@ pub(super) fn sizes(notebook: &Notebook, number: usize) -> Result<Finding<Counts
     let finding = Finding::measured(sizes, METHOD).unit("SMs");
     Ok(match finding.value.as_ref().is_some_and(|Counts(sizes)| sizes.iter().all(|&size| size == 1)) {
         true => finding,
-        false => finding.note(format!("the SMs of an instance have {reach} of its entries together")),
+        false => finding.note(format!("one instance covers {reach} for all its SMs together")),
     })
 }
 

@@ -2,12 +2,14 @@
 
 use super::found::{Found, Sourced, assumed, named};
 use super::table::Table;
-use strata_model::attribute::{Attribute, Data, SETS, Translation, WAYS, Ways};
+use strata_model::attribute::{Attribute, Counts, Data, INSTANCE_OF_SMS, SETS, Translation, WAYS, Ways};
 use strata_model::experiment::LoadPath;
 use strata_model::topology::ElementName::{self, TlbL1, TlbL2, TlbL3};
 
 /// The levels, with the names that they get.
 const LEVELS: [(ElementName, &str); 3] = [(TlbL1, "l1"), (TlbL2, "l2"), (TlbL3, "l3")];
+/// Most instances of a level in a machine file.
+const INSTANCES: u32 = 36;
 /// Smallest page of a machine file.
 const SMALLEST_PAGE: u64 = 4096;
 
@@ -23,8 +25,11 @@ pub(super) fn render(found: &Found) -> String {
         let mut table = Table::list("tlb");
         let Pages { page, sets, ways, source } = pages;
         table.put("name", Sourced::new(name, assumed("its place among the levels")));
-        let scope = if element == TlbL1 { "sm" } else { "device" };
-        table.put("scope", Sourced::new(scope, assumed("sharing is not measured")));
+        let (scope, sms) = owner(found, element);
+        table.put("scope", scope);
+        if let Some(sms) = sms {
+            table.put("sms", sms);
+        }
         table.put("page", Sourced::new(page, source.clone()));
         match sets {
             Some(sets) => {
@@ -47,6 +52,29 @@ pub(super) fn render(found: &Found) -> String {
         text.push_str(&table.render());
     }
     text
+}
+
+/// Whose a level is, and which of several instances each SM uses.
+fn owner(found: &Found, element: ElementName) -> (Sourced<&'static str>, Option<Sourced<String>>) {
+    let Some(Counts(of_sms)) = found.get(element, INSTANCE_OF_SMS) else {
+        let scope = if element == TlbL1 { "sm" } else { "device" };
+        return (Sourced::new(scope, assumed("which SMs share it was not found")), None);
+    };
+    let source = found.derived(&named(element, Attribute::InstanceOfSms));
+    let instances = of_sms.iter().max().map_or(0, |most| most + 1);
+    if instances == of_sms.len() as u64 {
+        return (Sourced::new("sm", source), None);
+    }
+    let digits = of_sms.iter().map(|&instance| char::from_digit(u32::try_from(instance).ok()?, INSTANCES));
+    match digits.collect::<Option<String>>() {
+        _ if instances == 1 => (Sourced::new("device", source), None),
+        Some(sms) => (Sourced::new("device", source.clone()), Some(Sourced::new(sms, source))),
+        // A machine file names them by a digit or a small letter.
+        None => {
+            let why = format!("there are {instances}, and a machine file has {INSTANCES} at most");
+            (Sourced::new("sm", assumed(&why)), None)
+        }
+    }
 }
 
 /// Entries of a level. Without `sets`, each set has ways of its own.
