@@ -28,7 +28,7 @@ use strata_model::units::Bytes;
 /// pages do not spread evenly over the sets.
 const WINDOW: (u64, u64) = (3, 4);
 /// Two windows are at least so many times the entries, or little is displaced.
-const OVERFLOW: f64 = 1.2;
+const OVERFLOW: f64 = 1.05;
 /// The windows have so many times the bytes that the level before translates, at least. Otherwise that level may keep what this one loses.
 const BEYOND_BEFORE: u64 = 2;
 /// Part of the L2 that the lines of both windows take at most, or partners displace data, not translations.
@@ -373,6 +373,19 @@ mod tests {
         // In between, or two groups.
         assert_eq!(joined(&groups, &[0, 2, 4], &[0.01, 0.4, 0.0]), None);
         assert_eq!(joined(&groups, &[0, 2, 4], &[0.8, 0.9, 0.0]), None);
+    }
+
+    #[test]
+    fn any_two_sms_are_in_different_halves_at_some_time() {
+        let sms = [2, 3, 5, 7, 11];
+        let halves: Vec<(Vec<u32>, Vec<u32>)> = halves(&sms).collect();
+        for walker in sms {
+            for partner in sms.into_iter().filter(|partner| *partner != walker) {
+                assert!(halves.iter().any(|(walk, displace)| walk.contains(&walker) && displace.contains(&partner)));
+            }
+        }
+        assert!(halves.iter().all(|(walk, displace)| walk.len() + displace.len() == 5));
+        assert_eq!(super::halves(&[4]).count(), 0);
     }
 
     #[test]
