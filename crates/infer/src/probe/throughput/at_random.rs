@@ -90,8 +90,8 @@ fn rate(notebook: &Notebook, footprint: Bytes, windows: u32, sms: &[u8]) -> Resu
 fn last(notebook: &Notebook) -> Result<(Option<(usize, Bytes)>, Bytes), Gap> {
     let reaches = tlb::reaches(notebook)?;
     let limit = reaches.limit;
-    let levels = reaches.levels.iter().map(tlb::Reach::reach).enumerate();
-    Ok((levels.filter(|(_, reach)| *reach < limit).last(), limit))
+    let mut levels = reaches.levels.iter().map(tlb::Reach::reach).enumerate();
+    Ok((levels.rfind(|(_, reach)| *reach < limit), limit))
 }
 
 fn whole(notebook: &Notebook) -> Result<Finding<BytesPerSecond>, Gap> {
