@@ -70,6 +70,11 @@ pub(super) fn distributed(work: ClusterWork) -> Check {
     Check::Block { accesses, path: LoadPath::Shared }
 }
 
+/// What a lap over pages must be made of: the loads of its chain.
+pub(super) fn visits() -> &'static [&'static str] {
+    accesses(PatternProgram::Reads(LoadPath::GlobalCg, 8))
+}
+
 /// What an asynchronous copy and what waits for it must be made of.
 pub(super) fn asynchronous(work: CopyWork) -> Check {
     let accesses: &[&str] = match work {

@@ -232,7 +232,8 @@ impl Dialect for Ptx {
             Program::Atomics(atomics) => checks::atomics(atomics),
             Program::Distributed(work) => checks::distributed(work),
             Program::Asynchronous(work) => checks::asynchronous(work),
-            Program::Pages => Check::Lap { path: LoadPath::GlobalCg },
+            // What the loop takes besides is the same in each lap, and only their difference counts.
+            Program::Pages => Check::Block { accesses: checks::visits(), path: LoadPath::GlobalCg },
             Program::Code => Check::Laid { bytes: CODE.0, block: CODE_BLOCK.0 },
         }
     }
