@@ -280,7 +280,7 @@ attributes! {
     RandomReadBandwidth RANDOM_READ_BANDWIDTH: BytesPerSecond, "random_read_bandwidth", "Reads at random", Bandwidth, "B/s",
         "Bytes a second that all SMs together read in single lines at random from seven eighths of the memory that is free.";
     WindowedReadBandwidth WINDOWED_READ_BANDWIDTH: BytesPerSecond, "windowed_read_bandwidth", "Reads at random, by TLB", Bandwidth, "B/s",
-        "The same where the SMs that share a TLB read from one window of the memory, which it covers.";
+        "Bytes a second of reads at random where the SMs that share a TLB read from one window of the memory, which it covers.";
     HostToDeviceBandwidth HOST_TO_DEVICE_BANDWIDTH: BytesPerSecond, "host_to_device_bandwidth", "Copy to the device", Bandwidth, "B/s",
         "Bytes a second that a copy engine moves from pinned host memory to the device.";
     DeviceToHostBandwidth DEVICE_TO_HOST_BANDWIDTH: BytesPerSecond, "device_to_host_bandwidth", "Copy to the host", Bandwidth, "B/s",
