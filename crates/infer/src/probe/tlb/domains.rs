@@ -3,13 +3,12 @@
 //! An SM walks the pages of one window of memory, which fit. Then another SM walks as many pages of another window. If the two share the level,
 //! the translations of the first are displaced, and its visits take longer by the cost of a miss ([`PageWalk`]).
 //!
-//! What a displaced visit takes longer, an SM shows on its own: it walks the other window itself. The same is the control: where nothing is
-//! displaced even then, that nobody else displaces anything says nothing. What visits vary by otherwise shows where nobody walks the other
-//! window.
+//! An SM that walks the other window itself shows what a displaced visit takes longer. That is the control, too: if not even that displaces
+//! anything, it says nothing that others displace nothing. A walk after which nobody walks the other window shows what visits vary by.
 //!
-//! One SM of each domain that is known walks at a time, and one more SM displaces. It belongs to the domain whose walker is slower, or to a new
-//! one. So one launch for each SM is enough. Eight SMs are asked about in one
-//! batch. In the launch for one of them, those before it in the batch walk as well, because their groups are not known yet. A domain that only one SM has seen is no proof, so other members walk, too.
+//! One SM of each domain that is known walks at a time, and one more SM displaces. It belongs to the domain whose walker is slower, or to a
+//! new one. So one launch for each SM is enough. Eight SMs are asked about in one batch. In the launch for one of them, those before it in the
+//! batch walk as well, because their groups are not known yet. At the end other members of the groups walk, too.
 //!
 //! Assumes that SMs share a level wholly or not at all.
 
@@ -61,6 +60,7 @@ const TRIES: u32 = 3;
 const LITTLE: f64 = 0.1;
 /// SMs that are asked about in one batch.
 const CHUNK: usize = 8;
+
 /// A question to the walkers: whether partners displace their translations.
 struct Question<'n> {
     notebook: &'n Notebook,
