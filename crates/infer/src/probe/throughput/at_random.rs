@@ -61,7 +61,7 @@ fn reads(notebook: &Notebook, footprint: Bytes, windows: u32, sms: &[u8], repeat
         sms: Vec::new(),
         footprint: footprint.round_down(LINE * u64::from(windows)),
         region: Region::Together,
-        // To fill all of the memory with anything else would take longer than all launches.
+        // A memory set fills all of it, and what is read does not matter here.
         content: Content::Zeros,
         prepare: Prepare::Nothing,
         warm_cycles: CYCLES.0,
