@@ -153,13 +153,8 @@ impl Bench<'_> {
         let memory = self.allocation(Place::default().allocation, stream.footprint)?;
         self.laid_out.retain(|key, _| key.arena() != (Place::default().allocation, false));
         // What is there already may be a hundred gigabytes.
-        let there = match self.window_content {
-            Some((at, content, bytes)) if at == memory && content == stream.content && bytes <= stream.footprint => {
-                bytes
-            }
-            Some((at, content, _)) if at == memory && content == stream.content => stream.footprint,
-            _ => Bytes(0),
-        };
+        let there = self.window_content.filter(|&(at, content, _)| (at, content) == (memory, stream.content));
+        let there = there.map_or(Bytes(0), |(.., bytes)| bytes);
         if there < stream.footprint {
             self.window_content = None;
             self.fill(memory.offset(there.0), stream.footprint - there, stream.content)?;

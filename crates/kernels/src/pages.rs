@@ -12,7 +12,7 @@ pub const PARTNERS_DONE: usize = 1;
 pub const HEAD: usize = 2;
 /// Which of them says that the last lap went astray.
 pub const ASTRAY: usize = 0;
-/// Which of them says that it has.
+/// Which of them says that it has ended.
 pub const ENDED: usize = 1;
 /// Looks at a word after which a thread no longer waits for the others: some hundred milliseconds, in which a thread makes hundreds of
 /// thousands of visits.
