@@ -1,5 +1,6 @@
 //! Bandwidth on simulated machines, through the library's front: what streams give is what the machine's file says.
 
+use crate::sim;
 use gpu_strata::{Device, Effort, Options, Recording};
 use strata_model::attribute::{
     BOTH_WAYS_BANDWIDTH, BULK_COPY_BANDWIDTH, BULK_COPY_DRAM_BANDWIDTH, CP_ASYNC_BANDWIDTH, CP_ASYNC_DRAM_BANDWIDTH,
@@ -202,7 +203,7 @@ fn little_free_memory_is_said_of_the_bandwidth_of_dram() {
 #[test]
 fn widths_drawn_at_random_are_found() {
     let only: [Wanted; 2] = ["l2.read_bandwidth", "dram.read_bandwidth"].map(|key| key.parse().unwrap());
-    for seed in 1..=4u64 {
+    for &seed in sim::sample(2, &[1, 2, 3, 4u64]) {
         let dice = |number: u32, most: u64| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(8 * number) % most;
         let (l2, memory) = (40.0 + dice(0, 90) as f64, 6.0 + dice(1, 60) as f64 / 4.0);
         let file = with_widths(l2, memory);
@@ -237,7 +238,7 @@ fn the_bus_to_the_host_gives_each_way_what_the_file_says() {
     let text = include_str!("../../machines/840m.toml");
     let clock = text.lines().find_map(|line| line.strip_prefix("mhz = ")).unwrap().parse::<f64>().unwrap() * 1e6;
     let width = text.lines().find_map(|line| line.strip_prefix("host_bandwidth = ")).unwrap().parse::<f64>().unwrap();
-    for seed in 1..=3 {
+    for &seed in sim::sample(1, &[1, 2, 3]) {
         let options = Options::effort(Effort::Quick).seed(seed).bandwidth(true);
         let found = Device::open(MACHINE).unwrap().discover_only(&[ElementName::Host], options).unwrap();
         let element = &found.topology.elements[&ElementName::Host];
@@ -290,7 +291,7 @@ fn all_sms_together_keep_the_l2_and_few_of_them_fill_its_width() {
     let size = 1048576.0;
     let only: [Wanted; 3] =
         ["l2.effective_size", "l2.saturating_sms", "l2.loaded_latency"].map(|name| name.parse().unwrap());
-    for seed in 1..=2 {
+    for &seed in sim::sample(1, &[1, 2]) {
         let options = Options::effort(Effort::Quick).seed(seed);
         let found = Device::open(MACHINE).unwrap().discover_only(&only, options).unwrap();
         let element = &found.topology.elements[&ElementName::L2];
@@ -338,14 +339,14 @@ fn outstanding(device: &str, seed: u64) -> Finding {
 fn an_sm_has_as_many_loads_outstanding_as_the_file_says() {
     for (bus, room) in [(32.0, 512), (26.0, 508), (16.0, 200)] {
         let file = with_outstanding(bus, room);
-        for seed in 1..=3 {
+        for &seed in sim::sample(1, &[1, 2, 3]) {
             let finding = outstanding(&format!("sim:{}", file.path().display()), seed);
             let (Some(low), Some(high)) = (finding.low, finding.high) else { panic!("seed {seed}: {finding:?}") };
             let is = f64::from(room);
             assert!(low <= is && is <= high && high - low <= 8.0, "seed {seed}: {finding:?} for {room}");
         }
     }
-    for seed in 1..=3 {
+    for &seed in sim::sample(1, &[1, 2, 3]) {
         let finding = outstanding(MACHINE, seed);
         let reason = finding.reason.as_deref().unwrap();
         assert!(finding.value.is_none() && reason.contains("a limit does not show"), "seed {seed}: {finding:?}");
@@ -371,7 +372,7 @@ fn far_lines_come_as_fast_as_partitions_are_connected() {
     let keys = [NEAR_READ_BANDWIDTH, FAR_READ_BANDWIDTH, NEAR_WRITE_BANDWIDTH, FAR_WRITE_BANDWIDTH];
     let only = keys.map(|key| Wanted::attribute(ElementName::L2, key));
     let (width, clock) = (stated("cache.l2"), 1.124e9);
-    for (seed, copies, crossing) in [(1, false, 16), (2, false, 24), (3, true, 16)] {
+    for &(seed, copies, crossing) in sim::sample(2, &[(1, false, 16), (3, true, 16), (2, false, 24)]) {
         let file = in_partitions(copies, crossing);
         let options = Options::effort(Effort::Quick).seed(seed);
         let device = format!("sim:{}", file.path().display());
@@ -432,7 +433,7 @@ fn asynchronous_copies_reach_the_width_of_what_they_copy_from() {
     let only: [Wanted; 4] =
         ["bulk_copy_bandwidth", "bulk_copy_dram_bandwidth", "cp_async_bandwidth", "cp_async_dram_bandwidth"]
             .map(|key| format!("async_copy.{key}").parse().unwrap());
-    for seed in 1..=2 {
+    for &seed in sim::sample(1, &[1, 2]) {
         let options = Options::effort(Effort::Quick).seed(seed);
         let device = format!("sim:{}", file.path().display());
         let found = Device::open(&device).unwrap().discover_only(&only, options).unwrap();

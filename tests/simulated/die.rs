@@ -58,7 +58,7 @@ fn of<'t>(topology: &'t Topology, attribute: &str) -> &'t Finding {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sim::sample(2, &[(); 6]).len() as u32, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// GPCs of two to five TPCs in any order, of which the last ones may be left out of large clusters.
     #[test]

@@ -129,7 +129,7 @@ fn holds(found: &Topology, side: &str, cycles: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sim::sample(4, &[(); 12]).len() as u32, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Masks of one bit or many, with bits above a page and without, of the lowest bits that a line leaves and of high ones.
     #[test]

@@ -15,6 +15,22 @@ use strata_model::topology::{ElementName, RunInfo, Selection};
 use strata_sim::Sim;
 use strata_sim::machine::Machine;
 
+/// How many times as many cases tests that take long have as in an ordinary run.
+fn samples() -> usize {
+    let asked = std::env::var("STRATA_SAMPLES");
+    asked.map_or(1, |n| n.parse().ok().filter(|n| *n > 0).expect("STRATA_SAMPLES is a number of samples"))
+}
+
+/// The cases of a test that takes long: the first few of them, and with `STRATA_SAMPLES=N` so many times as many.
+pub fn sample<T>(few: usize, all: &[T]) -> &[T] {
+    &all[..all.len().min(few * samples())]
+}
+
+/// One of `every` cases, spread over all of them, and with `STRATA_SAMPLES=N` so many times as many.
+pub fn spread<T>(every: usize, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    all.step_by((every / samples()).max(1))
+}
+
 /// Answers from a source, but for what it refuses, and remembers what was asked and what came back.
 pub struct Watched<S, R> {
     pub source: S,

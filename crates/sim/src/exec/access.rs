@@ -56,11 +56,17 @@ impl State {
 
 /// The values of a load of all lanes whose elements lie one behind the other, if they are in one page of memory.
 fn row(warp: &mut Warp, inst: &Inst, address: u64, state: &mut State) -> bool {
-    let bytes = usize::from(inst.kind.bytes);
-    let whole = bytes * inst.elements();
+    let whole = usize::from(inst.kind.bytes) * inst.elements();
     let Some(row) = state.memory.row(address, whole * LANES as usize) else { return false };
+    loaded(warp, inst, row);
+    true
+}
+
+/// Gives all lanes the values of their elements, which lie one behind the other.
+pub(super) fn loaded(warp: &mut Warp, inst: &Inst, row: &[u8]) {
+    let bytes = usize::from(inst.kind.bytes);
     for (number, slot) in inst.results().enumerate().filter(|(_, slot)| *slot != NONE) {
-        let elements = row.chunks_exact(whole).map(|all| &all[number * bytes..(number + 1) * bytes]);
+        let elements = row.chunks_exact(bytes * inst.elements()).map(|all| &all[number * bytes..(number + 1) * bytes]);
         let values = warp.slot_mut(slot).iter_mut().zip(elements);
         if bytes == 4 {
             // By far the most frequent.
@@ -70,7 +76,6 @@ fn row(warp: &mut Warp, inst: &Inst, address: u64, state: &mut State) -> bool {
             values.for_each(|(value, element)| *value = extended(inst.kind, word(element)));
         }
     }
-    true
 }
 
 /// The way of an access to memory behind caches.

@@ -17,14 +17,20 @@ pub(super) fn compute_all(op: Op, kind: Type, values: [&[u64]; 3]) -> [u64; LANE
     told_apart!(
         Op::Mov => Op::Mov,
         Op::Add => Op::Add,
+        Op::Sub => Op::Sub,
+        Op::And => Op::And,
+        Op::Or => Op::Or,
+        Op::Xor => Op::Xor,
         Op::MulLo => Op::MulLo,
         Op::MulWide => Op::MulWide,
         Op::MadWide => Op::MadWide,
+        Op::MadLo => Op::MadLo,
         Op::Min => Op::Min,
         Op::Select => Op::Select,
         Op::Set(Compare::Lt) => Op::Set(Compare::Lt),
         Op::Set(Compare::Ne) => Op::Set(Compare::Ne),
         Op::Set(Compare::Eq) => Op::Set(Compare::Eq),
+        Op::Set(Compare::Ge) => Op::Set(Compare::Ge),
     )
 }
 

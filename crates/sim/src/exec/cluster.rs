@@ -1,8 +1,9 @@
 //! What blocks of a cluster do with each other: accesses to each other's shared memory, and barriers for all of them.
 
 use super::issue::illegal;
-use super::launch::{Block, Fault, Grid, Sm, State};
+use super::launch::{Block, Fault, Grid, State};
 use super::shared;
+use super::sm::Sm;
 use super::warp::{Warp, lanes};
 use crate::ptx::{Inst, Op, Space, cluster_address, cluster_window};
 
@@ -67,14 +68,14 @@ impl Remote {
         for of_block in self.places.chunk_by(|(_, one, _), (_, other, _)| one == other) {
             let block = of_block[0].1;
             let sm = placed.get(block as usize).copied().unwrap_or(by);
-            let Some(owner) = block_of(sms, sm, block) else {
+            let Some(owner) = sms[sm as usize].block_mut(block) else {
                 let what = format!("block {} accesses the shared memory of block {block}, which has ended", self.block);
                 return Err(illegal(grid, inst, what));
             };
             // The owner may be the block itself.
             let mut memory = std::mem::take(&mut owner.shared);
-            let done = self.on(&mut memory, of_block, block_of(sms, by, self.block), inst, grid);
-            if let Some(owner) = block_of(sms, sm, block) {
+            let done = self.on(&mut memory, of_block, sms[by as usize].block_mut(self.block), inst, grid);
+            if let Some(owner) = sms[sm as usize].block_mut(block) {
                 owner.shared = memory;
             }
             done?;
@@ -86,14 +87,14 @@ impl Remote {
             ready = ready.max(self.now + waited + grid.remote_cycles(by, sm) + longer);
             held = held.max(waited);
         }
-        if let Some(warp) = block_of(sms, by, self.block).and_then(|block| block.warps.get_mut(self.warp as usize)) {
-            for slot in inst.results() {
-                warp.set_ready(slot, ready);
-            }
-            // Nobody waits for a store but the next one.
-            if matches!(inst.op, Op::Store(_)) {
-                warp.time += held;
-            }
+        let accessing = &mut sms[by as usize];
+        let Some(block) = accessing.block_mut(self.block) else { return Ok(()) };
+        let warp = &mut block.warps[self.warp as usize];
+        inst.results().for_each(|slot| warp.set_ready(slot, ready));
+        // Nobody waits for a store but the next one.
+        if matches!(inst.op, Op::Store(_)) {
+            let time = warp.time + held;
+            accessing.set_time((self.block, self.warp), time);
         }
         Ok(())
     }
@@ -110,11 +111,6 @@ impl Remote {
         let Some(warp) = accessing.and_then(|block| block.warps.get_mut(self.warp as usize)) else { return Ok(()) };
         places.iter().try_for_each(|&(lane, _, at)| shared::lane(warp, inst, lane, at, memory, grid))
     }
-}
-
-/// A block on an SM, if it has not ended.
-fn block_of(sms: &mut [Sm], sm: u32, number: u32) -> Option<&mut Block> {
-    sms[sm as usize].blocks.iter_mut().find(|block| block.number == number)
 }
 
 /// The barrier of a cluster.
@@ -182,13 +178,13 @@ impl Sm {
     /// The same for all of its blocks.
     pub fn resume(&mut self, cluster_barriers: &[ClusterBarrier], grid: &Grid) {
         let Some(clustered) = &grid.clustered else { return };
-        for block in &mut self.blocks {
+        for block in self.blocks_mut() {
             block.resume(&cluster_barriers[(block.number / clustered.size) as usize], grid.cluster_barrier);
         }
     }
 
     /// Whether any of its warps waits for a cluster.
     pub fn waits_for_cluster(&self) -> bool {
-        self.blocks.iter().flat_map(|block| &block.warps).any(|warp| !warp.at_cluster_barrier.is_empty())
+        self.blocks().iter().flat_map(|block| &block.warps).any(|warp| !warp.at_cluster_barrier.is_empty())
     }
 }

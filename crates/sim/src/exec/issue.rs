@@ -68,9 +68,10 @@ impl Block {
             }
         }
 
-        let mut now = warp.time.max(warp.ready(inst.guard));
-        for slot in inst.from.into_iter().chain([inst.to]).chain(inst.more) {
-            now = now.max(warp.ready(slot));
+        let mut now = warp.time.max(warp.ready(inst.guard)).max(warp.ready(inst.to));
+        now = inst.from.into_iter().fold(now, |now, slot| now.max(warp.ready(slot)));
+        if inst.further > 0 {
+            now = inst.more.into_iter().fold(now, |now, slot| now.max(warp.ready(slot)));
         }
         let issued = state.turns[sm as usize].issued();
         if grid.queued {
@@ -156,9 +157,13 @@ impl Block {
                 }
                 Op::WarpBarrier | Op::Fence => {}
                 Op::Special(special) => {
-                    for lane in lanes(mask) {
-                        let value = value_of(special, state, grid, *number, sm, warp.number, lane, now);
-                        warp.set(inst.to, lane, inst.kind.wrap(value));
+                    let (block, own) = (*number, warp.number);
+                    let of = |lane| inst.kind.wrap(value_of(special, state, grid, block, sm, own, lane, now));
+                    if matches!(special, Special::Thread(_) | Special::Lane) {
+                        lanes(mask).for_each(|lane| warp.set(inst.to, lane, of(lane)));
+                    } else {
+                        let value = of(0);
+                        lanes(mask).for_each(|lane| warp.set(inst.to, lane, value));
                     }
                     if special == Special::Timer {
                         done = now + TIMER_CYCLES;
@@ -166,9 +171,14 @@ impl Block {
                 }
                 Op::Shuffle(how) => shuffle(warp, inst, mask, how),
                 Op::Load(Space::Parameter) => {
+                    // Mostly all lanes want the same one.
+                    let (mut known, mut value) = (None, 0);
                     for lane in lanes(mask) {
                         let at = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
-                        warp.set(inst.to, lane, parameter(grid, inst, at)?);
+                        if known != Some(at) {
+                            (known, value) = (Some(at), parameter(grid, inst, at)?);
+                        }
+                        warp.set(inst.to, lane, value);
                     }
                 }
                 op if op.is_shared() => {
@@ -284,7 +294,8 @@ pub(super) fn parameter(grid: &Grid, inst: &Inst, at: u64) -> Result<u64, Fault>
 }
 
 fn shuffle(warp: &mut Warp, inst: &Inst, mask: u32, how: Shuffle) {
-    let before: Vec<u64> = (0..warp.width).map(|lane| warp.get(inst.from[0], lane)).collect();
+    let mut before = [0; LANES as usize];
+    before[..warp.width as usize].copy_from_slice(warp.all(inst.from[0]));
     for lane in lanes(mask) {
         let by = warp.get(inst.from[1], lane) as u32 & 31;
         let source = match how {

@@ -10,11 +10,10 @@ use rustc_hash::FxHashMap;
 
 use super::cluster::{ClusterBarrier, Remote};
 use super::copies::{CopyCosts, Mbarriers};
-use super::issue::Step;
 use super::passes::Passes;
 use super::place::{Clustered, Pending};
+use super::sm::{Sm, Turn};
 use super::turns::Turns;
-use super::walk::Bounds;
 use super::warp::{LANES, Warp};
 use crate::model::atomics::Lines;
 use crate::model::banks::Banks;
@@ -163,31 +162,15 @@ pub(super) struct Block {
     pub mbarriers: Mbarriers,
 }
 
-/// An SM with its blocks.
-pub(super) struct Sm {
-    pub number: u32,
-    pub blocks: Vec<Block>,
-}
-
-/// How far an SM got.
-enum Turn {
-    /// It must wait for its turn at this cycle.
-    Wait(u64),
-    /// A block ended, at this cycle.
-    BlockEnded(u64),
-    /// Something is to be done that concerns other SMs, or there is nothing to do until others arrive at a barrier.
-    Paused,
-}
-
 /// Runs a launch to its end.
 pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
     let begin = state.now + BETWEEN;
     state.atomics.begin();
     let mut pending = Pending::new(grid);
-    let mut sms: Vec<Sm> = (0..grid.sms).map(|number| Sm { number, blocks: Vec::new() }).collect();
+    let mut sms: Vec<Sm> = (0..grid.sms).map(Sm::new).collect();
     pending.begin(&mut sms, begin);
     let mut queue: BinaryHeap<Reverse<(u64, u32)>> =
-        sms.iter().filter(|sm| !sm.blocks.is_empty()).map(|sm| Reverse((begin, sm.number))).collect();
+        sms.iter().filter(|sm| !sm.blocks().is_empty()).map(|sm| Reverse((begin, sm.number))).collect();
     let clusters = grid.clustered.as_ref().map_or(0, |clustered| grid.blocks / clustered.size);
     let threads = grid.clustered.as_ref().map_or(0, |clustered| clustered.size * grid.threads);
     state.cluster_barriers = vec![ClusterBarrier::of(threads); clusters as usize];
@@ -224,8 +207,8 @@ pub(crate) fn run(state: &mut State, grid: &Grid) -> Result<(), Fault> {
                 if grid.clustered.is_some() {
                     resume(state, grid, &mut sms, &mut asleep, &mut queue);
                 }
-                let sm = &sms[number as usize];
-                if !sm.blocks.is_empty() {
+                let sm = &mut sms[number as usize];
+                if !sm.blocks().is_empty() {
                     let next = sm.next_time();
                     asleep[number as usize] = next == u64::MAX;
                     if next < u64::MAX || !sm.waits_for_cluster() {
@@ -262,7 +245,7 @@ fn resume(
 }
 
 /// A kernel that cannot go on.
-fn stuck(grid: &Grid, what: &str) -> Fault {
+pub(super) fn stuck(grid: &Grid, what: &str) -> Fault {
     let line = grid.entry.code.first().map_or(0, |i| i.line);
     Fault::Illegal(TextFault { line, what: format!("kernel `{}` {what}", grid.entry.name) })
 }
@@ -306,11 +289,11 @@ impl Block {
         }
     }
 
-    /// Lets everybody go on if everybody has arrived.
-    pub fn release(&mut self, barrier: u64) {
+    /// Lets everybody go on if everybody has arrived; whether they have.
+    pub fn release(&mut self, barrier: u64) -> bool {
         let (count, latest) = self.arrived;
         if count == 0 || count < self.live {
-            return;
+            return false;
         }
         self.arrived = (0, 0);
         for warp in &mut self.warps {
@@ -321,82 +304,6 @@ impl Block {
                 warp.unite();
             }
         }
-    }
-}
-
-impl Sm {
-    /// The cycle of the next issue.
-    pub fn next_time(&self) -> u64 {
-        let warps = self.blocks.iter().flat_map(|b| &b.warps);
-        warps.filter(|w| !w.groups.is_empty()).map(|w| w.time).min().unwrap_or(u64::MAX)
-    }
-
-    /// The block and warp that issue next, and the cycle before which no other warp will.
-    fn next_warp(&self) -> Option<(usize, usize, u64)> {
-        let mut best = None;
-        let (mut earliest, mut others) = (u64::MAX, u64::MAX);
-        for (b, block) in self.blocks.iter().enumerate() {
-            for (w, warp) in block.warps.iter().enumerate() {
-                if warp.groups.is_empty() {
-                    continue;
-                }
-                if warp.time < earliest {
-                    // Of equals the first goes on: at its own time the one that was the earliest so far would.
-                    others = earliest;
-                    earliest = warp.time;
-                    best = Some((b, w));
-                } else {
-                    others = others.min(warp.time.saturating_add(1));
-                }
-            }
-        }
-        best.map(|(b, w)| (b, w, others))
-    }
-
-    /// Runs until it must wait for its turn or a block ends.
-    fn run(&mut self, state: &mut State, grid: &Grid, horizon: u64, left: &mut u64) -> Result<Turn, Fault> {
-        loop {
-            let Some((b, w, others)) = self.next_warp() else {
-                if self.waits_for_cluster() {
-                    return Ok(Turn::Paused);
-                }
-                // Threads of one block wait at a barrier for others that wait elsewhere.
-                return Err(stuck(grid, "waits at a barrier that not all threads can reach"));
-            };
-            let block = &mut self.blocks[b];
-            let bounds = Bounds { others, horizon };
-            let step = loop {
-                if grid.walks {
-                    match block.walk(w, self.number, state, grid, bounds, left)? {
-                        Step::Issued if block.warps[w].time < others => {}
-                        step => break step,
-                    }
-                }
-                if *left == 0 {
-                    return Err(Fault::Endless(grid.budget));
-                }
-                let step = block.issue(w, self.number, state, grid, bounds)?;
-                *left -= u64::from(!matches!(step, Step::Wait(_) | Step::Later | Step::Blocked(_)));
-                if step != Step::Issued || block.warps[w].time >= others {
-                    break step;
-                }
-            };
-            match step {
-                Step::Wait(time) => return Ok(Turn::Wait(time)),
-                Step::Ended if block.live == 0 => {
-                    let time = block.warps.iter().map(|warp| warp.time).max().unwrap_or(0);
-                    self.blocks.swap_remove(b);
-                    return Ok(Turn::BlockEnded(time));
-                }
-                Step::Ended | Step::Barrier => block.release(grid.barrier),
-                Step::Blocked(until) => {
-                    let who = (block.number, w as u32);
-                    self.park(who, until, state);
-                }
-                Step::Gone => self.wake(state),
-                Step::Shared => return Ok(Turn::Paused),
-                Step::Issued | Step::Later => {}
-            }
-        }
+        true
     }
 }

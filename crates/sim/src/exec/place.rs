@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::launch::{Block, Grid, Sm};
+use super::launch::{Block, Grid};
+use super::sm::Sm;
 
 /// What a launch with clusters needs to know of the machine.
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ impl<'g, 'a> Pending<'g, 'a> {
     }
 
     fn put(&mut self, sm: &mut Sm, time: u64) {
-        sm.blocks.push(Block::new(self.grid, self.next, time));
+        sm.blocks_mut().push(Block::new(self.grid, self.next, time));
         self.placed.push(sm.number);
         self.next += 1;
     }
@@ -98,14 +99,14 @@ impl<'g, 'a> Pending<'g, 'a> {
             let own = || sms.iter().filter(|sm| clustered.gpcs[sm.number as usize] == gpc);
             let open = || own().filter(|sm| !clustered.closed.contains(&sm.number));
             (0..resident)
-                .flat_map(|row| open().filter(move |sm| sm.blocks.len() as u32 <= row))
+                .flat_map(|row| open().filter(move |sm| sm.blocks().len() as u32 <= row))
                 .map(|sm| sm.number)
                 .collect()
         };
         let roomiest = (0..gpcs).map(places).rev().max_by_key(Vec::len)?;
         let chosen = roomiest.get(..clustered.size as usize)?;
         // Two blocks of a cluster may go to one SM.
-        let idle: BTreeSet<u32> = chosen.iter().copied().filter(|&sm| sms[sm as usize].blocks.is_empty()).collect();
+        let idle: BTreeSet<u32> = chosen.iter().copied().filter(|&sm| sms[sm as usize].blocks().is_empty()).collect();
         for &number in chosen {
             let sm = &mut sms[number as usize];
             // An SM that is ahead takes it when it gets there; one whose warps all wait takes it now.

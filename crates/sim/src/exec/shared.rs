@@ -1,11 +1,11 @@
 //! An access of a warp to shared memory: what it does in each lane, and how long banks make lanes and warps wait.
 
-use super::access::Cost;
+use super::access::{Cost, loaded};
 use super::alu;
 use super::issue::{extended, illegal};
 use super::launch::{Fault, Grid, State};
 use super::requests::Access;
-use super::warp::{Warp, lanes};
+use super::warp::{LANES, Warp, lanes};
 use crate::model::atomics;
 use crate::model::memory::{put_word, word};
 use crate::ptx::{Inst, Op};
@@ -53,6 +53,23 @@ pub(super) fn lane(
     Ok(())
 }
 
+/// What all lanes want, if it lies one behind the other.
+fn row<'s>(access: &Access, inst: &Inst, shared: &'s mut [u8]) -> Option<&'s mut [u8]> {
+    let whole = u64::from(inst.kind.bytes) * inst.elements() as u64;
+    let at = usize::try_from(access.addresses[0]).ok().filter(|_| access.is_row(whole))?;
+    shared.get_mut(at..at.checked_add(whole as usize * LANES as usize)?)
+}
+
+/// Stores the values of all lanes, one behind the other.
+fn stored(warp: &Warp, inst: &Inst, row: &mut [u8]) {
+    let bytes = usize::from(inst.kind.bytes);
+    for (number, slot) in inst.stored().enumerate() {
+        let elements = row.chunks_exact_mut(bytes * inst.elements());
+        let parts = elements.map(|all| &mut all[number * bytes..(number + 1) * bytes]);
+        parts.zip(warp.all(slot)).for_each(|(part, value)| put_word(part, *value));
+    }
+}
+
 /// An access to shared memory, on an SM at a cycle.
 pub(super) fn access(
     warp: &mut Warp,
@@ -64,8 +81,12 @@ pub(super) fn access(
     (sm, now): (u32, u64),
 ) -> Result<Cost, Fault> {
     let access = Access::of(warp, inst, mask);
-    for (lane, &address) in lanes(mask).zip(access.all()) {
-        self::lane(warp, inst, lane, address, shared, grid)?;
+    match row(&access, inst, shared) {
+        Some(row) if matches!(inst.op, Op::Load(_)) => loaded(warp, inst, row),
+        Some(row) if matches!(inst.op, Op::Store(_)) => stored(warp, inst, row),
+        _ => lanes(mask)
+            .zip(access.all())
+            .try_for_each(|(lane, &address)| self::lane(warp, inst, lane, address, shared, grid))?,
     }
     let [latency, conflict] = grid.shared_cycles;
     if access.count == 1 {

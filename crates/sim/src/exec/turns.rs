@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::launch::{Sm, State};
+use super::launch::State;
+use super::sm::Sm;
 use crate::machine::Spec;
 use crate::model::ports::Width;
 
@@ -104,12 +105,6 @@ impl Sm {
         let turns = &state.turns[self.number as usize];
         if let Some(&who) = turns.waiting.front() {
             self.set_time(who, turns.woken);
-        }
-    }
-
-    fn set_time(&mut self, (block, warp): Who, time: u64) {
-        if let Some(block) = self.blocks.iter_mut().find(|one| one.number == block) {
-            block.warps[warp as usize].time = time;
         }
     }
 }

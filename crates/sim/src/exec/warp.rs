@@ -133,13 +133,13 @@ impl Warp {
         if guard == NONE {
             return group.lanes;
         }
-        let mut passing = 0;
-        for lane in lanes(group.lanes) {
-            if (self.get(guard, lane) != 0) != negated {
-                passing |= 1 << lane;
-            }
-        }
-        passing
+        let holds = |(lane, value): (usize, &u64)| u32::from((*value != 0) != negated) << lane;
+        self.all(guard).iter().enumerate().map(holds).fold(0, |passing, one| passing | one) & group.lanes
+    }
+
+    /// The cycle of the next issue; it is never reached where all lanes wait or have ended.
+    pub fn next_time(&self) -> u64 {
+        if self.groups.is_empty() { u64::MAX } else { self.time }
     }
 
     /// The group that is furthest behind.

@@ -20,6 +20,8 @@ pub struct Banks {
 const LANES: usize = 32;
 /// Most words of one access: 16 bytes a lane, in words of 4.
 const MOST_WORDS: usize = 4 * LANES;
+/// Banks up to which an access without conflicts is known at once; every GPU has 16 or 32.
+const MOST_BANKS: usize = 32;
 
 impl Banks {
     /// Bytes that all banks give at once.
@@ -36,16 +38,33 @@ impl Banks {
     /// conflict with one another. Assumed: an access whose rows are all had at once, as when all lanes want one word, is not
     /// divided. (For 16 bytes the guide adds one more for compute capability 2.x, which is not modelled.)
     pub fn passes(self, addresses: &[u64], bytes: u64) -> u32 {
-        let together = (self.row() / bytes.max(1)).clamp(1, LANES as u64) as usize;
-        let whole = self.degree(addresses, bytes);
-        if together >= LANES || whole == 1 {
-            return whole;
+        if self.is_one_row(addresses, bytes) {
+            return 1;
         }
+        let together = (self.row() / bytes.max(1)).clamp(1, LANES as u64) as usize;
         addresses.chunks(together).map(|part| self.degree(part, bytes)).sum()
+    }
+
+    /// Whether no bank must give two rows to these lanes.
+    fn is_one_row(self, addresses: &[u64], bytes: u64) -> bool {
+        let mut rows = [u64::MAX; MOST_BANKS];
+        let parts = bytes.div_ceil(self.word).max(1);
+        let words = addresses.iter().flat_map(|address| (0..parts).map(move |part| address + part * self.word));
+        for at in words {
+            let Some(row) = rows.get_mut((at / self.word % self.count) as usize) else { return false };
+            if *row != u64::MAX && *row != at / self.row() {
+                return false;
+            }
+            *row = at / self.row();
+        }
+        true
     }
 
     /// Largest number of different rows that one bank must give to these lanes, at least 1.
     fn degree(self, addresses: &[u64], bytes: u64) -> u32 {
+        if self.is_one_row(addresses, bytes) {
+            return 1;
+        }
         let parts = bytes.div_ceil(self.word).max(1);
         let mut wanted = [(0, 0); MOST_WORDS];
         let mut count = 0;
