@@ -29,12 +29,13 @@ const TABLES: [(&str, &[&str]); 15] = [
     ("`[[reported]]`", &["reported"]),
 ];
 /// Keys whose values are words.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 8] = [
     ("`[cache.NAME]`", "scope"),
     ("`[cache.NAME]`", "threads"),
     ("`[cache.NAME]`", "index"),
     ("`[cache.NAME]`", "replacement"),
     ("`[cache.NAME]`", "write"),
+    ("`[cache.NAME]`", "hints"),
     ("`[[tlb]]`", "scope"),
     ("`[[instruction]]`", "shared_by"),
 ];

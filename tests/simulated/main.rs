@@ -20,6 +20,7 @@ mod only;
 mod partitions;
 mod random_machines;
 mod recovery;
+mod residency;
 mod round_trip;
 mod second_machines;
 mod sim;

@@ -180,6 +180,11 @@ fn cost(experiment: &Experiment) -> u64 {
             let visits = (laps + 2) * walk.walkers.len() as u64 + laps * walk.partners.len() as u64;
             (u64::from(walk.pages), 0, visits.saturating_mul(walk.pages.into()))
         }
+        Experiment::Residency(residency) => {
+            let [before, after] = residency.reads();
+            let lines = u64::from(residency.lines);
+            (lines, 0, before.saturating_add(after) / READERS + 3 * lines)
+        }
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {
@@ -207,6 +212,8 @@ fn pattern_cost(run: &PatternRun) -> u64 {
 
 /// About how many SMs walk through code, where all do.
 const CODE_WALKERS: u64 = 100;
+/// Threads at least that read together what displaces lines: those of a warp.
+const READERS: u64 = 32;
 /// What a microsecond of spinning counts as.
 const SPINS_A_MICROSECOND: u64 = 10;
 /// What a load by all lanes of a warp counts as.

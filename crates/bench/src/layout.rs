@@ -154,6 +154,7 @@ impl Bench<'_> {
             &mut self.lists,
             &mut self.outputs,
             &mut self.flush,
+            &mut self.lines,
             &mut self.pattern_memory,
             &mut self.chase_times,
             &mut self.pieces,

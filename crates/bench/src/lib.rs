@@ -20,6 +20,7 @@ mod pattern;
 mod persistent;
 mod prepared;
 mod programs;
+mod residency;
 pub mod session;
 mod stream;
 mod transfer;
@@ -113,6 +114,7 @@ pub struct Bench<'g> {
     lists: Scratch,
     outputs: Scratch,
     flush: Scratch,
+    lines: Scratch,
     pattern_memory: Scratch,
     on_device: stream::Side,
     on_host: stream::Side,
@@ -181,6 +183,7 @@ impl<'g> Bench<'g> {
             lists: Scratch::default(),
             outputs: Scratch::default(),
             flush: Scratch::default(),
+            lines: Scratch::default(),
             pattern_memory: Scratch::default(),
             on_device: stream::Side::new(false),
             on_host: stream::Side::new(true),
@@ -260,6 +263,7 @@ impl<'g> Bench<'g> {
             Experiment::AsyncCopy(copy) => self.run_async_copy(copy).map(|outcome| vec![outcome]),
             Experiment::CodeWalk(walk) => self.run_code_walk(walk).map(|outcome| vec![outcome]),
             Experiment::PageWalk(walk) => self.run_page_walk(walk).map(|outcome| vec![outcome]),
+            Experiment::Residency(residency) => self.run_residency(residency).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),

@@ -63,6 +63,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::CodeWalk(_)
         | Experiment::PageWalk(_)
         | Experiment::WindowStream(_)
+        | Experiment::Residency(_)
         | Experiment::CopyStream(_)
         | Experiment::Imported(_) => 0,
     }
@@ -157,6 +158,7 @@ impl Prepared<'_> {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
+            | Experiment::Residency(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => common,
         }
@@ -230,6 +232,7 @@ impl Prepared<'_> {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
+            | Experiment::Residency(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));

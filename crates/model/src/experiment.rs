@@ -30,6 +30,7 @@ mod partitioned;
 mod pattern_run;
 mod persistent;
 mod place;
+mod residency;
 mod stream;
 mod transfer;
 mod warp;
@@ -58,6 +59,7 @@ pub use partitioned::{HomeMap, PartitionChase, PartitionStream};
 pub use pattern_run::PatternRun;
 pub use persistent::{Counted, Persistent};
 pub use place::{BEYOND_L2, Place, Prepare};
+pub use residency::{Access, Residency};
 pub use stream::{Content, Region, Stream, Traffic, UNROLLS};
 pub use transfer::{Direction, Transfer};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};
@@ -114,13 +116,15 @@ pub enum Experiment {
     PageWalk(PageWalk),
     /// Many threads read at random, those of each SM from a window of the memory, as fast as they can.
     WindowStream(WindowStream),
+    /// A thread times loads of lines that were accessed in some way before other memory was read.
+    Residency(Residency),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
     /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`, `copy_stream`,
-    /// `code_walk`, `page_walk`, `window_stream`.
+    /// `code_walk`, `page_walk`, `window_stream`, `residency`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -149,6 +153,7 @@ impl Experiment {
             Experiment::CodeWalk(_) => "code_walk",
             Experiment::PageWalk(_) => "page_walk",
             Experiment::WindowStream(_) => "window_stream",
+            Experiment::Residency(_) => "residency",
         }
     }
 
@@ -176,7 +181,8 @@ impl Experiment {
             | Experiment::CopyStream(_)
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
-            | Experiment::WindowStream(_) => 1,
+            | Experiment::WindowStream(_)
+            | Experiment::Residency(_) => 1,
         }
     }
 
@@ -203,6 +209,7 @@ impl Experiment {
             Experiment::CodeWalk(walk) => walk.defect(),
             Experiment::PageWalk(walk) => walk.defect(),
             Experiment::WindowStream(stream) => stream.defect(),
+            Experiment::Residency(residency) => residency.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -231,6 +238,7 @@ impl Experiment {
             | Experiment::CopyStream(_)
             | Experiment::WindowStream(_) => self.stream().map(|stream| stream.path),
             Experiment::Atomics(atomics) => Some(atomics.path()),
+            Experiment::Residency(residency) => Some(residency.path),
             Experiment::Imported(imported) => Some(imported.path),
         }
     }
@@ -256,6 +264,7 @@ impl Experiment {
             Experiment::AsyncCopy(copy) => Some(copy.bytes),
             Experiment::CodeWalk(walk) => Some(walk.footprint),
             Experiment::PageWalk(walk) => Some(Bytes(walk.window().0.saturating_mul(2))),
+            Experiment::Residency(residency) => Some(residency.span()),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }
@@ -268,6 +277,7 @@ impl Experiment {
             Experiment::Disturb(disturb) => Some(disturb.stride),
             Experiment::Imported(imported) => imported.stride,
             Experiment::PageWalk(walk) => Some(walk.distance),
+            Experiment::Residency(residency) => Some(residency.distance),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.stride)
             }
@@ -312,6 +322,7 @@ impl Experiment {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
+            | Experiment::Residency(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -361,6 +372,7 @@ impl Experiment {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
+            | Experiment::Residency(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -398,7 +410,8 @@ impl Experiment {
             | Experiment::CopyStream(_)
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
-            | Experiment::WindowStream(_) => true,
+            | Experiment::WindowStream(_)
+            | Experiment::Residency(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -434,6 +447,7 @@ impl Experiment {
             | Experiment::AsyncCopy(_)
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
+            | Experiment::Residency(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -461,6 +475,7 @@ impl Experiment {
             Experiment::AsyncCopy(copy) => copy.repeat,
             Experiment::CodeWalk(walk) => walk.repeat,
             Experiment::PageWalk(walk) => walk.repeat,
+            Experiment::Residency(residency) => residency.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -483,7 +498,7 @@ from_kind!(
     Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase,
     ClusterStream => ClusterStream, AsyncCopy => AsyncCopy,
     CopyStream => CopyStream, CodeWalk => CodeWalk,
-    PageWalk => PageWalk, WindowStream => WindowStream
+    PageWalk => PageWalk, WindowStream => WindowStream, Residency => Residency
 );
 
 #[cfg(test)]

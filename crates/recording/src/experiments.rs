@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
     AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Distributed, Disturb, Experiment,
-    Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase, PartitionStream, PatternRun, Stream, Transfer,
-    Warp, Watch, WindowStream,
+    Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase, PartitionStream, PatternRun, Residency, Stream,
+    Transfer, Warp, Watch, WindowStream,
 };
 
 /// How some version of the format has an experiment.
@@ -42,6 +42,7 @@ pub enum Kinds {
     CodeWalk(CodeWalk),
     PageWalk(PageWalk),
     WindowStream(WindowStream),
+    Residency(Residency),
 }
 
 impl From<&Experiment> for Kinds {
@@ -69,6 +70,7 @@ impl From<&Experiment> for Kinds {
             Experiment::CodeWalk(walk) => Kinds::CodeWalk(*walk),
             Experiment::PageWalk(walk) => Kinds::PageWalk(walk.clone()),
             Experiment::WindowStream(stream) => Kinds::WindowStream(stream.clone()),
+            Experiment::Residency(residency) => Kinds::Residency(residency.clone()),
         }
     }
 }
@@ -98,6 +100,7 @@ impl Recorded for Kinds {
             Kinds::CodeWalk(walk) => walk.into(),
             Kinds::PageWalk(walk) => walk.into(),
             Kinds::WindowStream(stream) => stream.into(),
+            Kinds::Residency(residency) => residency.into(),
         })
     }
 
@@ -126,7 +129,8 @@ impl Recorded for Kinds {
             | Kinds::Clusters(_)
             | Kinds::Distributed(_)
             | Kinds::AsyncCopy(_)
-            | Kinds::CodeWalk(_) => 0,
+            | Kinds::CodeWalk(_)
+            | Kinds::Residency(_) => 0,
         }
     }
 }

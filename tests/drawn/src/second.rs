@@ -91,7 +91,7 @@ fn is_unified(dice: &mut Dice, capability: u64) -> bool {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use strata_sim::model::hierarchy::{Hierarchy, Requester, Way};
+    use strata_sim::model::hierarchy::{Hierarchy, Requester, Way, Wishes};
 
     use super::names::{CONSTANT, L1, L2, TLB};
     use super::*;
@@ -253,7 +253,8 @@ mod tests {
                     if i % (LOADS / 2) == 0 {
                         hierarchy.begin(if i == 0 { 0 } else { machine.spec.shared.per_multiprocessor.0 });
                     }
-                    let by = Requester { sm: (i % sms) as u32, warp: (i % 4) as u32, warps: 4 };
+                    let by =
+                        Requester { sm: (i % sms) as u32, warp: (i % 4) as u32, warps: 4, wishes: Wishes::default() };
                     assert!(hierarchy.load(way, by, i * STRIDE, 4, i * 1000) > 0, "seed {seed}, {way:?}");
                     hierarchy.store(way, by, i * STRIDE, i * 1000);
                 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use strata_model::attribute::Launches as LaunchesFound;
+use strata_model::attribute::{Effect, Hints, Launches as LaunchesFound};
+use strata_model::experiment::Access;
 use strata_model::topology::{ElementName, Finding, Topology};
 use strata_model::units::Bytes;
 
@@ -31,6 +32,8 @@ pub enum Expect {
     Patterns(BTreeMap<String, (f64, f64)>),
     /// Sizes by launch, each row of which is so.
     Launches(Launches),
+    /// What becomes of the lines of each access that is listed.
+    Effects(BTreeMap<Access, Effect>),
     /// That, or unknown for a reason: whether it shows depends on the draw.
     IfStated(Box<Expect>),
 }
@@ -83,6 +86,9 @@ impl Expect {
                     false => format!("{}: {} to {}", Bytes(*aside), Bytes(*least), Bytes(*most)),
                 });
                 format!("beside {}", shown.collect::<Vec<_>>().join(", "))
+            }
+            Expect::Effects(effects) => {
+                effects.iter().map(|(access, effect)| format!("{access} {effect}")).collect::<Vec<_>>().join("; ")
             }
             Expect::IfStated(expect) => expect.shown(),
         }
@@ -183,6 +189,12 @@ impl Expect {
                 let Some(LaunchesFound(rows)) = finding.get() else { return wrong("no list".into()) };
                 let off: Vec<String> = rows.iter().filter_map(|row| truth.wrong(row)).collect();
                 if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
+            }
+            Expect::Effects(effects) => {
+                let Some(Hints(rows)) = finding.get() else { return wrong("no list".into()) };
+                let off = rows.iter().filter(|row| effects.get(&row.access) != Some(&row.effect));
+                let off: Vec<String> = off.map(|row| format!("{} {}", row.access, row.effect)).collect();
+                if off.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
             }
             Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Verdict::Right,
             Expect::Within(low, high) if finding.number().is_some_and(|n| (*low..=*high).contains(&n)) => {

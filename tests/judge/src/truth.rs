@@ -9,6 +9,7 @@ mod die;
 mod inside;
 mod instructions;
 pub mod launches;
+mod residency;
 
 use serde_json::json;
 use strata_model::experiment::{Experiment, LARGE_PAGE, LoadPath};
@@ -153,6 +154,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     beyond::spectrum(&mut truth);
     copies::copies(&mut truth);
     instructions::instructions(&mut truth);
+    residency::residency(&mut truth);
     least_configuration(&mut truth);
     launches::by_launch(&mut truth, seen);
     truth.rows

@@ -18,7 +18,10 @@ use strata_sim::machine::spec::{Index, Replacement};
 use strata_sim::model::cache::{Cache, Shape};
 
 fn cache(sets: usize, ways: u32, replacement: Replacement) -> Cache {
-    Cache::new(Shape { line: 64, sector: 32, ways: vec![ways; sets], index: Index::Modulo, replacement }, 7)
+    Cache::new(
+        Shape { line: 64, sector: 32, ways: vec![ways; sets], index: Index::Modulo, replacement, hints: Vec::new() },
+        7,
+    )
 }
 
 /// Misses of one lap over `lines` lines, after `warm` laps.

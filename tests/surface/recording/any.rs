@@ -349,6 +349,21 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
     );
     let by_window = (streams(), any::<(u32, Vec<u8>, u32, u64)>())
         .prop_map(|(stream, (windows, sms, pieces, seed))| WindowStream { stream, windows, sms, pieces, seed });
+    let sizes = any::<(u64, u64, u64, u64, u64)>();
+    let residency = (0..Access::ALL.len(), any::<bool>(), any::<(u32, u64, u32)>(), sizes).prop_map(
+        |(access, is_first, (lines, seed, repeat), (distance, beside, before, after, step))| Residency {
+            path: if is_first { LoadPath::GlobalCa } else { LoadPath::GlobalCg },
+            access: Access::ALL[access],
+            lines,
+            distance: Bytes(distance),
+            beside: Bytes(beside),
+            before: Bytes(before),
+            after: Bytes(after),
+            step: Bytes(step),
+            seed,
+            repeat,
+        },
+    );
     let by_partition =
         (streams(), any::<(u64, Vec<u8>, Vec<u8>, bool)>()).prop_map(|(stream, (mask, pages, sms, is_far))| {
             PartitionStream { stream, homes: HomeMap { mask, pages }, sms, is_far }
@@ -396,6 +411,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => code.prop_map(Experiment::from),
         1 => pages.prop_map(Experiment::from),
         1 => by_window.prop_map(Experiment::from),
+        1 => residency.prop_map(Experiment::from),
     ]
 }
 

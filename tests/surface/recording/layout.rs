@@ -261,6 +261,19 @@ fn what_a_stream_has_stays_as_it_is() {
     let stream = by_partition.stream.clone();
     let by_window = WindowStream { stream: stream.clone(), windows: 2, sms: vec![0, 1], pieces: 64, seed: 5 };
     assert_eq!(hash_of(by_window.into(), &[]), 0x1f14_f6aa, "{why}");
+    let residency = Residency {
+        path: LoadPath::GlobalCg,
+        access: Access::L2EvictLast,
+        lines: 512,
+        distance: Bytes(128),
+        beside: Bytes(64),
+        before: Bytes::mib(100),
+        after: Bytes::mib(25),
+        step: Bytes(128),
+        seed: 7,
+        repeat: 2,
+    };
+    assert_eq!(hash_of(residency.into(), &[]), 0, "{why}");
     let copied = CopyStream { stream: stream.clone(), by: CopyWork::CpAsync };
     assert_eq!(hash_of(copied.into(), &[]), 0x7e18_fa93, "{why}");
     let in_cluster = ClusterStream { stream, size: 4, count: 2, shared_per_block: Bytes::kib(100), distance: 1 };

@@ -109,6 +109,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
+            | Experiment::Residency(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -144,7 +145,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::CopyStream(_)
         | Experiment::CodeWalk(_)
         | Experiment::PageWalk(_)
-        | Experiment::WindowStream(_) => {
+        | Experiment::WindowStream(_)
+        | Experiment::Residency(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

@@ -52,6 +52,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
             (samples.laps.len(), walkers * walk.laps as usize, "times of laps")
         }
         Experiment::PageWalk(walk) => (samples.laps.len(), walk.times(), "times of laps"),
+        Experiment::Residency(residency) => latencies(residency.lines),
         Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),

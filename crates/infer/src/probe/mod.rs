@@ -36,6 +36,7 @@ pub mod partition_hash;
 pub mod partitions;
 mod repeated;
 mod replacement;
+mod residency;
 mod spectrum;
 pub mod spikes;
 mod stairs;

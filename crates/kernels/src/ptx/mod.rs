@@ -68,6 +68,8 @@ fn template(program: Program) -> Template {
         Program::Asynchronous(_) => template!("asynchronous", HOPPER),
         Program::Code => template!("code", VOLTA),
         Program::Pages => template!("pages", FERMI),
+        Program::Residency(access, _) if access.since() >= 80 => template!("residency", AMPERE),
+        Program::Residency(..) => template!("residency", FERMI),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -109,7 +111,8 @@ const fn target(major: u32, minor: u32, version: &'static str) -> Target {
 }
 
 /// The targets, ascending, each with the first version of the PTX ISA that has it (PTX ISA, release notes), but none before
-/// 6.0, the first with `bar.warp.sync`, and for 9.0 the first with `barrier.cluster.arrive.relaxed`. The oldest is old on purpose: the driver compiles the text for the GPU at hand.
+/// 6.0, the first with `bar.warp.sync`, for 8.0 the first with cache hints for one level, and for 9.0 the first with
+/// `barrier.cluster.arrive.relaxed`. The oldest is old on purpose: the driver compiles the text for the GPU at hand.
 const TARGETS: [Target; 9] = [
     target(3, 0, "6.0"),
     target(3, 5, "6.0"),
@@ -117,7 +120,7 @@ const TARGETS: [Target; 9] = [
     target(6, 0, "6.0"),
     target(7, 0, "6.0"),
     target(7, 5, "6.3"),
-    target(8, 0, "7.0"),
+    target(8, 0, "7.4"),
     target(9, 0, "8.0"),
     target(10, 0, "8.6"),
 ];
@@ -221,6 +224,7 @@ impl Dialect for Ptx {
         match program {
             Program::Lap(path) => Check::Lap { path },
             Program::PerLoad(path, loads) => Check::PerLoad { path, loads },
+            Program::Residency(_, path) => Check::PerLoad { path, loads: 1 },
             Program::Disturb(path, _) => Check::PerLoad { path, loads: 1 },
             Program::Warp(bytes) => Check::Warp { bytes },
             Program::Pattern(PatternProgram::Burst(each)) => checks::burst(each),
@@ -311,7 +315,9 @@ mod tests {
         // Every text of today but those of clusters and copies is for every device from Kepler on, or from its second chip on.
         for text in all(PTX, (9, 0)) {
             let (target, head) = match text.code.as_str() {
-                code if code.contains("cp.async.cg") => ((8, 0), ".version 7.0\n.target sm_80\n"),
+                code if ["cp.async.cg", ".L1::", ".L2::"].iter().any(|word| code.contains(word)) => {
+                    ((8, 0), ".version 7.4\n.target sm_80\n")
+                }
                 code if ["cluster", "mbarrier", "bulk_group"].iter().any(|word| code.contains(word)) => {
                     ((9, 0), ".version 8.0\n.target sm_90\n")
                 }

@@ -17,7 +17,7 @@ use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
 use crate::{
     AtomicProgram, FACTOR, PatternProgram, Program, RECORDED_SM, StreamProgram, TERM, Way, code, distributed, job,
-    pages, sizes, streams, sums,
+    pages, residency, sizes, streams, sums,
 };
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
@@ -87,6 +87,24 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
             patience => pages::PATIENCE,
         },
         Program::Asynchronous(work) => context! { work => work.name(), unroll => COPY_UNROLL },
+        Program::Residency(access, path) => {
+            let residency::Instructions { load, store, atomic, policy } = residency::instructions(access);
+            context! {
+                load,
+                store,
+                atomic,
+                policy,
+                whole => path == LoadPath::GlobalCg,
+                persists => access.persists(),
+                accesses => residency::ACCESSES,
+                times => residency::TIMES,
+                never => residency::NEVER,
+                head => residency::HEAD,
+                astray => residency::ASTRAY,
+                on_sm => residency::ON_SM,
+                ended => residency::ENDED,
+            }
+        }
         _ => context! {},
     };
     context! { ..own, ..common }

@@ -295,6 +295,19 @@ impl Attribute {
                 "Unknown where that number is unknown. It differs from die to die, even of one product.",
                 "Where a kernel uses more memory than one TLB translates, let the SMs of each group have a part of it.",
             ),
+            Attribute::WritePolicy => (
+                "Other memory fills the cache, a thread stores to lines that it does not have, or to some that it has, and loads from them are \
+                 timed. Of the L2 whole sectors are stored.",
+                "Unknown where loads that hit and loads that miss cannot be told apart. Whether a store goes on to the next level at once is \
+                 not asked.",
+                "Where stores allocate, results that nobody reads again displace inputs.",
+            ),
+            Attribute::Hints => (
+                "Other memory fills the cache, lines are accessed in one way, other memory of half the capacity or of twice the capacity \
+                 is read, and loads of the lines are timed. Plain loads are the control.",
+                "Unknown where plain loads do not stay for half the capacity or do stay for twice the capacity. Only what the GPU has is tried.",
+                "Streams that are read once should not displace what is used again; a few lines can be kept while much else is read.",
+            ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \
                  away.",

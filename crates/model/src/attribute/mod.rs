@@ -8,6 +8,7 @@ mod banks;
 mod cache;
 mod curve;
 mod explained;
+mod hints;
 mod launches;
 mod path;
 mod sm_map;
@@ -23,6 +24,7 @@ pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
 pub use cache::{Configuration, Counts, Elements, IndexFunction, Mask, Odds, Policy, Sizes, Ways};
 pub use curve::{Curve, Step};
 pub use explained::Explanation;
+pub use hints::{Effect, HintRow, Hints};
 pub use launches::{LaunchRow, Launches};
 pub use path::Path;
 pub use sm_map::{Reach, SmMap, SmPlace};
@@ -199,6 +201,10 @@ attributes! {
         "How an address finds its set: by some of its bits, by parities of its bits, or by the line number modulo the sets.";
     Replacement REPLACEMENT: Policy, "replacement", "Replacement policy", Structure, "",
         "Which line a full set evicts; for a random choice with unequal probabilities, these by the order of filling.";
+    WritePolicy WRITE_POLICY: String, "write_policy", "Stores", Structure, "",
+        "What a store leaves in the cache: it allocates its line, updates only a line that is there, or evicts that line.";
+    Hints HINTS: Hints, "hints", "Effect of hints", Structure, "",
+        "What becomes of the lines of an access, beside those of a plain load: by instruction and cache hint.";
     LeastConfiguration LEAST_CONFIGURATION: Configuration, "least_configuration", "Smallest configuration", Structure, "",
         "The same cache when a kernel requests all shared memory.";
     ByLaunch BY_LAUNCH: Launches, "by_launch", "Size by launch", Structure, "",

@@ -48,6 +48,7 @@ fn values_keep_their_json() {
             r#"[{"threads_per_block":256,"blocks_per_sm":8,"shared_per_block":0,"carveout_percent":null,"shared_configured":32768,"size":1024,"low":960,"high":1056}]"#,
         ),
         (Kind::BankCurve, r#"[{"width":4,"stride":1,"cycles":23.0,"ways":1}]"#),
+        (Kind::Hints, r#"[{"access":"l1_evict_first","effect":"evicted_first"}]"#),
         (Kind::Cycles, "40.0"),
         (Kind::Bytes, "4096"),
     ] {

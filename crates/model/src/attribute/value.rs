@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value as Json;
 
 use super::{
-    BankCurve, Configuration, Counts, Curve, Elements, IndexFunction, Launches, Padding, Policy, Sizes, SmMap,
+    BankCurve, Configuration, Counts, Curve, Elements, Hints, IndexFunction, Launches, Padding, Policy, Sizes, SmMap,
     Spectrum, Ways,
 };
 use crate::units::{
@@ -166,6 +166,8 @@ values! {
     BankCurve(BankCurve), "a curve by stride", Points;
     /// Sizes by launch.
     Launches(Launches), "a list of sizes by launch", Points;
+    /// What accesses leave in a cache.
+    Hints(Hints), "a list of accesses and what becomes of their lines", Exact;
     /// A throughput.
     Rate(BytesPerSecond), "a number of bytes a second", Interval, "B/s";
     /// A throughput by the clock.
@@ -231,6 +233,7 @@ impl Value {
             Value::Padding(Padding(rows)) => 3 * rows.len(),
             Value::BankCurve(BankCurve(points)) => 7 * points.len(),
             Value::Launches(Launches(rows)) => 8 * rows.len(),
+            Value::Hints(Hints(rows)) => rows.len(),
             Value::Configuration(Configuration { ways, index: function, replacement, misses, .. }) => {
                 ways.as_ref().map_or(0, |ways| ways.list().len())
                     + function.as_ref().map_or(0, index)

@@ -43,6 +43,7 @@ fn words(value: &Value) -> String {
         Value::Padding(rows) => table(rows.0.iter().map(padding)),
         Value::BankCurve(points) => table(points.0.iter().map(bank_point)),
         Value::Launches(rows) => table(rows.0.iter().map(launch)),
+        Value::Hints(rows) => table(rows.0.iter().map(|row| format!("{} {}", row.access, row.effect))),
     }
 }
 

@@ -108,13 +108,16 @@ impl ElementName {
         const OF_A_TLB: &[Attribute] = &[Staircase, MissPenalty, Sets, Ways, Reach, Entries, PageSize];
         const LATENCY: &[Attribute] = &[LatencyCycles, LatencyNs];
         let (many, more): (&[Attribute], &[Attribute]) = match self {
-            ElementName::L1 => (OF_A_CACHE, &[Cached, MissOverhead, LeastConfiguration, ByLaunch]),
+            ElementName::L1 => (OF_A_CACHE, &[Cached, MissOverhead, WritePolicy, Hints, LeastConfiguration, ByLaunch]),
             ElementName::Texture
             | ElementName::ReadOnly
             | ElementName::ConstantL1
             | ElementName::ConstantL15
             | ElementName::ScalarL1 => (OF_A_CACHE, &[]),
-            ElementName::L2 => (OF_A_CACHE, &[NominalSize, Partitions, NearLatency, FarLatency, SmMap, PartitionHash]),
+            ElementName::L2 => (
+                OF_A_CACHE,
+                &[NominalSize, WritePolicy, Hints, Partitions, NearLatency, FarLatency, SmMap, PartitionHash],
+            ),
             ElementName::Shared => {
                 (LATENCY, &[Size, Banks, BankWidth, BankModes, ConflictCycles, Broadcast, Padding, BankCurve])
             }

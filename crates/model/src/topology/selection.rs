@@ -159,8 +159,8 @@ impl JsonSchema for Wanted {
 /// the outstanding loads of a warp, and why the uniform path of
 /// constants has no bandwidth. The sixth: bandwidth and atomics of distributed shared memory, and
 /// asynchronous copies. The seventh: the bandwidth of those. The eighth: instruction caches. The ninth: which
-/// SMs share a TLB, which instance each SM uses, and reads at random.
-pub const STEPS: u8 = 9;
+/// SMs share a TLB, which instance each SM uses, and reads at random. The tenth: what stores and cache hints leave in a cache.
+pub const STEPS: u8 = 10;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
@@ -174,6 +174,7 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         | Attribute::FarLoadedLatency
         | Attribute::OutstandingLoadsOfAWarp => 5,
         _ if element == ElementName::ConstantUniform && attribute.topic() == Topic::Bandwidth => 5,
+        Attribute::WritePolicy | Attribute::Hints => 10,
         Attribute::AtomicLatency => 6,
         _ if element == ElementName::DistributedShared && attribute.topic() == Topic::Bandwidth => 6,
         Attribute::Fingerprint => 4,

@@ -215,6 +215,9 @@ impl<'e> Own<'e> {
                 Own { stride: Some(CODE_BLOCK), rounds: Some(walk.laps), ..Own::in_json("code", walk)? }
             }
             Experiment::PageWalk(walk) => Own { timed_loads: Some(walk.pages), ..Own::in_json("pages", walk)? },
+            Experiment::Residency(residency) => {
+                Own { timed_loads: Some(residency.lines), ..Own::in_json("residency", residency)? }
+            }
             Experiment::Distributed(of) => {
                 let (timed_loads, rounds) = (Some(of.steps), Some(of.rounds));
                 Own { timed_loads, rounds, ..Own::in_json(of.work.name(), of)? }

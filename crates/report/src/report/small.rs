@@ -68,6 +68,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::AsyncCopy(copy) => format!("{copy}:"),
         Experiment::CodeWalk(walk) => format!("{walk}:"),
         Experiment::PageWalk(walk) => format!("{walk}:"),
+        Experiment::Residency(residency) => format!("{residency}:"),
         Experiment::WindowStream(stream) => format!("{stream}:"),
         Experiment::CopyStream(stream) => format!("{stream}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),

@@ -5,10 +5,12 @@ use super::issue::{extended, illegal};
 use super::launch::{Fault, Grid, State};
 use super::requests::{Access, COALESCED};
 use super::warp::{LANES, Warp, lanes};
-use crate::model::hierarchy::{Requester, Way};
+use crate::machine::spec::Hint;
+use crate::model::cache::Wish;
+use crate::model::hierarchy::{Requester, Way, Wishes};
 use crate::model::memory::word;
 use crate::model::texture::Texels;
-use crate::ptx::{Inst, NONE, Op, Space};
+use crate::ptx::{CachePolicy, Hinted, Inst, NONE, Op, Space};
 use strata_model::pattern::Sampling;
 
 /// Where the local memory of all threads lies.
@@ -151,9 +153,38 @@ pub(super) struct Owner {
 }
 
 impl Owner {
+    /// The same, with what its access asks of the caches.
+    fn with(self, wishes: Wishes) -> Self {
+        Owner { by: Requester { wishes, ..self.by }, ..self }
+    }
+
     /// Number of the first thread of the warp in the grid.
     fn first_thread(self, grid: &Grid) -> u64 {
         u64::from(self.block) * u64::from(grid.threads) + u64::from(self.by.warp * LANES)
+    }
+}
+
+/// What an access of a lane asks of the caches.
+#[inline]
+fn wishes(inst: &Inst, warp: &Warp, lane: u32) -> Wishes {
+    const FIRST: Wish = Wish::Hinted(Hint::EvictFirst);
+    match inst.hinted {
+        Hinted::No | Hinted::Sm(None) => Wishes::default(),
+        Hinted::Streaming => Wishes { sm: FIRST, device: FIRST },
+        // What the L1 is not to keep the L2 gives up first: so an H200 does (`docs/evidence/h200.md`).
+        Hinted::Sm(Some(Hint::NoAllocate)) => Wishes { sm: Wish::Hinted(Hint::NoAllocate), device: FIRST },
+        Hinted::Sm(Some(hint)) => Wishes { sm: Wish::Hinted(hint), device: Wish::Plain },
+        Hinted::Policy => {
+            let policy = warp.get(inst.from[3], lane);
+            let is = |one: CachePolicy| policy == one as u64;
+            let device = match () {
+                () if is(CachePolicy::First) => FIRST,
+                () if is(CachePolicy::Last) => Wish::Hinted(Hint::EvictLast),
+                () if is(CachePolicy::Normal) => Wish::Normal,
+                () => Wish::Plain,
+            };
+            Wishes { sm: Wish::Plain, device }
+        }
     }
 }
 
@@ -276,6 +307,7 @@ pub(super) fn memory_of_one(
     if !state.hierarchy.has(way) {
         return Err(illegal(grid, inst, "this machine has no such load".into()));
     }
+    let owner = owner.with(wishes(inst, warp, lane));
     let address = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
     let thread = owner.first_thread(grid) + u64::from(lane);
     let at = on_device(warp, inst, lane, address, thread, state, grid)?;
@@ -336,6 +368,7 @@ pub(super) fn memory(
     if !state.hierarchy.has(way) {
         return Err(illegal(grid, inst, "this machine has no such load".into()));
     }
+    let owner = owner.with(wishes(inst, warp, mask.trailing_zeros()));
     let whole = u64::from(inst.kind.bytes) * inst.elements() as u64;
     let is_plain = matches!(way, Way::GlobalCa | Way::GlobalCg | Way::GlobalNc) && !matches!(inst.op, Op::Atomic(..));
     let is_row = is_plain && access.is_row(whole) && state.has(access.addresses[0], whole * u64::from(LANES));

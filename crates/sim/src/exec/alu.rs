@@ -106,6 +106,7 @@ fn compute_inline(op: Op, kind: Type, a: u64, b: u64, c: u64) -> u64 {
                 a >> b
             }
         }
+        Op::CachePolicy(policy) => policy as u64,
         Op::Popc => u64::from(a.count_ones()),
         Op::Clz => u64::from(a.leading_zeros() - (64 - bits)),
         Op::Set(compare) => return u64::from(holds(compare, kind, a, b)),

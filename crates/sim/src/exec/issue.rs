@@ -8,7 +8,7 @@ use super::launch::{Block, Fault, Grid, State};
 use super::shared;
 use super::walk::Bounds;
 use super::warp::{Group, LANES, Warp, lanes};
-use crate::model::hierarchy::Requester;
+use crate::model::hierarchy::{Requester, Wishes};
 use crate::model::instructions::INSTRUCTION;
 use crate::ptx::{Fault as TextFault, Inst, Op, Shuffle, Space, Special, Type};
 
@@ -83,7 +83,7 @@ impl Block {
         }
         let mut step = Step::Issued;
         let mask = warp.passing(group, inst.guard, inst.negated);
-        let owner = Owner { by: Requester { sm, warp: warp.number, warps }, block: *number };
+        let owner = Owner { by: Requester { sm, warp: warp.number, warps, wishes: Wishes::default() }, block: *number };
         let mut done = now + grid.pipeline[0];
         let mut held = 0;
         if mask != 0 {

@@ -4,7 +4,7 @@ use super::access::{Cost, When, blocked, handed, is_on_host, on_host, way_of};
 use super::launch::{Fault, Grid, State};
 use super::warp::Warp;
 use crate::model::hierarchy::{Requester, Way};
-use crate::ptx::{Inst, Op, Space};
+use crate::ptx::{Hinted, Inst, Op, Space};
 
 /// A load of one word of global memory by one lane: what of
 /// [`memory_of_one`](super::access::memory_of_one) is the same for all loads of a chase.
@@ -20,7 +20,7 @@ impl<'a> Plain<'a> {
         let way = way_of(inst.op);
         let is_global =
             matches!(inst.op, Op::Load(Space::GlobalCa | Space::GlobalCg | Space::GlobalNc | Space::Volatile));
-        let is_word = inst.further == 0 && inst.kind.bytes >= 4;
+        let is_word = inst.further == 0 && inst.kind.bytes >= 4 && inst.hinted == Hinted::No;
         (is_global && is_word && state.hierarchy.has(way)).then_some(Plain { inst, way, bytes: inst.kind.bytes })
     }
 

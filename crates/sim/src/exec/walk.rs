@@ -12,7 +12,7 @@ use super::launch::{Block, Fault, Grid, State};
 use super::plain::Plain;
 use super::shared;
 use super::warp::Warp;
-use crate::model::hierarchy::Requester;
+use crate::model::hierarchy::{Requester, Wishes};
 use crate::ptx::{Inst, NONE, Op, Space, Special, Walk};
 
 /// How long a warp may go on.
@@ -67,7 +67,7 @@ impl Block {
         }
         // Where other lanes of the warp stand, this one meets them; until then it is furthest behind.
         let meets = warp.groups.iter().map(|other| other.at).filter(|at| *at != group.at).min().unwrap_or(u32::MAX);
-        let owner = Owner { by: Requester { sm, warp: warp.number, warps }, block: *number };
+        let owner = Owner { by: Requester { sm, warp: warp.number, warps, wishes: Wishes::default() }, block: *number };
         let mut lane = Lane { warp, lane: group.lanes.trailing_zeros(), owner, shared };
         let mut at = group.at;
         let step = loop {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::policy::Policy;
 use super::{mix, parities};
-use crate::machine::spec::{Index, Replacement};
+use crate::machine::spec::{Hint, Index, Replacement};
 
 /// Sets of more ways than this are searched by a table, not way by way.
 const SEARCHED: usize = 32;
@@ -26,6 +26,20 @@ pub struct Shape {
     pub index: Index,
     /// Replacement.
     pub replacement: Replacement,
+    /// Hints that it obeys.
+    pub hints: Vec<Hint>,
+}
+
+/// What an access asks of a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wish {
+    /// Nothing: a line that comes has no priority, and one that is there keeps its own.
+    #[default]
+    Plain,
+    /// That the line has no priority any longer.
+    Normal,
+    /// That it has this one.
+    Hinted(Hint),
 }
 
 /// The content of one cache.
@@ -39,6 +53,10 @@ pub struct Cache {
     sectors: Vec<u64>,
     /// Set of each line in turn, of [`Index::Dealt`].
     dealt: Vec<u32>,
+    /// Hints by which lines came; empty where none are obeyed.
+    hinted: Vec<Option<Hint>>,
+    /// Lines that came by one.
+    hinted_lines: usize,
     /// Lines in each set.
     filled: Vec<u32>,
     table: Option<FxHashMap<u64, u32>>,
@@ -89,6 +107,8 @@ impl Cache {
             sector_shift: shape.sector.trailing_zeros(),
             tags: vec![EMPTY; lines as usize],
             sectors: vec![0; lines as usize],
+            hinted_lines: 0,
+            hinted: vec![None; if shape.hints.is_empty() { 0 } else { lines as usize }],
             filled: vec![0; shape.ways.len()],
             table: (most > SEARCHED).then(FxHashMap::default),
             policy: Policy::new(shape.replacement.clone(), &shape.ways),
@@ -115,6 +135,8 @@ impl Cache {
         self.tags.fill(EMPTY);
         self.sectors.fill(0);
         self.filled.fill(0);
+        self.hinted.fill(None);
+        self.hinted_lines = 0;
         self.policy.reset();
         if let Some(table) = &mut self.table {
             table.clear();
@@ -197,9 +219,39 @@ impl Cache {
     }
 
     /// Loads an address: whether its sector was there. It is afterwards, unless the policy does not keep newcomers.
+    #[inline]
     pub fn load(&mut self, address: u64) -> bool {
+        self.load_as(address, Wish::Plain)
+    }
+
+    /// The same with a wish.
+    #[inline]
+    pub fn load_as(&mut self, address: u64, wish: Wish) -> bool {
         let bits = self.sector_bit(address);
-        self.touch(address, bits)
+        if self.hinted.is_empty() || wish == Wish::Plain {
+            return self.touch(address, bits);
+        }
+        let hint = match wish {
+            Wish::Hinted(hint) if self.shape.hints.contains(&hint) => Some(hint),
+            Wish::Normal => None,
+            _ => return self.touch(address, bits),
+        };
+        if hint == Some(Hint::NoAllocate) {
+            return self.load_held(address);
+        }
+        let hit = self.touch(address, bits);
+        let (_, start, end) = self.bounds(address);
+        if let Some(line) = self.find(address >> self.line_shift, start, end) {
+            self.set_hint(line, hint);
+        }
+        hit
+    }
+
+    fn set_hint(&mut self, line: usize, hint: Option<Hint>) {
+        if let Some(known) = self.hinted.get_mut(line) {
+            self.hinted_lines = self.hinted_lines + usize::from(hint.is_some()) - usize::from(known.is_some());
+            *known = hint;
+        }
     }
 
     /// Brings a whole line in.
@@ -230,7 +282,7 @@ impl Cache {
                 self.tags[start..end].iter().position(|&t| t == EMPTY).map(|way| start + way)
             }
         } else {
-            self.policy.victim(start, end - start, &mut self.rng)
+            self.victim(start, end)
         };
         let Some(line) = line else { return false };
         if let Some(table) = &mut self.table {
@@ -241,9 +293,28 @@ impl Cache {
         }
         self.tags[line] = tag;
         self.sectors[line] = bits;
+        self.set_hint(line, None);
         self.policy.used(start, end - start, line, true);
         self.recent = (tag, [line, start, end].map(|at| at as u32));
         false
+    }
+
+    /// The line of a full set that gives way; `None` if the newcomer does.
+    fn victim(&mut self, start: usize, end: usize) -> Option<usize> {
+        if self.hinted_lines == 0 {
+            return self.policy.victim(start, end - start, &mut self.rng);
+        }
+        let rank = |line: usize| match self.hinted.get(line).copied().flatten() {
+            Some(Hint::EvictFirst) => 0,
+            Some(Hint::EvictLast) => 2,
+            _ => 1,
+        };
+        let lowest = (start..end).map(rank).min();
+        let candidates: Vec<usize> = (start..end).filter(|&line| Some(rank(line)) == lowest).collect();
+        if candidates.len() == end - start {
+            return self.policy.victim(start, candidates.len(), &mut self.rng);
+        }
+        self.policy.victim_of(start, &candidates, &mut self.rng)
     }
 
     /// Loads sectors of a line that is there: whether they were.
@@ -264,6 +335,7 @@ impl Cache {
         if let Some(line) = self.find(tag, start, end) {
             self.tags[line] = EMPTY;
             self.sectors[line] = 0;
+            self.set_hint(line, None);
             self.filled[set] -= 1;
             if let Some(table) = &mut self.table {
                 table.remove(&tag);
@@ -280,7 +352,8 @@ mod tests {
     fn miss_share(odds: [u32; 4], lines: u64) -> f64 {
         const LAPS: u64 = 20_000;
         let replacement = Replacement::Weighted(odds.to_vec());
-        let shape = Shape { line: 128, sector: 128, ways: vec![4], index: Index::Modulo, replacement };
+        let (index, hints) = (Index::Modulo, Vec::new());
+        let shape = Shape { line: 128, sector: 128, ways: vec![4], index, replacement, hints };
         let mut cache = Cache::new(shape, 1);
         let loads = LAPS * lines;
         let misses = (0..loads).filter(|i| !cache.load(i % lines * 128)).count();
@@ -297,10 +370,34 @@ mod tests {
         assert!((miss_share([0, 1, 0, 0], 6) - 0.50).abs() < 0.01);
     }
 
+    /// What is hinted gives way before or after all else, whatever the policy, or does not come.
+    #[test]
+    fn hinted_lines_give_way_first_or_last() {
+        use Replacement::{Fifo, Lru, Random, Unhit};
+        for replacement in [Lru, Fifo, Random, Unhit] {
+            let hints = vec![Hint::EvictFirst, Hint::EvictLast, Hint::NoAllocate];
+            let ways = vec![8];
+            let shape = Shape { line: 1, sector: 1, ways, index: Index::Modulo, replacement, hints };
+            let mut cache = Cache::new(shape, 1);
+            (0..6).for_each(|line| assert!(!cache.load(line)));
+            cache.load_as(6, Wish::Hinted(Hint::EvictFirst));
+            cache.load_as(7, Wish::Hinted(Hint::EvictLast));
+            assert!(!cache.load_as(8, Wish::Hinted(Hint::NoAllocate)) && !cache.holds(8));
+            assert!(cache.load_as(7, Wish::Hinted(Hint::NoAllocate)));
+            cache.load(9);
+            assert!(!cache.holds(6) && (0..6).all(|line| cache.holds(line)));
+            (10..100).for_each(|line| assert!(!cache.load(line)));
+            assert!(cache.holds(7));
+            cache.load_as(7, Wish::Normal);
+            assert_eq!((cache.hinted_lines, cache.hinted.iter().flatten().count()), (0, 0));
+        }
+    }
+
     #[test]
     fn unequal_sets_are_dealt_to_in_turn() {
         let ways = vec![17, 8, 8, 8, 8, 8, 8];
-        let shape = Shape { line: 1, sector: 1, ways, index: Index::Dealt, replacement: Replacement::Lru };
+        let (index, replacement, hints) = (Index::Dealt, Replacement::Lru, Vec::new());
+        let shape = Shape { line: 1, sector: 1, ways, index, replacement, hints };
         let mut cache = Cache::new(shape, 1);
         let mut misses = |lines: u64| {
             cache.clear();

@@ -1,6 +1,6 @@
 //! The path of a load through the caches: which level answers, and when.
 
-use super::cache::Cache;
+use super::cache::{Cache, Wish};
 use super::noise::Noise;
 use super::parts::{Blueprint, Instance, Level, Private, Route, Translation};
 pub use super::parts::{home, shape};
@@ -43,6 +43,17 @@ pub struct Requester {
     pub warp: u32,
     /// Warps of that block.
     pub warps: u32,
+    /// What it asks of the caches of the SM and of those of the device.
+    pub wishes: Wishes,
+}
+
+/// What an access asks of the caches of the SM and of those of the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// Of the SM.
+    pub sm: Wish,
+    /// Of the device.
+    pub device: Wish,
 }
 
 /// All caches of a machine.
@@ -161,6 +172,10 @@ impl Hierarchy {
     /// An atomic operation on one sector at `now`: as a load past the SM's own caches, but carried out where the line is at
     /// home, since copies of it could not be kept equal.
     pub fn atomic(&mut self, by: Requester, address: u64, now: u64) -> u64 {
+        // The SM must not read what it had before: its own cache does not know the new value.
+        if let Some((_, _, kind)) = self.plan.first_in_sm(Way::GlobalCa) {
+            self.content.private(&self.plan, by.sm).caches[kind.place(by)].cache.evict(address);
+        }
         let Some(route) = &self.plan.routes[Way::GlobalCg as usize] else { return 1 };
         let cycles =
             self.content.answer(&self.plan, route, Access { by, address, now, at_home: true, kind: Kind::Load });
@@ -195,7 +210,7 @@ impl Hierarchy {
             match kind.spec.write.unwrap_or_default() {
                 Write::Through => {}
                 Write::Allocate => {
-                    own.cache.load(address);
+                    own.cache.load_as(address, by.wishes.sm);
                 }
                 Write::Evict => own.cache.evict(address),
             }
@@ -320,6 +335,7 @@ impl Content {
     ) -> Found {
         let Access { by, address, now, at_home, kind } = access;
         let known = &plan.kinds[level.cache];
+        let wish = if known.scope == Scope::Sm { by.wishes.sm } else { by.wishes.device };
         let mut of = |one: &mut Instance, far: u64| {
             if QUEUED {
                 queues.wait(match kind {
@@ -327,7 +343,7 @@ impl Content {
                     Kind::Store => one.written(queues.left, STORED),
                 });
             }
-            Found { hit: one.cache.load(address), waited: one.ports.wait(now, address), far }
+            Found { hit: one.cache.load_as(address, wish), waited: one.ports.wait(now, address), far }
         };
         if known.scope == Scope::Sm {
             return of(&mut self.private(plan, by.sm).caches[known.place(by)], 0);

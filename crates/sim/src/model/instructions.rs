@@ -114,5 +114,6 @@ fn shape(cache: &InstructionCache) -> Shape {
         ways: vec![ways as u32; sets as usize],
         index: Index::Modulo,
         replacement: cache.replacement.clone(),
+        hints: Vec::new(),
     }
 }

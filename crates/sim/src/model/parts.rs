@@ -306,6 +306,7 @@ fn translation(tlb: &spec::Tlb, seed: u64) -> Cache {
         ways: tlb.sets().unwrap_or_default(),
         index: spec::Index::Dealt,
         replacement: tlb.replacement.clone(),
+        hints: Vec::new(),
     };
     Cache::new(shape, seed)
 }
@@ -345,5 +346,5 @@ pub fn shape(cache: &spec::Cache, partitions: u64, shared: u64) -> Shape {
         replacement = one.replacement.clone().unwrap_or(replacement);
     }
     ways.truncate(ways.len() / partitions as usize);
-    Shape { line: cache.line.get(), sector: cache.sector_bytes(), ways, index, replacement }
+    Shape { line: cache.line.get(), sector: cache.sector_bytes(), ways, index, replacement, hints: cache.hints.clone() }
 }

@@ -118,6 +118,18 @@ impl Policy {
         }
     }
 
+    /// Which of these lines of a full set gives way, that others do not: the oldest, where ages are kept, else any.
+    pub fn victim_of(&self, start: usize, candidates: &[usize], rng: &mut ChaCha8Rng) -> Option<usize> {
+        if matches!(self.kind, Replacement::Lru | Replacement::Fifo) {
+            let mut line = self.ages.oldest[start] as usize;
+            while !candidates.contains(&line) {
+                line = self.ages.ring[line][0] as usize;
+            }
+            return Some(line);
+        }
+        (!candidates.is_empty()).then(|| candidates[rng.random_range(0..candidates.len())])
+    }
+
     /// Makes every bit on the way to a leaf point to the other side.
     fn point_away(&mut self, start: usize, ways: usize, way: usize) {
         let mut node = 1;

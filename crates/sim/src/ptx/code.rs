@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::walk::Walk;
+use crate::machine::spec::Hint;
 
 /// Type of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,6 +252,8 @@ pub enum Op {
     WarpBarrier,
     /// Orders memory; nothing is reordered here.
     Fence,
+    /// A cache policy.
+    CachePolicy(CachePolicy),
     /// a of another lane, which b gives; c bounds.
     Shuffle(Shuffle),
     /// Goes to an instruction.
@@ -303,6 +306,34 @@ impl Op {
     }
 }
 
+/// What a load or store of global memory asks of the caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hinted {
+    /// Nothing.
+    #[default]
+    No,
+    /// `.cs`: what is used once gives way first, everywhere.
+    Streaming,
+    /// `.L1::…` with a hint for the SM's cache; none is `.L1::evict_unchanged`.
+    Sm(Option<Hint>),
+    /// `.L2::cache_hint`: what the policy says that d holds.
+    Policy,
+}
+
+/// What a cache policy asks of the caches of the device, as its register has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CachePolicy {
+    /// `evict_normal`.
+    Normal,
+    /// `evict_first`.
+    First,
+    /// `evict_last`.
+    Last,
+    /// `evict_unchanged`.
+    Unchanged,
+}
+
 /// The slot that means "none".
 pub const NONE: u16 = 0;
 
@@ -325,6 +356,8 @@ pub struct Inst {
     pub further: u8,
     /// Slots of the sources, or [`NONE`].
     pub from: [u16; 4],
+    /// What it asks of the caches.
+    pub hinted: Hinted,
     /// Added to an address.
     pub offset: i64,
     /// Line of the text.

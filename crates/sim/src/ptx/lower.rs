@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::code::{Entry, Inst, Module, NONE, Op, Space, Type};
+use super::code::{Entry, Hinted, Inst, Module, NONE, Op, Space, Type};
 use super::opcode::{self, Decoded, Form};
 use super::parse::{EntryText, Instruction, Operand, Text, Variable};
 use super::{Fault, uniform, walk};
@@ -172,6 +172,7 @@ impl Lowering {
             more: [NONE; 3],
             further: 0,
             from: [NONE; 4],
+            hinted: Hinted::No,
             offset: 0,
             line,
         });
@@ -201,9 +202,28 @@ impl Lowering {
             Some((name, negated)) => (self.register(&Operand::Name(name.clone()), line)?, *negated),
             None => (NONE, false),
         };
-        let mut inst =
-            Inst { op, kind, guard, negated, to: NONE, more: [NONE; 3], further: 0, from: [NONE; 4], offset: 0, line };
-        let operands = &text.operands;
+        let hinted = opcode::hints(&text.opcode);
+        let mut inst = Inst {
+            op,
+            kind,
+            guard,
+            negated,
+            to: NONE,
+            more: [NONE; 3],
+            further: 0,
+            from: [NONE; 4],
+            hinted,
+            offset: 0,
+            line,
+        };
+        let mut operands = &text.operands[..];
+        // The policy comes last.
+        if hinted == Hinted::Policy
+            && let Some((policy, others)) = operands.split_last()
+        {
+            operands = others;
+            inst.from[3] = self.source(policy, Type { bytes: 8, signed: false }, line)?;
+        }
         let count = |wanted: usize| {
             if operands.len() == wanted {
                 Ok(())
@@ -215,7 +235,7 @@ impl Lowering {
             Form::Plain(sources) => {
                 count(sources + 1)?;
                 inst.to = self.register(&operands[0], line)?;
-                if let (Op::Mov, Operand::Name(name)) = (op, &operands[1])
+                if let (Op::Mov, Some(Operand::Name(name))) = (op, operands.get(1))
                     && let Some(special) = opcode::special(name)
                 {
                     inst.op = Op::Special(special);

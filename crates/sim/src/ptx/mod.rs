@@ -13,8 +13,8 @@ mod uniform;
 mod walk;
 
 pub use code::{
-    Atomic, Compare, Copying, Entry, Inst, Module, NONE, Op, Shuffle, Space, Special, Type, cluster_address,
-    cluster_window, map_shared,
+    Atomic, CachePolicy, Compare, Copying, Entry, Hinted, Inst, Module, NONE, Op, Shuffle, Space, Special, Type,
+    cluster_address, cluster_window, map_shared,
 };
 pub use parse::parse;
 pub use walk::Walk;

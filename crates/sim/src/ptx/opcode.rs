@@ -1,7 +1,8 @@
 //! Opcodes: what their modifiers mean.
 
-use super::code::{Atomic, Compare, Copying, Op, Shuffle, Space, Special, Type};
+use super::code::{Atomic, CachePolicy, Compare, Copying, Hinted, Op, Shuffle, Space, Special, Type};
 use super::parse::bytes_of;
+use crate::machine::spec::Hint;
 
 const BYTE4: Type = Type { bytes: 4, signed: false };
 
@@ -78,10 +79,34 @@ fn space_of(modifiers: &[&str]) -> Option<Space> {
         ["shared"] | ["volatile", "shared"] => Some(Space::Shared),
         ["local"] => Some(Space::Local),
         ["global"] | ["global", "ca"] | ["global", "wb"] => Some(Space::GlobalCa),
+        ["global", hint] if hinted(hint).is_some() => Some(Space::GlobalCa),
+        // What is used for the last time is not kept: an H200 fetches it anew (`docs/evidence/h200.md`).
+        ["global", "lu"] => Some(Space::Volatile),
         ["global", "cg"] => Some(Space::GlobalCg),
         ["global", "nc"] => Some(Space::GlobalNc),
         ["volatile", "global"] | ["global", "cv"] => Some(Space::Volatile),
         _ => None,
+    }
+}
+
+/// What a modifier of a load or store of global memory asks of the caches, if it is a hint.
+fn hinted(modifier: &str) -> Option<Hinted> {
+    Some(match modifier {
+        "cs" => Hinted::Streaming,
+        "L1::evict_first" => Hinted::Sm(Some(Hint::EvictFirst)),
+        "L1::evict_last" => Hinted::Sm(Some(Hint::EvictLast)),
+        "L1::no_allocate" => Hinted::Sm(Some(Hint::NoAllocate)),
+        "L1::evict_unchanged" | "L1::evict_normal" => Hinted::Sm(None),
+        "L2::cache_hint" => Hinted::Policy,
+        _ => return None,
+    })
+}
+
+/// What an opcode asks of the caches.
+pub(super) fn hints(opcode: &str) -> Hinted {
+    match opcode.split_once('.') {
+        Some(("ld" | "st", modifiers)) => modifiers.split('.').find_map(hinted).unwrap_or_default(),
+        _ => Hinted::No,
     }
 }
 
@@ -155,6 +180,16 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
     let kind = kind_of(last)?;
     let plain = |op, sources| Some(Decoded { op, kind, form: Form::Plain(sources) });
     match (*name, inner) {
+        ("createpolicy", ["fractional", policy]) => {
+            let policy = match *policy {
+                "L2::evict_normal" => CachePolicy::Normal,
+                "L2::evict_first" => CachePolicy::First,
+                "L2::evict_last" => CachePolicy::Last,
+                "L2::evict_unchanged" => CachePolicy::Unchanged,
+                _ => return None,
+            };
+            plain(Op::CachePolicy(policy), 0)
+        }
         ("mov", []) | ("cvta", ["to", "global"]) => plain(Op::Mov, 1),
         ("mapa", ["shared::cluster"]) => plain(Op::MapShared, 2),
         ("cvta", ["shared::cluster"]) => plain(Op::ClusterAddress, 1),

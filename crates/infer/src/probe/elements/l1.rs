@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
 use super::super::throughput::{of_a_warp, outstanding};
-use super::super::{Gap, Missing, Notebook, Settle, Unknown, launches, replacement, spectrum, structure};
+use super::super::{Gap, Missing, Notebook, Settle, Unknown, launches, replacement, residency, spectrum, structure};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use strata_model::attribute::{
-    BY_LAUNCH, CACHED, Configuration, INDEX, Key, LEAST_CONFIGURATION, Launches, MISS_OVERHEAD, OUTSTANDING_LOADS,
-    OUTSTANDING_LOADS_OF_A_WARP, REPLACEMENT, SETS, WAYS,
+    BY_LAUNCH, CACHED, Configuration, HINTS, INDEX, Key, LEAST_CONFIGURATION, Launches, MISS_OVERHEAD,
+    OUTSTANDING_LOADS, OUTSTANDING_LOADS_OF_A_WARP, REPLACEMENT, SETS, WAYS, WRITE_POLICY,
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Element, Finding};
@@ -27,6 +27,8 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
     Element::from([
         notebook.attribute(CACHED, || cached(notebook, LoadPath::GlobalCa)),
         notebook.attribute(MISS_OVERHEAD, || miss_overhead(notebook)),
+        notebook.attribute(WRITE_POLICY, || residency::write_policy(notebook, &for_residency(notebook)?)),
+        notebook.attribute(HINTS, || residency::hints(notebook, &for_residency(notebook)?)),
         notebook.attribute(LEAST_CONFIGURATION, || least_configuration(notebook)),
         notebook.attribute(BY_LAUNCH, || by_launch(notebook)),
     ])
@@ -35,6 +37,14 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         notebook.attribute(OUTSTANDING_LOADS, || outstanding::loads(notebook)),
         notebook.attribute(OUTSTANDING_LOADS_OF_A_WARP, || of_a_warp::loads(notebook)),
     ])
+}
+
+/// What residency needs of the L1.
+fn for_residency(notebook: &Notebook) -> Result<residency::Asked, Gap> {
+    before_l2(notebook, LoadPath::GlobalCa)?;
+    let capacity = capacity_of(notebook, LoadPath::GlobalCa)?;
+    let (path, line) = (LoadPath::GlobalCa, capacity.line?);
+    Ok(residency::Asked { path, capacity: capacity.usable, line, all: capacity.highest })
 }
 
 /// What the spectrum needs of the L1, if global loads are cached there.

@@ -2,13 +2,13 @@
 
 use super::super::latency::{self, Setting};
 use super::super::throughput::{self, Level, Limit};
-use super::super::{Gap, Notebook, banks, dram, l2, near_far, partition_hash, partitions};
+use super::super::{Gap, Notebook, Settle, banks, dram, l2, near_far, partition_hash, partitions, residency};
 use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
-    FETCH_GRANULARITY, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING,
-    PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS,
+    FETCH_GRANULARITY, HINTS, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING,
+    PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS, WRITE_POLICY,
 };
 use strata_model::experiment::{BEYOND_L2, Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
@@ -137,6 +137,8 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         unknown_inside(notebook, SETS),
         unknown_inside(notebook, WAYS),
         unknown_inside(notebook, REPLACEMENT),
+        notebook.attribute(WRITE_POLICY, || residency::write_policy(notebook, &for_residency(notebook)?)),
+        notebook.attribute(HINTS, || residency::hints(notebook, &for_residency(notebook)?)),
         notebook.attribute(PARTITIONS, || Ok(partitions::partitions(notebook)?.count())),
         notebook.attribute(NEAR_LATENCY, || Ok(partitions::partitions(notebook)?.near())),
         notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
@@ -148,6 +150,18 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
     .and(throughput::under_load(notebook, true, &[Traffic::Read, Traffic::Write], |traffic| in_l2(notebook, traffic)))
     .and(throughput::sides::entries(notebook, true, |traffic| in_l2(notebook, traffic)))
     .and(throughput::atomics::of_l2(notebook))
+}
+
+/// What residency needs of the L2.
+fn for_residency(notebook: &Notebook) -> Result<residency::Asked, Gap> {
+    let (path, nominal) = (LoadPath::GlobalCg, Bytes(notebook.facts().l2_size));
+    // How much stays of what is read need not be known exactly.
+    let (capacity, highest) = match l2::capacity(notebook).settled()? {
+        Ok(capacity) => (capacity.usable, capacity.highest),
+        Err(_) => (nominal, nominal),
+    };
+    let all = Bytes(2 * nominal.max(highest).0);
+    Ok(residency::Asked { path, capacity, line: l2::line_size(notebook)?, all })
 }
 
 /// How the L2 is streamed through.

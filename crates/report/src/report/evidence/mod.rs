@@ -72,6 +72,7 @@ enum What {
     AsyncCopy,
     CodeWalk,
     PageWalk,
+    Residency,
     Imported,
 }
 
@@ -126,6 +127,7 @@ impl Kind {
             Experiment::AsyncCopy(copy) => (What::AsyncCopy, copy.work.name(), false),
             Experiment::CodeWalk(_) => (What::CodeWalk, "code", false),
             Experiment::PageWalk(_) => (What::PageWalk, "pages", false),
+            Experiment::Residency(_) => (What::Residency, "residency", false),
             Experiment::CopyStream(CopyStream { by, .. }) => {
                 let order = if *by == CopyWork::Bulk { "bulk copies" } else { "cp.async" };
                 (What::Stream, order, false)
@@ -270,7 +272,8 @@ impl<'e> Exhibits<'e> {
                 | What::Distributed
                 | What::AsyncCopy
                 | What::CodeWalk
-                | What::PageWalk => Vec::new(),
+                | What::PageWalk
+                | What::Residency => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

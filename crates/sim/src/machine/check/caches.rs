@@ -2,7 +2,7 @@
 
 use super::{Wrong, power_of_two};
 use crate::machine::spec::{
-    Cache, Configuration, Device, Index, InstructionCache, Partitions, Replacement, Scope, Sharers, Spec,
+    Cache, Configuration, Device, Hint, Index, InstructionCache, Partitions, Replacement, Scope, Sharers, Spec,
 };
 
 /// Sectors of a line: one bit each.
@@ -67,6 +67,13 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
             format!("{table}.write"),
             "found in a cache of the device, allowed is in a cache of an SM: a cache of the device always brings a stored \
              line in"
+                .into(),
+        ));
+    }
+    if cache.scope == Scope::Device && cache.hints.contains(&Hint::NoAllocate) {
+        return Err((
+            format!("{table}.hints"),
+            "found no_allocate in a cache of the device, allowed is it in a cache of an SM: a cache of the device always brings a line in"
                 .into(),
         ));
     }

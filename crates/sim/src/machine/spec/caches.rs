@@ -64,6 +64,18 @@ pub enum Write {
     Evict,
 }
 
+/// A cache hint that a cache obeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hint {
+    /// Lines of accesses with this hint give way before all others of their set.
+    EvictFirst,
+    /// They give way after all others.
+    EvictLast,
+    /// They are not brought in; only of an SM's cache.
+    NoAllocate,
+}
+
 /// Which threads of a block use which instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,6 +117,9 @@ pub struct Cache {
     pub replacement: Replacement,
     /// What a store does; only of an SM's cache, since those of the device always bring the line in. `through` if absent.
     pub write: Option<Write>,
+    /// Cache hints that it obeys; it treats all other accesses as those without a hint.
+    #[serde(default)]
+    pub hints: Vec<Hint>,
     /// Cycles for which an access occupies it (a slice of it, where it has slices).
     #[serde(default)]
     pub port: Extra,

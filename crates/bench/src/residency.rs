@@ -1,0 +1,81 @@
+//! Residency: which lines a cache still has. Lines are laid out, and the steps are launched.
+
+use super::Bench;
+use super::persistent::words;
+use super::prepared::Outcome;
+use strata_gpu::{Launch, Result};
+use strata_kernels::{Program, residency as kernel};
+use strata_model::experiment::{LoadPath, Residency, WARP};
+use strata_model::order;
+use strata_model::samples::{Failure, Samples};
+use strata_model::units::Bytes;
+
+/// Bytes of an address.
+const ADDRESS: u64 = 8;
+/// Blocks for each SM, and the most threads of each, of a launch in which all SMs read.
+const BLOCKS: u32 = 2;
+const THREADS: u32 = 1024;
+
+impl Bench<'_> {
+    /// Lays out the lines, makes the steps, and reads what the loads took.
+    pub(super) fn run_residency(&mut self, residency: &Residency) -> Result<Outcome> {
+        let loaded = self.programs.get(self.gpu, Program::Residency(residency.access, residency.path))?;
+        if residency.path == LoadPath::GlobalCa {
+            // Before anything is written: it has the same buffer for its results.
+            self.renew_carveout(0)?;
+        }
+        let base = self.lines.at_least(self.gpu, residency.span())?;
+        let order = order::offsets(residency.chain());
+        let timed = |number: usize| base.0 + order[number % order.len()] + residency.beside.0;
+        let mut content = vec![0; residency.span().0 as usize];
+        for number in 0..order.len() {
+            let at = (timed(number) - base.0) as usize;
+            content[at..at + ADDRESS as usize].copy_from_slice(&timed(number + 1).to_le_bytes());
+        }
+        self.gpu.write(base, &content)?;
+        // The first once more: what is stored to the last line is its address.
+        let listed: Vec<u8> = (0..=order.len()).flat_map(|number| timed(number).to_le_bytes()).collect();
+        let mut raw = vec![0; 4 * (kernel::HEAD + order.len())];
+        let list_at = (raw.len() as u64).next_multiple_of(ADDRESS);
+        let out = self.outputs.at_least(self.gpu, Bytes(list_at + listed.len() as u64))?;
+        let list = out.offset(list_at);
+        self.gpu.write(out, &raw)?;
+        self.gpu.write(list, &listed)?;
+        let read = self.flush.at_least(self.gpu, Bytes(residency.before.0 + residency.after.0))?;
+        let after = read.offset(residency.before.0);
+        let [reads_before, reads_after] = residency.reads();
+        let parameters = |before: u64, later: u64, phases: u32| {
+            let step = residency.step.0;
+            let lines = u64::from(residency.lines);
+            [out.0, list.0, lines, read.0, before, after.0, later, step, residency.beside.0, phases.into()]
+        };
+        // The times of the loads wait in shared memory.
+        let alone = Launch::new(1, WARP as u32).shared(Bytes(4 * u64::from(residency.lines)));
+        let own = [(alone.carveout(0), parameters(reads_before, reads_after, kernel::ACCESSES | kernel::TIMES))];
+        let threads = THREADS.min(self.gpu.facts().max_threads_per_block);
+        let all = Launch::new(BLOCKS * self.sms.len() as u32, threads);
+        let shared = [
+            (all, parameters(reads_before, 0, 0)),
+            (alone, parameters(0, 0, kernel::ACCESSES)),
+            (all, parameters(0, reads_after, 0)),
+            (alone, parameters(0, 0, kernel::TIMES)),
+        ];
+        let launches: &[(Launch, [u64; 10])] = if residency.path == LoadPath::GlobalCa { &own } else { &shared };
+        self.gpu.mark()?;
+        for (launch, parameters) in launches {
+            self.gpu.launch(loaded.function, launch, parameters)?;
+        }
+        self.device_us += self.gpu.mark()?;
+        self.gpu.read(out, &mut raw)?;
+        let all = words(&raw);
+        let (head, times) = all.split_at(kernel::HEAD);
+        Ok(match (head[kernel::ENDED], head[kernel::ASTRAY]) {
+            (1, 0) => {
+                let sm = head[kernel::ON_SM];
+                Ok(Samples { latencies: times.to_vec(), sm, base: base.0, ..Samples::default() })
+            }
+            (1, _) => Err(Failure::failed("wrong checksum: the loads of the lines did not end where they began")),
+            _ => Err(Failure::failed("the kernel did not come to its end")),
+        })
+    }
+}

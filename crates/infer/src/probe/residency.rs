@@ -1,0 +1,255 @@
+//! What stores and cache hints leave in a cache.
+//!
+//! Other memory fills the cache, some lines are accessed in one way, other memory of a part of the capacity is read, and each line is loaded
+//! once ([`Residency`]). The share of quick loads is the share of the lines that stayed. Three shares tell what an access does: right
+//! afterwards, after half of the capacity, and after twice the capacity. Of plain loads they are the control: those must stay for half, and
+//! be gone after twice the capacity, whatever the replacement policy.
+//!
+//! Fails where loads that hit and loads that miss overlap, and where the cache holds a few lines only.
+
+use super::levels::HitMiss;
+use super::{Gap, Measurement, Notebook, ask_all};
+use strata_model::attribute::{Effect, HintRow, Hints};
+use strata_model::experiment::{Access, LoadPath, Residency};
+use strata_model::topology::Finding;
+use strata_model::units::Bytes;
+
+/// Part of the capacity that the lines have: few enough not to displace each other.
+const PART: u64 = 8;
+/// Most lines, and the fewest that a cache must hold.
+const MOST_LINES: u64 = 512;
+const FEWEST_HELD: u64 = 16;
+/// Of fewer lines than this shares say little; then the lines are accessed several times as often.
+const ENOUGH: u64 = 64;
+/// Share of the lines from which all are there, and up to which none is.
+const ALL: f64 = 0.8;
+const NONE: f64 = 0.2;
+/// Shares differ by this at least: the lines that a random policy keeps vary by a tenth.
+const APART: f64 = 0.3;
+
+/// A cache, as residency asks it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The path of its loads.
+    pub path: LoadPath,
+    /// Capacity.
+    pub capacity: Bytes,
+    /// Cache line.
+    pub line: Bytes,
+    /// Memory that surely displaces everything.
+    pub all: Bytes,
+}
+
+/// Shares of the lines that stay: right after the access, after half of the capacity, and after twice the capacity.
+type Shares = [f64; 3];
+
+impl Asked {
+    /// The accesses that the device has, the plain load first.
+    fn accesses(&self, notebook: &Notebook) -> Vec<Access> {
+        let plain = if self.path == LoadPath::GlobalCa { Access::Ca } else { Access::Cg };
+        let of_l1 = [
+            Access::Cg,
+            Access::Cs,
+            Access::Lu,
+            Access::Cv,
+            Access::L1EvictFirst,
+            Access::L1EvictUnchanged,
+            Access::L1EvictLast,
+            Access::L1NoAllocate,
+            Access::Store,
+            Access::StoreCs,
+            Access::StoreL1NoAllocate,
+            Access::StoreHeld,
+            Access::AtomicHeld,
+        ];
+        let of_l2 = [
+            Access::Cs,
+            Access::L1NoAllocate,
+            Access::L2EvictFirst,
+            Access::L2EvictUnchanged,
+            Access::L2EvictLast,
+            Access::Store,
+            Access::StoreCs,
+            Access::StoreL1NoAllocate,
+            Access::StoreL2EvictFirst,
+            Access::StoreL2EvictLast,
+        ];
+        let (major, minor) = notebook.facts().compute_capability;
+        let has = |access: &Access| access.since() <= 10 * major + minor;
+        let further = if self.path == LoadPath::GlobalCa { &of_l1[..] } else { &of_l2[..] };
+        std::iter::once(plain).chain(further.iter().copied()).filter(has).collect()
+    }
+
+    fn lines(&self) -> u64 {
+        (self.capacity / self.line / PART).clamp(1, MOST_LINES)
+    }
+
+    fn residency(&self, notebook: &Notebook, access: Access, before: Bytes, after: Bytes, repeat: u32) -> Residency {
+        Residency {
+            path: self.path,
+            access,
+            lines: self.lines() as u32,
+            distance: self.line,
+            beside: Bytes(0),
+            before: before.round_down(self.line),
+            after: after.round_down(self.line),
+            step: self.line,
+            seed: notebook.seed(26).wrapping_add(repeat.into()),
+            repeat,
+        }
+    }
+
+    /// What must be read before the lines, so that the cache has none of them. An L1 is empty when a launch begins.
+    fn emptied(&self) -> Bytes {
+        if self.path == LoadPath::GlobalCa { Bytes(0) } else { self.all }
+    }
+
+    /// How hits and misses differ: of lines of which the cache has nothing else, and of lines that nobody has accessed.
+    fn levels(&self, notebook: &Notebook, plain: Access) -> Result<HitMiss, Gap> {
+        let controls =
+            [plain, Access::Nothing].map(|access| self.residency(notebook, access, self.emptied(), Bytes(0), 0));
+        let measurements = notebook.read(&controls)?;
+        Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()])?)
+    }
+
+    /// The shares of each access.
+    fn table(&self, notebook: &Notebook) -> Result<Vec<(Access, Shares)>, Gap> {
+        if self.capacity / self.line < FEWEST_HELD {
+            return Gap::unknown(format!(
+                "the cache holds {} lines, too few to fill it in part",
+                self.capacity / self.line
+            ));
+        }
+        let accesses = self.accesses(notebook);
+        let levels = self.levels(notebook, accesses[0])?;
+        let few = ENOUGH.div_ceil(self.lines()) as u32;
+        let repeats = notebook.effort().choose(1, 2, 3).max(few);
+        let afters = [Bytes(0), Bytes(self.capacity.0 / 2), Bytes(2 * self.capacity.0).max(self.all)];
+        let of = |access: Access| -> Result<(Access, Shares), Gap> {
+            let each = |after: Bytes| -> Result<f64, Gap> {
+                // In a full cache lines that give way first displace each other. Whether they are kept at all shows in an empty one.
+                let before = if after.0 == 0 { self.emptied() } else { self.all };
+                let asked: Vec<Residency> =
+                    (0..repeats).map(|repeat| self.residency(notebook, access, before, after, repeat)).collect();
+                let missed = |of: &Measurement<Residency>| levels.miss_share(of.latencies());
+                let missed: Vec<f64> = notebook.read(&asked)?.iter().map(missed).collect();
+                Ok(1.0 - missed.iter().sum::<f64>() / missed.len() as f64)
+            };
+            let shares = ask_all(afters.map(each))?;
+            Ok((access, [shares[0], shares[1], shares[2]]))
+        };
+        let table = ask_all(accesses.into_iter().map(of))?;
+        let (_, [now, half, twice]) = table[0];
+        if now < ALL || half < twice + APART {
+            return Gap::unknown(format!(
+                "of the lines of plain loads {:.0} % are there right afterwards, {:.0} % after {}, and {:.0} % after {}: these do not tell \
+                 what other accesses do",
+                100.0 * now,
+                100.0 * half,
+                afters[1],
+                100.0 * twice,
+                afters[2]
+            ));
+        }
+        Ok(table)
+    }
+}
+
+/// What an access does, beside plain loads; nothing where the shares lie between.
+fn effect(plain: Shares, shares: Shares) -> Option<Effect> {
+    let [now, half, twice] = shares;
+    let margin = APART.min((plain[1] - plain[2]) / 2.0);
+    match () {
+        () if now <= NONE => Some(Effect::NotKept),
+        // In a full cache lines that give way first displace each other.
+        () if half <= plain[1] - margin => Some(Effect::EvictedFirst),
+        () if now < ALL.min(plain[0] - NONE) => None,
+        () if twice >= ALL => Some(Effect::EvictedLast),
+        () if twice >= plain[2] + margin => Some(Effect::SomeEvictedLast),
+        () => Some(Effect::AsPlain),
+    }
+}
+
+/// What becomes of the lines of each access.
+///
+/// # Errors
+///
+/// An unknown, where the cache holds few lines or plain loads do not behave as the control must.
+pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> {
+    let table = asked.table(notebook)?;
+    let (plain, shares) = table[0];
+    let rows: Vec<(Access, Option<Effect>)> =
+        table[1..].iter().map(|&(access, of)| (access, effect(shares, of))).collect();
+    let known = rows.iter().filter_map(|&(access, effect)| Some(HintRow { access, effect: effect? })).collect();
+    let method = format!(
+        "{} lines in a full cache, loaded right after the access, after {} and after {}",
+        asked.lines(),
+        Bytes(asked.capacity.0 / 2).round_down(asked.line),
+        Bytes(2 * asked.capacity.0).max(asked.all).round_down(asked.line)
+    );
+    let control = format!(
+        "of the lines of {plain} {:.0} % stay for half of the capacity and {:.0} % for twice as much",
+        100.0 * shares[1],
+        100.0 * shares[2]
+    );
+    let between = rows.iter().filter(|(_, effect)| effect.is_none()).map(|(access, _)| access.words());
+    let finding = Finding::measured(Hints(known), method).note(control);
+    Ok(match between.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => finding,
+        some => finding.note(format!("some lines are there right after {some}, others are not")),
+    })
+}
+
+/// What a store does: `allocates`, `updates` or `evicts`.
+///
+/// # Errors
+///
+/// As of [`hints`], and where stores lie between.
+pub fn write_policy(notebook: &Notebook, asked: &Asked) -> Result<Finding<String>, Gap> {
+    let table = asked.table(notebook)?;
+    let right_after = |access: Access| {
+        let row = table.iter().find(|(other, _)| *other == access);
+        row.map(|(_, shares)| shares[0])
+    };
+    let policy = match (right_after(Access::Store), right_after(Access::StoreHeld)) {
+        (Some(stored), _) if stored >= ALL => "allocates",
+        (Some(stored), Some(held)) if stored <= NONE && held >= ALL => "updates",
+        (Some(stored), Some(held)) if stored <= NONE && held <= NONE => "evicts",
+        (Some(stored), None) if stored <= NONE => "does not allocate",
+        (stored, held) => {
+            let percent =
+                |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+            return Gap::unknown(format!(
+                "{} of the lines are there right after a store, and {} of those that were there before",
+                percent(stored),
+                percent(held)
+            ));
+        }
+    };
+    Ok(Finding::measured(
+        policy.to_owned(),
+        "stores to lines that a full cache does not have, and to some that it has, each then loaded once",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_are_told_by_what_plain_loads_do() {
+        // By age, and at random.
+        for plain in [[1.0, 1.0, 0.0], [0.95, 0.6, 0.13]] {
+            let random = plain[1] < 1.0;
+            assert_eq!(effect(plain, plain), Some(Effect::AsPlain));
+            assert_eq!(effect(plain, [0.0; 3]), Some(Effect::NotKept));
+            assert_eq!(effect(plain, [1.0, 0.02, 0.0]), Some(Effect::EvictedFirst));
+            assert_eq!(effect(plain, [1.0, 1.0, 0.98]), Some(Effect::EvictedLast));
+            assert_eq!(effect(plain, [1.0, 1.0, 0.5]), Some(Effect::SomeEvictedLast));
+            assert_eq!(effect(plain, [0.5, 0.1, 0.0]), Some(Effect::EvictedFirst));
+            assert_eq!(effect(plain, [0.5, plain[1], 0.0]), None);
+            let varied = if random { [0.9, 0.5, 0.2] } else { [0.98, 0.93, 0.04] };
+            assert_eq!(effect(plain, varied), Some(Effect::AsPlain));
+        }
+    }
+}

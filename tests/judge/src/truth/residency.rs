@@ -1,0 +1,99 @@
+//! What stores and cache hints leave in the caches.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use strata_model::attribute::Effect;
+use strata_model::experiment::Access;
+use strata_model::topology::ElementName::{L1, L2};
+use strata_sim::machine::spec::{Cache, Hint, Replacement, Scope, Write};
+
+use super::Truth;
+use crate::expect::Expect;
+
+/// What becomes of the lines of each access, where anything is said of it: caches that hold few lines, or of which plain loads are not
+/// displaced, do not tell.
+pub fn residency(truth: &mut Truth) {
+    let spec = &truth.machine.spec;
+    let cache = |name: Option<&String>| name.and_then(|name| spec.cache.get(name));
+    let of_cg = spec.path.global_cg.levels.first();
+    let first = cache(spec.path.global_ca.levels.first()).filter(|cache| cache.scope == Scope::Sm);
+    let second = cache(of_cg).filter(|cache| cache.scope == Scope::Device);
+    let mut rows = Vec::new();
+    if let Some(l1) = first {
+        let write = l1.write.unwrap_or_default();
+        let policy = match write {
+            Write::Through => "updates",
+            Write::Allocate => "allocates",
+            Write::Evict => "evicts",
+        };
+        let by_cg = if of_cg == spec.path.global_ca.levels.first() { Effect::AsPlain } else { Effect::NotKept };
+        rows.push((L1, policy, of_l1(l1, write, by_cg)));
+    }
+    if let Some(l2) = second {
+        rows.push((L2, "allocates", of_l2(l2)));
+    }
+    for (element, policy, effects) in rows {
+        truth.row(element, "write_policy", Expect::IfStated(Box::new(Expect::Is(json!(policy)))));
+        truth.row(element, "hints", Expect::IfStated(Box::new(Expect::Effects(effects))));
+    }
+}
+
+/// What a hint does to a line that comes.
+fn hinted(cache: &Cache, hint: Hint) -> Effect {
+    match hint {
+        _ if !cache.hints.contains(&hint) => Effect::AsPlain,
+        Hint::EvictFirst => Effect::EvictedFirst,
+        Hint::EvictLast => Effect::EvictedLast,
+        Hint::NoAllocate => Effect::NotKept,
+    }
+}
+
+/// What becomes of a line that is accessed twice.
+fn again(cache: &Cache) -> Effect {
+    if cache.replacement == Replacement::Unhit { Effect::EvictedLast } else { Effect::AsPlain }
+}
+
+fn of_l1(l1: &Cache, write: Write, by_cg: Effect) -> BTreeMap<Access, Effect> {
+    let stored = |effect: Effect| if write == Write::Allocate { effect } else { Effect::NotKept };
+    let held = match write {
+        Write::Through => Effect::AsPlain,
+        Write::Allocate => again(l1),
+        Write::Evict => Effect::NotKept,
+    };
+    BTreeMap::from([
+        (Access::Cg, by_cg),
+        (Access::Lu, by_cg),
+        (Access::Cv, by_cg),
+        (Access::Cs, hinted(l1, Hint::EvictFirst)),
+        (Access::L1EvictFirst, hinted(l1, Hint::EvictFirst)),
+        (Access::L1EvictUnchanged, Effect::AsPlain),
+        (Access::L1EvictLast, hinted(l1, Hint::EvictLast)),
+        (Access::L1NoAllocate, hinted(l1, Hint::NoAllocate)),
+        (Access::Store, stored(Effect::AsPlain)),
+        (Access::StoreCs, stored(hinted(l1, Hint::EvictFirst))),
+        (Access::StoreL1NoAllocate, stored(hinted(l1, Hint::NoAllocate))),
+        (Access::StoreHeld, held),
+        (Access::AtomicHeld, Effect::NotKept),
+    ])
+}
+
+fn of_l2(l2: &Cache) -> BTreeMap<Access, Effect> {
+    // A whole sector is stored by two instructions.
+    let stored = |hint: Option<Hint>| match hint.map_or(Effect::AsPlain, |hint| hinted(l2, hint)) {
+        Effect::AsPlain => again(l2),
+        effect => effect,
+    };
+    BTreeMap::from([
+        (Access::Cs, hinted(l2, Hint::EvictFirst)),
+        (Access::L1NoAllocate, hinted(l2, Hint::EvictFirst)),
+        (Access::L2EvictFirst, hinted(l2, Hint::EvictFirst)),
+        (Access::L2EvictUnchanged, Effect::AsPlain),
+        (Access::L2EvictLast, hinted(l2, Hint::EvictLast)),
+        (Access::Store, stored(None)),
+        (Access::StoreCs, stored(Some(Hint::EvictFirst))),
+        (Access::StoreL1NoAllocate, stored(Some(Hint::EvictFirst))),
+        (Access::StoreL2EvictFirst, stored(Some(Hint::EvictFirst))),
+        (Access::StoreL2EvictLast, stored(Some(Hint::EvictLast))),
+    ])
+}
