@@ -273,7 +273,7 @@ fn what_a_stream_has_stays_as_it_is() {
         seed: 7,
         repeat: 2,
     };
-    assert_eq!(hash_of(residency.into(), &[]), 0, "{why}");
+    assert_eq!(hash_of(residency.into(), &[]), 0xa700_f333, "{why}");
     let copied = CopyStream { stream: stream.clone(), by: CopyWork::CpAsync };
     assert_eq!(hash_of(copied.into(), &[]), 0x7e18_fa93, "{why}");
     let in_cluster = ClusterStream { stream, size: 4, count: 2, shared_per_block: Bytes::kib(100), distance: 1 };

@@ -16,6 +16,8 @@ pub enum Effect {
     NotKept,
     /// The cache has them, and evicts them before those of plain loads.
     EvictedFirst,
+    /// Some go before those of plain loads, others do not.
+    SomeEvictedFirst,
     /// They stay as those of plain loads do.
     AsPlain,
     /// They stay when those of plain loads are gone.
@@ -30,6 +32,7 @@ impl Effect {
         match self {
             Effect::NotKept => "not kept",
             Effect::EvictedFirst => "evicted first",
+            Effect::SomeEvictedFirst => "some evicted first",
             Effect::AsPlain => "as a plain load",
             Effect::EvictedLast => "evicted last",
             Effect::SomeEvictedLast => "some evicted last",

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::{
-    BankPoint, Configuration, Curve, IndexFunction, LaunchRow, PaddingRow, Policy, SmPlace, SpectrumRow, Value, Ways,
+    BankPoint, Configuration, Curve, Effect, Hints, IndexFunction, LaunchRow, PaddingRow, Policy, SmPlace, SpectrumRow,
+    Value, Ways,
 };
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
@@ -43,7 +44,7 @@ fn words(value: &Value) -> String {
         Value::Padding(rows) => table(rows.0.iter().map(padding)),
         Value::BankCurve(points) => table(points.0.iter().map(bank_point)),
         Value::Launches(rows) => table(rows.0.iter().map(launch)),
-        Value::Hints(rows) => table(rows.0.iter().map(|row| format!("{} {}", row.access, row.effect))),
+        Value::Hints(rows) => hints(rows),
     }
 }
 
@@ -73,6 +74,18 @@ impl SpectrumRow {
     pub fn met(&self) -> String {
         format!("{}: {}, TLB {}", self.path.name(), self.data.name(), self.translation)
     }
+}
+
+/// The accesses by what becomes of their lines.
+fn hints(Hints(rows): &Hints) -> String {
+    let mut effects: Vec<Effect> = rows.iter().map(|row| row.effect).collect();
+    effects.sort_unstable();
+    effects.dedup();
+    let of = |effect: Effect| {
+        let accesses = rows.iter().filter(|row| row.effect == effect).map(|row| row.access);
+        format!("{effect}: {}", list(accesses))
+    };
+    table(effects.into_iter().map(of))
 }
 
 fn replacement(policy: &Policy) -> String {

@@ -1,9 +1,10 @@
 //! What one does with a topology: each line follows from its findings, and is left out where one of them is unknown.
 
 use strata_model::attribute::{
-    BY_LAUNCH, CACHED, Counts, FAR_LATENCY, FETCH_GRANULARITY, GPCS, LATENCY_CYCLES, Launches, MISS_PENALTY,
-    NEAR_LATENCY, PADDING, PARTITIONS, Padding, REACH,
+    BY_LAUNCH, CACHED, Counts, Effect, FAR_LATENCY, FETCH_GRANULARITY, GPCS, HINTS, LATENCY_CYCLES, Launches,
+    MISS_PENALTY, NEAR_LATENCY, PADDING, PARTITIONS, Padding, REACH,
 };
+use strata_model::experiment::Access;
 use strata_model::topology::{Element, ElementName, Topology};
 use strata_model::units::Bytes;
 
@@ -19,10 +20,16 @@ const PADDED_SIDE: u64 = 32;
 
 /// A line for each thing that one would do.
 pub(super) fn lines(topology: &Topology) -> Vec<String> {
-    [tile(topology), fetch(topology), padding(topology), near_set(topology), pages(topology), clusters(topology)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        tile(topology),
+        fetch(topology),
+        hints(topology),
+        padding(topology),
+        near_set(topology),
+        pages(topology),
+        clusters(topology),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// How much of a cache a program can rely on: the least that was found.
@@ -62,6 +69,24 @@ fn fetch(topology: &Topology) -> Option<String> {
     let (cache, _) = first_cache(topology)?;
     let sector = cache.get(FETCH_GRANULARITY)?;
     Some(format!("Loads: a miss there fetches {sector}. Let the threads of a warp use all of them."))
+}
+
+/// What loads with which hint to make, where the L1 or the L2 obeys them.
+fn hints(topology: &Topology) -> Option<String> {
+    let obeyed = |access: Access, effect: Effect| {
+        let names = [(ElementName::L1, "the L1"), (ElementName::L2, "the L2")];
+        let obeys = |element: ElementName| topology.elements.get(&element)?.get(HINTS)?.of(access);
+        let by: Vec<&str> =
+            names.into_iter().filter(|(name, _)| obeys(*name) == Some(effect)).map(|(_, title)| title).collect();
+        (!by.is_empty()).then(|| by.join(" and "))
+    };
+    let first = obeyed(Access::Cs, Effect::EvictedFirst)
+        .map(|by| format!("{} (`__ldcs`) for what is read once: its lines leave {by} first", Access::Cs));
+    let last = obeyed(Access::L1EvictLast, Effect::EvictedLast).map(|by| {
+        format!("{} for a few lines that are read again and again: they leave {by} last", Access::L1EvictLast)
+    });
+    let both: Vec<String> = first.into_iter().chain(last).collect();
+    (!both.is_empty()).then(|| format!("Hints: {}.", both.join("; ")))
 }
 
 fn padding(topology: &Topology) -> Option<String> {
