@@ -26,6 +26,8 @@ const ENOUGH: u64 = 64;
 /// Share of the lines from which all are there, and up to which none is.
 const ALL: f64 = 0.8;
 const NONE: f64 = 0.2;
+/// Where so many times fewer lines stay than of plain loads, all go first; where more do, some.
+const FEW: f64 = 3.0;
 /// Shares differ by this at least: the lines that a random policy keeps vary by a tenth.
 const APART: f64 = 0.3;
 
@@ -172,7 +174,7 @@ fn effect(plain: Shares, shares: Shares) -> Option<Effect> {
     match () {
         () if now <= NONE => Some(Effect::NotKept),
         // In a full cache lines that give way first displace each other.
-        () if half <= NONE => Some(Effect::EvictedFirst),
+        () if half <= plain[1] / FEW => Some(Effect::EvictedFirst),
         () if half <= plain[1] - margin => Some(Effect::SomeEvictedFirst),
         () if now < ALL.min(plain[0] - NONE) => None,
         () if twice >= ALL => Some(Effect::EvictedLast),
