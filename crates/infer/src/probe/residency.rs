@@ -115,10 +115,11 @@ impl Asked {
         if self.path == LoadPath::GlobalCa { Bytes(0) } else { self.all }
     }
 
-    /// How hits and misses differ: of lines of which the cache has nothing else, and of lines that nobody has accessed.
+    /// How hits and misses differ: loads of lines that nothing displaces, and of lines that the cache does not have. What misses the L1 hits
+    /// the L2, where loads past the L1 have left it: a load from DRAM takes so much longer that loads from the L2 would pass for hits.
     fn levels(&self, notebook: &Notebook, plain: Access) -> Result<HitMiss, Gap> {
-        let controls =
-            [plain, Access::Nothing].map(|access| self.residency(notebook, access, self.emptied(), Bytes(0), 0));
+        let missing = if self.path == LoadPath::GlobalCa { Access::Cg } else { Access::Nothing };
+        let controls = [plain, missing].map(|access| self.residency(notebook, access, self.emptied(), Bytes(0), 0));
         let measurements = notebook.read(&controls)?;
         Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()])?)
     }
