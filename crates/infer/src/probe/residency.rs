@@ -92,7 +92,7 @@ impl Asked {
     /// of few ways keeps all or none after other memory was read, by where that lies; and of 512 neighbours with `evict_first` in the L2 of
     /// an H200 three in four displaced each other.
     fn distance(&self) -> Bytes {
-        self.line * (self.capacity.min(MOST_SPREAD) / self.line / self.lines() | 1)
+        self.line * ((self.capacity.min(MOST_SPREAD) / self.line / self.lines()) | 1)
     }
 
     fn residency(&self, notebook: &Notebook, access: Access, before: Bytes, after: Bytes, repeat: u32) -> Residency {
