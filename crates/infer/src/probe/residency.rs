@@ -153,7 +153,7 @@ impl Asked {
         };
         let table = ask_all(accesses.into_iter().map(of))?;
         let (_, [now, half, twice]) = table[0];
-        if now < ALL || half < twice + APART {
+        if now < ALL || twice > APART || half < twice + APART {
             return Gap::unknown(format!(
                 "of the lines of plain loads {:.0} % are there right afterwards, {:.0} % after {}, and {:.0} % after {}: these do not tell \
                  what other accesses do",
@@ -168,12 +168,19 @@ impl Asked {
     }
 }
 
-/// What an access does, beside plain loads; nothing where the shares lie between.
-fn effect(plain: Shares, shares: Shares) -> Option<Effect> {
+/// Whether the cache has next to none of the lines, neither right afterwards nor later.
+fn is_gone([now, half, _]: Shares) -> bool {
+    now <= NONE && half <= NONE
+}
+
+/// What an access does, beside plain loads; nothing where the shares lie between. What is not there right afterwards was not kept if the cache
+/// was empty before; in a full one such lines may have displaced each other.
+fn effect(plain: Shares, shares: Shares, was_empty: bool) -> Option<Effect> {
     let [now, half, twice] = shares;
     let margin = APART.min((plain[1] - plain[2]) / 2.0);
     match () {
-        () if now <= NONE => Some(Effect::NotKept),
+        () if is_gone(shares) => was_empty.then_some(Effect::NotKept),
+        () if now <= NONE => None,
         // In a full cache lines that give way first displace each other.
         () if half <= plain[1] / FEW => Some(Effect::EvictedFirst),
         () if half <= plain[1] - margin => Some(Effect::SomeEvictedFirst),
@@ -193,10 +200,10 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
     let table = asked.table(notebook)?;
     let (plain, shares) = table[0];
     let rows: Vec<(Access, Option<Effect>)> =
-        table[1..].iter().map(|&(access, of)| (access, effect(shares, of))).collect();
+        table[1..].iter().map(|&(access, of)| (access, effect(shares, of, asked.emptied().0 == 0))).collect();
     let known = rows.iter().filter_map(|&(access, effect)| Some(HintRow { access, effect: effect? })).collect();
     let method = format!(
-        "{} lines in a full cache, loaded right after the access, after {} and after {}",
+        "{} lines, loaded right after the access, after {} of other memory and after {}",
         asked.lines(),
         Bytes(asked.capacity.0 / 2).round_down(asked.line),
         Bytes(2 * asked.capacity.0).max(asked.all).round_down(asked.line)
@@ -210,29 +217,24 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
     let finding = Finding::measured(Hints(known), method).note(control);
     Ok(match between.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => finding,
-        some => finding.note(format!("some lines are there right after {some}, others are not")),
+        some => finding.note(format!("the shares of the lines that stay do not tell what becomes of those of {some}")),
     })
 }
 
-/// What a store does: `allocates`, `updates` or `evicts`.
+/// What a store does: `allocates`, `updates` or `evicts`. Of the L2 the last two are not told apart, and so unknown.
 ///
 /// # Errors
 ///
 /// As of [`hints`], and where stores lie between.
 pub fn write_policy(notebook: &Notebook, asked: &Asked) -> Result<Finding<String>, Gap> {
     let table = asked.table(notebook)?;
-    let right_after = |access: Access| {
-        let row = table.iter().find(|(other, _)| *other == access);
-        row.map(|(_, shares)| shares[0])
-    };
-    let policy = match (right_after(Access::Store), right_after(Access::StoreHeld)) {
-        (Some(stored), _) if stored >= ALL => "allocates",
-        (Some(stored), Some(held)) if stored <= NONE && held >= ALL => "updates",
-        (Some(stored), Some(held)) if stored <= NONE && held <= NONE => "evicts",
-        (Some(stored), None) if stored <= NONE => "does not allocate",
+    let of = |access: Access| table.iter().find(|(other, _)| *other == access).map(|(_, shares)| *shares);
+    let policy = match (of(Access::Store), of(Access::StoreHeld)) {
+        (Some([now, ..]), _) if now >= ALL => "allocates",
+        (Some(stored), Some([now, ..])) if is_gone(stored) && now >= ALL => "updates",
+        (Some(stored), Some(held)) if is_gone(stored) && is_gone(held) => "evicts",
         (stored, held) => {
-            let percent =
-                |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+            let percent = |of: Option<Shares>| of.map_or("none".to_owned(), |of| format!("{:.0} %", 100.0 * of[0]));
             return Gap::unknown(format!(
                 "{} of the lines are there right after a store, and {} of those that were there before",
                 percent(stored),
@@ -242,7 +244,7 @@ pub fn write_policy(notebook: &Notebook, asked: &Asked) -> Result<Finding<String
     };
     Ok(Finding::measured(
         policy.to_owned(),
-        "stores to lines that a full cache does not have, and to some that it has, each then loaded once",
+        "stores to lines that the cache does not have, and to some that it has, each then loaded once",
     ))
 }
 
@@ -255,16 +257,18 @@ mod tests {
         // By age, and at random.
         for plain in [[1.0, 1.0, 0.0], [0.95, 0.6, 0.13]] {
             let random = plain[1] < 1.0;
-            assert_eq!(effect(plain, plain), Some(Effect::AsPlain));
-            assert_eq!(effect(plain, [0.0; 3]), Some(Effect::NotKept));
-            assert_eq!(effect(plain, [1.0, 0.02, 0.0]), Some(Effect::EvictedFirst));
-            assert_eq!(effect(plain, [1.0, plain[1] / 2.0, 0.0]), Some(Effect::SomeEvictedFirst));
-            assert_eq!(effect(plain, [1.0, 1.0, 0.98]), Some(Effect::EvictedLast));
-            assert_eq!(effect(plain, [1.0, 1.0, 0.5]), Some(Effect::SomeEvictedLast));
-            assert_eq!(effect(plain, [0.5, 0.1, 0.0]), Some(Effect::EvictedFirst));
-            assert_eq!(effect(plain, [0.5, plain[1], 0.0]), None);
+            assert_eq!(effect(plain, plain, true), Some(Effect::AsPlain));
+            assert_eq!(effect(plain, [0.0; 3], true), Some(Effect::NotKept));
+            assert_eq!(effect(plain, [1.0, 0.02, 0.0], true), Some(Effect::EvictedFirst));
+            assert_eq!(effect(plain, [1.0, plain[1] / 2.0, 0.0], true), Some(Effect::SomeEvictedFirst));
+            assert_eq!(effect(plain, [1.0, 1.0, 0.98], true), Some(Effect::EvictedLast));
+            assert_eq!(effect(plain, [1.0, 1.0, 0.5], true), Some(Effect::SomeEvictedLast));
+            assert_eq!(effect(plain, [0.5, 0.1, 0.0], true), Some(Effect::EvictedFirst));
+            assert_eq!(effect(plain, [0.5, plain[1], 0.0], true), None);
+            // In a full cache they may have displaced each other; and what is there later was not thrown out.
+            assert_eq!((effect(plain, [0.0; 3], false), effect(plain, [0.0, 0.5, 0.0], true)), (None, None));
             let varied = if random { [0.9, 0.5, 0.2] } else { [0.98, 0.93, 0.04] };
-            assert_eq!(effect(plain, varied), Some(Effect::AsPlain));
+            assert_eq!(effect(plain, varied, true), Some(Effect::AsPlain));
         }
     }
 }

@@ -296,8 +296,8 @@ impl Attribute {
                 "Where a kernel uses more memory than one TLB translates, let the SMs of each group have a part of it.",
             ),
             Attribute::WritePolicy => (
-                "Other memory fills the cache, a thread stores to lines that it does not have, or to some that it has, and loads from them are \
-                 timed. Of the L2 whole sectors are stored.",
+                "A thread stores to lines that the cache does not have, or to some that it has, and loads from them are timed. To the L2 two \
+                 stores write 32 bytes together.",
                 "Unknown where loads that hit and loads that miss cannot be told apart. Whether a store goes on to the next level at once is \
                  not asked.",
                 "Where stores allocate, results that nobody reads again displace inputs.",

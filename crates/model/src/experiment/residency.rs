@@ -14,6 +14,8 @@ const MOST_LINES: u32 = 1024;
 /// Most memory that the lines span, and that is read before or after.
 const MOST_SPAN: Bytes = Bytes::mib(16);
 const MOST_READ: Bytes = Bytes::mib(4096);
+/// Bytes of a load of what is read before and after.
+const ELEMENT: u64 = 8;
 /// Fewest bytes of a line, so that a store of a whole sector stays in it.
 const FEWEST: Bytes = Bytes(32);
 
@@ -44,7 +46,8 @@ macro_rules! accesses {
     };
 }
 
-// Name; instruction; first compute capability (PTX ISA 8.0, ld, st, createpolicy). The hints of one level need version 7.4 of the ISA.
+// Name; instruction; compute capability from which on it is tried. Hints of one level need version 7.4 of the PTX ISA, which the texts of these
+// kernels have from 8.0 on; those of the L1 exist from 7.0 on (PTX ISA 8.0, ld, st, createpolicy).
 accesses! {
     /// None at all: what is read before and after is the only traffic.
     Nothing "no access" 20;
@@ -185,7 +188,9 @@ impl Residency {
         if self.beside >= self.distance {
             return Some(format!("{} beside a line is not before the next, at {}", self.beside, self.distance));
         }
-        if self.step < FEWEST || !self.step.0.is_multiple_of(8) || self.before.max(self.after) > MOST_READ {
+        let is_aligned = [self.step, self.before].iter().all(|bytes| bytes.0.is_multiple_of(ELEMENT));
+        let steps = FEWEST..=Bytes(u32::MAX.into());
+        if !steps.contains(&self.step) || !is_aligned || self.before.max(self.after) > MOST_READ {
             return Some(format!(
                 "{} read before and {} after, a load for each {}: {MOST_READ} at most, and {FEWEST} or more for a load",
                 self.before, self.after, self.step
@@ -247,6 +252,8 @@ mod tests {
         assert!(Residency { distance: Bytes(16), ..residency() }.defect().unwrap().contains("multiples of 32"));
         assert!(Residency { beside: Bytes(4 * KIB), ..residency() }.defect().unwrap().contains("not before the next"));
         assert!(Residency { step: Bytes(0), ..residency() }.defect().is_some());
+        assert!(Residency { step: Bytes(1 << 32), ..residency() }.defect().is_some());
+        assert!(Residency { before: Bytes(33), ..residency() }.defect().is_some());
         assert!(Residency { after: Bytes(u64::MAX), ..residency() }.defect().is_some());
         assert!(Residency { distance: Bytes(u64::MAX / 32 * 32), lines: 2, ..residency() }.defect().is_some());
     }

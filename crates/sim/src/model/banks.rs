@@ -20,8 +20,8 @@ pub struct Banks {
 const LANES: usize = 32;
 /// Most words of one access: 16 bytes a lane, in words of 4.
 const MOST_WORDS: usize = 4 * LANES;
-/// Banks up to which an access without conflicts is known at once; every GPU has 16 or 32.
-const MOST_BANKS: usize = 32;
+/// Most banks of a machine.
+const MOST_BANKS: usize = 128;
 
 impl Banks {
     /// Bytes that all banks give at once.

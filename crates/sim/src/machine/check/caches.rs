@@ -73,7 +73,7 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
     if cache.scope == Scope::Device && cache.hints.contains(&Hint::NoAllocate) {
         return Err((
             format!("{table}.hints"),
-            "found no_allocate in a cache of the device, allowed is it in a cache of an SM: a cache of the device always brings a line in"
+            "found no_allocate in a cache of the device, allowed in a cache of an SM: a cache of the device always brings a line in"
                 .into(),
         ));
     }
