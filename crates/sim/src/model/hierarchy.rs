@@ -172,8 +172,9 @@ impl Hierarchy {
     /// An atomic operation on one sector at `now`: as a load past the SM's own caches, but carried out where the line is at
     /// home, since copies of it could not be kept equal.
     pub fn atomic(&mut self, by: Requester, address: u64, now: u64) -> u64 {
-        // The SM must not read what it had before: its own cache does not know the new value.
-        if let Some((_, _, kind)) = self.plan.first_in_sm(Way::GlobalCa) {
+        // The SM must not read what it had before: its own caches do not know the new value.
+        let own = self.plan.routes[Way::GlobalCa as usize].iter().flat_map(|route| &route.levels);
+        for kind in own.map(|level| &self.plan.kinds[level.cache]).filter(|kind| kind.scope == Scope::Sm) {
             self.content.private(&self.plan, by.sm).caches[kind.place(by)].cache.evict(address);
         }
         let Some(route) = &self.plan.routes[Way::GlobalCg as usize] else { return 1 };
