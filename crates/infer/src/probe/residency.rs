@@ -18,9 +18,9 @@ use strata_model::units::Bytes;
 const PART: u64 = 8;
 /// Most lines, and the fewest that a cache must hold.
 const MOST_LINES: u64 = 512;
+const FEWEST_HELD: u64 = 16;
 /// Most memory over which they are spread: the host writes all of it for each experiment.
 const MOST_SPREAD: Bytes = Bytes::mib(8);
-const FEWEST_HELD: u64 = 16;
 /// Of fewer lines than this shares say little; then the lines are accessed several times as often.
 const ENOUGH: u64 = 64;
 /// Share of the lines from which all are there, and up to which none is.
@@ -103,7 +103,7 @@ impl Asked {
             distance: self.distance(),
             beside: Bytes(0),
             before: before.round_down(self.line),
-            after: after.round_down(self.line),
+            after,
             step: self.line,
             seed: notebook.seed(26).wrapping_add(repeat.into()),
             repeat,
@@ -113,6 +113,12 @@ impl Asked {
     /// What must be read before the lines, so that the cache has none of them. An L1 is empty when a launch begins.
     fn emptied(&self) -> Bytes {
         if self.path == LoadPath::GlobalCa { Bytes(0) } else { self.all }
+    }
+
+    /// What is read between an access and the loads: nothing, half of the capacity, and twice the capacity.
+    fn afters(&self) -> [Bytes; 3] {
+        let most = Bytes(2 * self.capacity.0).max(self.all);
+        [Bytes(0), Bytes(self.capacity.0 / 2), most].map(|after| after.round_down(self.line))
     }
 
     /// How hits and misses differ: loads of lines that nothing displaces, and of lines that the cache does not have. What misses the L1 hits
@@ -136,7 +142,7 @@ impl Asked {
         let levels = self.levels(notebook, accesses[0])?;
         let few = ENOUGH.div_ceil(self.lines()) as u32;
         let repeats = notebook.effort().choose(1, 2, 3).max(few);
-        let afters = [Bytes(0), Bytes(self.capacity.0 / 2), Bytes(2 * self.capacity.0).max(self.all)];
+        let afters = self.afters();
         let of = |access: Access| -> Result<(Access, Shares), Gap> {
             let each = |after: Bytes| -> Result<f64, Gap> {
                 // In a full cache lines that give way first displace each other. Whether they are kept at all shows in an empty one.
@@ -202,11 +208,10 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
     let rows: Vec<(Access, Option<Effect>)> =
         table[1..].iter().map(|&(access, of)| (access, effect(shares, of, asked.emptied().0 == 0))).collect();
     let known = rows.iter().filter_map(|&(access, effect)| Some(HintRow { access, effect: effect? })).collect();
+    let [_, half, twice] = asked.afters();
     let method = format!(
-        "{} lines, loaded right after the access, after {} of other memory and after {}",
-        asked.lines(),
-        Bytes(asked.capacity.0 / 2).round_down(asked.line),
-        Bytes(2 * asked.capacity.0).max(asked.all).round_down(asked.line)
+        "{} lines, loaded right after the access, after {half} of other memory and after {twice}",
+        asked.lines()
     );
     let control = format!(
         "of the lines of {plain} {:.0} % stay for half of the capacity and {:.0} % for twice as much",
