@@ -29,13 +29,14 @@ const TABLES: [(&str, &[&str]); 15] = [
     ("`[[reported]]`", &["reported"]),
 ];
 /// Keys whose values are words.
-const WORDS: [(&str, &str); 8] = [
+const WORDS: [(&str, &str); 9] = [
     ("`[cache.NAME]`", "scope"),
     ("`[cache.NAME]`", "threads"),
     ("`[cache.NAME]`", "index"),
     ("`[cache.NAME]`", "replacement"),
     ("`[cache.NAME]`", "write"),
     ("`[cache.NAME]`", "hints"),
+    ("`[cache.NAME]`", "prefetch"),
     ("`[[tlb]]`", "scope"),
     ("`[[instruction]]`", "shared_by"),
 ];
@@ -146,7 +147,7 @@ fn the_words_of_the_reference_are_those_that_are_accepted() {
     let paths: BTreeMap<&str, &[&str]> = TABLES.into_iter().collect();
     for (heading, key) in WORDS {
         let word = Value::String(UNKNOWN.into());
-        let words = if key == "hints" { Value::Array(vec![word]) } else { word };
+        let words = if matches!(key, "hints" | "prefetch") { Value::Array(vec![word]) } else { word };
         let accepted = accepted(paths[heading], |table| drop(table.insert(key.into(), words)));
         assert_eq!(quoted(&reference[heading][key].values), accepted, "{heading} {key}");
     }

@@ -1,6 +1,6 @@
 //! What stores and cache hints leave in a cache, of machines of which that is known.
 
-use strata_model::attribute::{Effect, HINTS, Hints, WRITE_POLICY};
+use strata_model::attribute::{Effect, FETCH_BY_HINT, Fetches, HINTS, Hints, WRITE_POLICY};
 use strata_model::experiment::Access;
 use strata_model::topology::ElementName::{L1, L2};
 use strata_model::topology::{Element, Wanted};
@@ -26,14 +26,15 @@ fn machine(l1: (&str, &str), l2: (&str, &str), noise: &str) -> Machine {
     Machine::parse("with hints", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"))
 }
 
-const ASKED: [&str; 4] = ["l1.write_policy", "l1.hints", "l2.write_policy", "l2.hints"];
+const ASKED: [&str; 5] = ["l1.write_policy", "l1.hints", "l2.write_policy", "l2.hints", "l2.fetch_by_hint"];
 
 /// Holds what is found against the machine, of which both caches must tell everything.
 fn check(machine: &Machine, seed: u64) {
     let only = ASKED.map(|key| key.parse::<Wanted>().expect("an attribute"));
     let outcome = sim::discovery(machine, Effort::Quick, seed, &only);
     let rows = sim::truth::rows(machine, &outcome.seen);
-    let rows: Vec<_> = rows.into_iter().filter(|row| ["write_policy", "hints"].contains(&row.attribute)).collect();
+    let rows: Vec<_> =
+        rows.into_iter().filter(|row| ["write_policy", "hints", "fetch_by_hint"].contains(&row.attribute)).collect();
     assert_eq!(rows.len(), ASKED.len());
     for (row, verdict) in judge(&outcome.topology, &rows) {
         let finding = sim::finding(&outcome.topology, row.element, row.attribute);
@@ -43,18 +44,19 @@ fn check(machine: &Machine, seed: u64) {
     let (l1, l2) = (&outcome.topology.elements[&L1], &outcome.topology.elements[&L2]);
     let rows = |element: &Element| element.get(HINTS).map(|Hints(rows)| rows.len());
     assert_eq!((rows(l1), rows(l2)), (Some(13), Some(10)));
+    assert_eq!(l2.get(FETCH_BY_HINT).map(|Fetches(rows)| rows.len()), Some(4));
     assert_eq!(l2.get(WRITE_POLICY).map(String::as_str), Some("allocates"));
 }
 
 #[test]
 fn stores_and_hints_do_what_the_machine_says() {
     let all = "hints = [\"evict_first\", \"evict_last\", \"no_allocate\"]";
-    let both = "hints = [\"evict_first\", \"evict_last\"]";
+    let both = "hints = [\"evict_first\", \"evict_last\"]\nprefetch = [\"64 B\", \"128 B\", \"256 B\"]";
     // The line of an L2 that evicts at random is unknown, and so is what it keeps.
     let cases = [
         (("lru", "write = \"allocate\"", all), ("lru", both), ""),
         (("fifo", "write = \"evict\"", ""), ("fifo", ""), ""),
-        (("random", "", "hints = [\"evict_last\"]"), ("plru", "hints = [\"evict_first\"]"), ""),
+        (("random", "", "hints = [\"evict_last\"]"), ("plru", "hints = [\"evict_first\"]\nprefetch = [\"128 B\"]"), ""),
         (("lru", "write = \"allocate\"", all), ("plru", both), "jitter = 3\nspikes = 0.02\nspike = 400"),
         (("unhit", "write = \"allocate\"", ""), ("lru", both), ""),
         (("lru", "", all), ("lru", ""), "jitter = 12\nspikes = 0.01\nspike = 60"),

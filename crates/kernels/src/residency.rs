@@ -53,6 +53,9 @@ pub(crate) fn instructions(access: Access) -> Instructions {
         Access::StoreL2EvictFirst => Instructions { policy: Some("evict_first"), ..store(HINTED) },
         Access::StoreL2EvictLast => Instructions { policy: Some("evict_last"), ..store(HINTED) },
         Access::StoreHeld => Instructions { load: Some(".ca"), ..store("") },
+        Access::L2Fetch64 => load(".L2::64B"),
+        Access::L2Fetch128 => load(".L2::128B"),
+        Access::L2Fetch256 => load(".L2::256B"),
         Access::AtomicHeld => Instructions { atomic: true, ..load(".ca") },
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use strata_model::attribute::{Effect, Hints, Launches as LaunchesFound};
+use strata_model::attribute::{Effect, FetchRow, Fetches, Hints, Launches as LaunchesFound};
 use strata_model::experiment::Access;
 use strata_model::topology::{ElementName, Finding, Topology};
 use strata_model::units::Bytes;
@@ -34,6 +34,8 @@ pub enum Expect {
     Launches(Launches),
     /// What becomes of the lines of each access that is listed.
     Effects(BTreeMap<Access, Effect>),
+    /// No bytes but these are fetched for each access; some may be left out.
+    Fetched(BTreeMap<Access, u64>),
     /// That, or unknown for a reason: whether it shows depends on the draw.
     IfStated(Box<Expect>),
 }
@@ -90,6 +92,11 @@ impl Expect {
             Expect::Effects(effects) => {
                 effects.iter().map(|(access, effect)| format!("{access} {effect}")).collect::<Vec<_>>().join("; ")
             }
+            Expect::Fetched(bytes) => bytes
+                .iter()
+                .map(|(access, &bytes)| format!("{access}: {}", Bytes(bytes)))
+                .collect::<Vec<_>>()
+                .join("; "),
             Expect::IfStated(expect) => expect.shown(),
         }
     }
@@ -194,6 +201,14 @@ impl Expect {
                 let Some(Hints(rows)) = finding.get() else { return wrong("no list".into()) };
                 let off = rows.iter().filter(|row| effects.get(&row.access) != Some(&row.effect));
                 let off: Vec<String> = off.map(|row| format!("{} {}", row.access, row.effect)).collect();
+                if off.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
+            }
+            Expect::Fetched(bytes) => {
+                let Some(Fetches(rows)) = finding.get() else { return wrong("no list".into()) };
+                let is = |row: &FetchRow| {
+                    bytes.get(&row.access).is_some_and(|&bytes| row.bytes.0 == bytes && row.most.0 == bytes)
+                };
+                let off: Vec<String> = rows.iter().filter(|row| !is(row)).map(FetchRow::to_string).collect();
                 if off.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
             }
             Expect::Near(value, off) if finding.number().is_some_and(|n| (n - value).abs() <= *off) => Verdict::Right,

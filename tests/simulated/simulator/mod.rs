@@ -19,7 +19,15 @@ use strata_sim::model::cache::{Cache, Shape};
 
 fn cache(sets: usize, ways: u32, replacement: Replacement) -> Cache {
     Cache::new(
-        Shape { line: 64, sector: 32, ways: vec![ways; sets], index: Index::Modulo, replacement, hints: Vec::new() },
+        Shape {
+            line: 64,
+            sector: 32,
+            ways: vec![ways; sets],
+            index: Index::Modulo,
+            replacement,
+            hints: Vec::new(),
+            prefetch: Vec::new(),
+        },
         7,
     )
 }

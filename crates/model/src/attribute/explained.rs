@@ -308,6 +308,13 @@ impl Attribute {
                 "Unknown where plain loads do not stay for half the capacity or do stay for twice the capacity. Only what the GPU has is tried.",
                 "Streams that are read once should not displace what is used again; a few lines can be kept while much else is read.",
             ),
+            Attribute::FetchByHint => (
+                "Other memory fills the cache, the first bytes of blocks of 512 bytes are loaded in one way, and in the next launch a load of other \
+                 bytes of each block is timed, one distance at a time, in steps of 32 bytes.",
+                "Unknown where loads that hit and loads that miss cannot be told apart, and where 288 bytes or more are fetched. Only what the GPU \
+                 has is tried.",
+                "Loads that use few bytes of each block should not ask for more; streams can ask for more at once.",
+            ),
             Attribute::Banks => (
                 "31 lanes of a warp load one word and the last lane another. The nearest word that takes longer is one row \
                  away.",

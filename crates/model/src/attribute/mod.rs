@@ -24,7 +24,7 @@ pub use banks::{BankCurve, BankPoint, Padding, PaddingRow};
 pub use cache::{Configuration, Counts, Elements, IndexFunction, Mask, Odds, Policy, Sizes, Ways};
 pub use curve::{Curve, Step};
 pub use explained::Explanation;
-pub use hints::{Effect, HintRow, Hints};
+pub use hints::{Effect, FetchRow, Fetches, HintRow, Hints};
 pub use launches::{LaunchRow, Launches};
 pub use path::Path;
 pub use sm_map::{Reach, SmMap, SmPlace};
@@ -205,6 +205,8 @@ attributes! {
         "What a store leaves in the cache: it allocates its line, updates only a line that is there, or evicts that line.";
     Hints HINTS: Hints, "hints", "Effect of hints", Structure, "",
         "What becomes of the lines of an access, beside those of a plain load: by instruction and cache hint.";
+    FetchByHint FETCH_BY_HINT: Fetches, "fetch_by_hint", "Fetched by hint", Structure, "",
+        "How many bytes a load that misses brings in, from the beginning of an aligned block on: by instruction and prefetch size.";
     LeastConfiguration LEAST_CONFIGURATION: Configuration, "least_configuration", "Smallest configuration", Structure, "",
         "The same cache when a kernel requests all shared memory.";
     ByLaunch BY_LAUNCH: Launches, "by_launch", "Size by launch", Structure, "",

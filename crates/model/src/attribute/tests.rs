@@ -49,6 +49,7 @@ fn values_keep_their_json() {
         ),
         (Kind::BankCurve, r#"[{"width":4,"stride":1,"cycles":23.0,"ways":1}]"#),
         (Kind::Hints, r#"[{"access":"l1_evict_first","effect":"evicted_first"}]"#),
+        (Kind::Fetches, r#"[{"access":"l2_fetch128","bytes":128,"most":256}]"#),
         (Kind::Cycles, "40.0"),
         (Kind::Bytes, "4096"),
     ] {

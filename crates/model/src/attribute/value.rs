@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value as Json;
 
 use super::{
-    BankCurve, Configuration, Counts, Curve, Elements, Hints, IndexFunction, Launches, Padding, Policy, Sizes, SmMap,
-    Spectrum, Ways,
+    BankCurve, Configuration, Counts, Curve, Elements, Fetches, Hints, IndexFunction, Launches, Padding, Policy, Sizes,
+    SmMap, Spectrum, Ways,
 };
 use crate::units::{
     Bytes, BytesPerClock, BytesPerSecond, Cycles, Nanoseconds, OperationsPerClock, OperationsPerSecond,
@@ -168,6 +168,8 @@ values! {
     Launches(Launches), "a list of sizes by launch", Points;
     /// What accesses leave in a cache.
     Hints(Hints), "a list of accesses and what becomes of their lines", Exact;
+    /// What a cache fetches.
+    Fetches(Fetches), "a list of accesses and the bytes that are fetched for them", Exact;
     /// A throughput.
     Rate(BytesPerSecond), "a number of bytes a second", Interval, "B/s";
     /// A throughput by the clock.
@@ -234,6 +236,7 @@ impl Value {
             Value::BankCurve(BankCurve(points)) => 7 * points.len(),
             Value::Launches(Launches(rows)) => 8 * rows.len(),
             Value::Hints(Hints(rows)) => rows.len(),
+            Value::Fetches(Fetches(rows)) => rows.len(),
             Value::Configuration(Configuration { ways, index: function, replacement, misses, .. }) => {
                 ways.as_ref().map_or(0, |ways| ways.list().len())
                     + function.as_ref().map_or(0, index)

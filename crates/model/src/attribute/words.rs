@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    BankPoint, Configuration, Curve, Effect, Hints, IndexFunction, LaunchRow, PaddingRow, Policy, SmPlace, SpectrumRow,
-    Value, Ways,
+    BankPoint, Configuration, Curve, Effect, FetchRow, Fetches, Hints, IndexFunction, LaunchRow, PaddingRow, Policy,
+    SmPlace, SpectrumRow, Value, Ways,
 };
 use crate::units::{Bytes, Cycles, Nanoseconds};
 
@@ -45,6 +45,7 @@ fn words(value: &Value) -> String {
         Value::BankCurve(points) => table(points.0.iter().map(bank_point)),
         Value::Launches(rows) => table(rows.0.iter().map(launch)),
         Value::Hints(rows) => hints(rows),
+        Value::Fetches(Fetches(rows)) => table(rows.iter().map(FetchRow::to_string)),
     }
 }
 

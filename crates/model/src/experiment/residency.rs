@@ -47,7 +47,7 @@ macro_rules! accesses {
 }
 
 // Name; instruction; compute capability from which on it is tried. Hints of one level need version 7.4 of the PTX ISA, which the texts of these
-// kernels have from 8.0 on; those of the L1 exist from 7.0 on (PTX ISA 8.0, ld, st, createpolicy).
+// kernels have from 8.0 on; those of the L1 exist from 7.0 on, sizes of up to 128 bytes from 7.5 on (PTX ISA 8.0, ld, st, createpolicy).
 accesses! {
     /// None at all: what is read before and after is the only traffic.
     Nothing "no access" 20;
@@ -89,6 +89,12 @@ accesses! {
     StoreHeld "ld.global.ca and st.global" 20;
     /// A load through all caches, and then an atomic on the same bytes.
     AtomicHeld "ld.global.ca and red.global" 20;
+    /// A load with the wish that the L2 fetches 64 bytes.
+    L2Fetch64 "ld.global.L2::64B" 80;
+    /// A load with the wish that the L2 fetches 128 bytes.
+    L2Fetch128 "ld.global.L2::128B" 80;
+    /// A load with the wish that the L2 fetches 256 bytes.
+    L2Fetch256 "ld.global.L2::256B" 80;
 }
 
 impl Access {

@@ -116,7 +116,17 @@ impl ElementName {
             | ElementName::ScalarL1 => (OF_A_CACHE, &[]),
             ElementName::L2 => (
                 OF_A_CACHE,
-                &[NominalSize, WritePolicy, Hints, Partitions, NearLatency, FarLatency, SmMap, PartitionHash],
+                &[
+                    NominalSize,
+                    WritePolicy,
+                    Hints,
+                    FetchByHint,
+                    Partitions,
+                    NearLatency,
+                    FarLatency,
+                    SmMap,
+                    PartitionHash,
+                ],
             ),
             ElementName::Shared => {
                 (LATENCY, &[Size, Banks, BankWidth, BankModes, ConflictCycles, Broadcast, Padding, BankCurve])

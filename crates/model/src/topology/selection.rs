@@ -174,7 +174,7 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         | Attribute::FarLoadedLatency
         | Attribute::OutstandingLoadsOfAWarp => 5,
         _ if element == ElementName::ConstantUniform && attribute.topic() == Topic::Bandwidth => 5,
-        Attribute::WritePolicy | Attribute::Hints => 10,
+        Attribute::WritePolicy | Attribute::Hints | Attribute::FetchByHint => 10,
         Attribute::AtomicLatency => 6,
         _ if element == ElementName::DistributedShared && attribute.topic() == Topic::Bandwidth => 6,
         Attribute::Fingerprint => 4,

@@ -174,6 +174,7 @@ fn wishes(inst: &Inst, warp: &Warp, lane: u32) -> Wishes {
         // What the L1 is not to keep the L2 gives up first: so an H200 does (`docs/evidence/h200.md`).
         Hinted::Sm(Some(Hint::NoAllocate)) => Wishes { sm: Wish::Hinted(Hint::NoAllocate), device: FIRST },
         Hinted::Sm(Some(hint)) => Wishes { sm: Wish::Hinted(hint), device: Wish::Plain },
+        Hinted::Block(size) => Wishes { sm: Wish::Plain, device: Wish::Block(size) },
         Hinted::Policy => {
             let policy = warp.get(inst.from[3], lane);
             let is = |one: CachePolicy| policy == one as u64;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use self::caches::{
-    Cache, Configuration, Hint, Index, InstructionCache, Partitions, Replacement, Scope, Sharers, Threads, Tlb, Write,
+    Cache, Configuration, Hint, Index, InstructionCache, Partitions, Prefetch, Replacement, Scope, Sharers, Threads,
+    Tlb, Write,
 };
 use super::value::{Capability, Delay, Extra, Rate, Share, Size, Whole};
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::policy::Policy;
 use super::{mix, parities};
-use crate::machine::spec::{Hint, Index, Replacement};
+use crate::machine::spec::{Hint, Index, Prefetch, Replacement};
 
 /// Sets of more ways than this are searched by a table, not way by way.
 const SEARCHED: usize = 32;
@@ -28,6 +28,8 @@ pub struct Shape {
     pub replacement: Replacement,
     /// Hints that it obeys.
     pub hints: Vec<Hint>,
+    /// Prefetch sizes that it obeys.
+    pub prefetch: Vec<Prefetch>,
 }
 
 /// What an access asks of a cache.
@@ -40,6 +42,8 @@ pub enum Wish {
     Normal,
     /// That it has this one.
     Hinted(Hint),
+    /// That a miss brings in the aligned block of this size.
+    Block(Prefetch),
 }
 
 /// The content of one cache.
@@ -228,6 +232,11 @@ impl Cache {
     #[inline]
     pub fn load_as(&mut self, address: u64, wish: Wish) -> bool {
         let bits = self.sector_bit(address);
+        if let Wish::Block(size) = wish
+            && self.shape.prefetch.contains(&size)
+        {
+            return self.load_block(address, size as u64);
+        }
         if self.hinted.is_empty() || wish == Wish::Plain {
             return self.touch(address, bits);
         }
@@ -243,6 +252,18 @@ impl Cache {
         let (_, start, end) = self.bounds(address);
         if let Some(line) = self.find(address >> self.line_shift, start, end) {
             self.set_hint(line, hint);
+        }
+        hit
+    }
+
+    /// Loads an address; if it misses, the sectors of the aligned block around it come, too.
+    fn load_block(&mut self, address: u64, block: u64) -> bool {
+        let hit = self.touch(address, self.sector_bit(address));
+        if !hit {
+            let first = address - address % block;
+            for other in (first..first + block).step_by(self.shape.sector as usize) {
+                self.touch(other, self.sector_bit(other));
+            }
         }
         hit
     }
@@ -353,7 +374,7 @@ mod tests {
         const LAPS: u64 = 20_000;
         let replacement = Replacement::Weighted(odds.to_vec());
         let (index, hints) = (Index::Modulo, Vec::new());
-        let shape = Shape { line: 128, sector: 128, ways: vec![4], index, replacement, hints };
+        let shape = Shape { line: 128, sector: 128, ways: vec![4], index, replacement, hints, prefetch: Vec::new() };
         let mut cache = Cache::new(shape, 1);
         let loads = LAPS * lines;
         let misses = (0..loads).filter(|i| !cache.load(i % lines * 128)).count();
@@ -377,7 +398,8 @@ mod tests {
         for replacement in [Lru, Fifo, Random, Unhit] {
             let hints = vec![Hint::EvictFirst, Hint::EvictLast, Hint::NoAllocate];
             let ways = vec![8];
-            let shape = Shape { line: 1, sector: 1, ways, index: Index::Modulo, replacement, hints };
+            let shape =
+                Shape { line: 1, sector: 1, ways, index: Index::Modulo, replacement, hints, prefetch: Vec::new() };
             let mut cache = Cache::new(shape, 1);
             (0..6).for_each(|line| assert!(!cache.load(line)));
             cache.load_as(6, Wish::Hinted(Hint::EvictFirst));
@@ -396,8 +418,9 @@ mod tests {
     #[test]
     fn unequal_sets_are_dealt_to_in_turn() {
         let ways = vec![17, 8, 8, 8, 8, 8, 8];
-        let (index, replacement, hints) = (Index::Dealt, Replacement::Lru, Vec::new());
-        let shape = Shape { line: 1, sector: 1, ways, index, replacement, hints };
+        let (index, replacement) = (Index::Dealt, Replacement::Lru);
+        let (hints, prefetch) = (Vec::new(), Vec::new());
+        let shape = Shape { line: 1, sector: 1, ways, index, replacement, hints, prefetch };
         let mut cache = Cache::new(shape, 1);
         let mut misses = |lines: u64| {
             cache.clear();

@@ -115,5 +115,6 @@ fn shape(cache: &InstructionCache) -> Shape {
         index: Index::Modulo,
         replacement: cache.replacement.clone(),
         hints: Vec::new(),
+        prefetch: Vec::new(),
     }
 }

@@ -307,6 +307,7 @@ fn translation(tlb: &spec::Tlb, seed: u64) -> Cache {
         index: spec::Index::Dealt,
         replacement: tlb.replacement.clone(),
         hints: Vec::new(),
+        prefetch: Vec::new(),
     };
     Cache::new(shape, seed)
 }
@@ -346,5 +347,13 @@ pub fn shape(cache: &spec::Cache, partitions: u64, shared: u64) -> Shape {
         replacement = one.replacement.clone().unwrap_or(replacement);
     }
     ways.truncate(ways.len() / partitions as usize);
-    Shape { line: cache.line.get(), sector: cache.sector_bytes(), ways, index, replacement, hints: cache.hints.clone() }
+    Shape {
+        line: cache.line.get(),
+        sector: cache.sector_bytes(),
+        ways,
+        index,
+        replacement,
+        hints: cache.hints.clone(),
+        prefetch: cache.prefetch.clone(),
+    }
 }

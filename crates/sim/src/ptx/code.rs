@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::walk::Walk;
-use crate::machine::spec::Hint;
+use crate::machine::spec::{Hint, Prefetch};
 
 /// Type of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,6 +318,8 @@ pub enum Hinted {
     Sm(Option<Hint>),
     /// `.L2::cache_hint`: what the policy says that d holds.
     Policy,
+    /// `.L2::64B` to `.L2::256B`: a device's cache fetches so much.
+    Block(Prefetch),
 }
 
 /// What a cache policy asks of the caches of the device, as its register has it.

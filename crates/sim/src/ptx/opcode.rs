@@ -2,7 +2,7 @@
 
 use super::code::{Atomic, CachePolicy, Compare, Copying, Hinted, Op, Shuffle, Space, Special, Type};
 use super::parse::bytes_of;
-use crate::machine::spec::Hint;
+use crate::machine::spec::{Hint, Prefetch};
 
 const BYTE4: Type = Type { bytes: 4, signed: false };
 
@@ -98,6 +98,9 @@ fn hinted(modifier: &str) -> Option<Hinted> {
         "L1::no_allocate" => Hinted::Sm(Some(Hint::NoAllocate)),
         "L1::evict_unchanged" | "L1::evict_normal" => Hinted::Sm(None),
         "L2::cache_hint" => Hinted::Policy,
+        "L2::64B" => Hinted::Block(Prefetch::B64),
+        "L2::128B" => Hinted::Block(Prefetch::B128),
+        "L2::256B" => Hinted::Block(Prefetch::B256),
         _ => return None,
     })
 }

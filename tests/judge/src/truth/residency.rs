@@ -6,7 +6,7 @@ use serde_json::json;
 use strata_model::attribute::Effect;
 use strata_model::experiment::Access;
 use strata_model::topology::ElementName::{L1, L2};
-use strata_sim::machine::spec::{Cache, Hint, Replacement, Scope, Write};
+use strata_sim::machine::spec::{Cache, Hint, Prefetch, Replacement, Scope, Write};
 
 use super::Truth;
 use crate::expect::Expect;
@@ -32,6 +32,7 @@ pub fn residency(truth: &mut Truth) {
     }
     if let Some(l2) = second {
         rows.push((L2, "allocates", of_l2(l2)));
+        truth.row(L2, "fetch_by_hint", Expect::IfStated(Box::new(Expect::Fetched(fetched(l2)))));
     }
     for (element, policy, effects) in rows {
         truth.row(element, "write_policy", Expect::IfStated(Box::new(Expect::Is(json!(policy)))));
@@ -52,6 +53,18 @@ fn hinted(cache: &Cache, hint: Hint) -> Effect {
 /// What becomes of a line that is accessed twice.
 fn again(cache: &Cache) -> Effect {
     if cache.replacement == Replacement::Unhit { Effect::EvictedLast } else { Effect::AsPlain }
+}
+
+/// Bytes that come with a load that misses, by the prefetch size that it names. They are looked for in steps of 32.
+fn fetched(l2: &Cache) -> BTreeMap<Access, u64> {
+    let plain = l2.sector.unwrap_or(l2.line).get().next_multiple_of(32);
+    let named = |size: Prefetch| if l2.prefetch.contains(&size) { plain.max(size as u64) } else { plain };
+    BTreeMap::from([
+        (Access::Cg, plain),
+        (Access::L2Fetch64, named(Prefetch::B64)),
+        (Access::L2Fetch128, named(Prefetch::B128)),
+        (Access::L2Fetch256, named(Prefetch::B256)),
+    ])
 }
 
 fn of_l1(l1: &Cache, write: Write, by_cg: Effect) -> BTreeMap<Access, Effect> {

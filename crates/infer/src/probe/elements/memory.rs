@@ -7,8 +7,8 @@ use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
-    FETCH_GRANULARITY, HINTS, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE, PADDING,
-    PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS, WRITE_POLICY,
+    FETCH_BY_HINT, FETCH_GRANULARITY, HINTS, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE,
+    PADDING, PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS, WRITE_POLICY,
 };
 use strata_model::experiment::{BEYOND_L2, Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
@@ -145,6 +145,11 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
         notebook.attribute(PARTITION_HASH, || partition_hash::hash(notebook)),
     ])
+    .and(
+        (notebook.facts().compute_capability >= residency::PREFETCH_SIZES).then(|| {
+            notebook.attribute(FETCH_BY_HINT, || residency::fetch_by_hint(notebook, &for_residency(notebook)?))
+        }),
+    )
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| in_l2(notebook, traffic)))
     .and(throughput::of_many(notebook, true, || in_l2(notebook, Traffic::Read)))
     .and(throughput::under_load(notebook, true, &[Traffic::Read, Traffic::Write], |traffic| in_l2(notebook, traffic)))

@@ -77,6 +77,13 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
                 .into(),
         ));
     }
+    if cache.scope == Scope::Sm && !cache.prefetch.is_empty() {
+        return Err((
+            format!("{table}.prefetch"),
+            "found in a cache of an SM, allowed is in a cache of the device: no load asks an SM's cache for a size"
+                .into(),
+        ));
+    }
     if cache.scope == Scope::Sm && cache.write_bandwidth.is_some() {
         return Err((
             format!("{table}.write_bandwidth"),

@@ -76,6 +76,21 @@ pub enum Hint {
     NoAllocate,
 }
 
+/// A prefetch size that a cache obeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[repr(u16)]
+pub enum Prefetch {
+    /// `.L2::64B`.
+    #[serde(rename = "64 B")]
+    B64 = 64,
+    /// `.L2::128B`.
+    #[serde(rename = "128 B")]
+    B128 = 128,
+    /// `.L2::256B`.
+    #[serde(rename = "256 B")]
+    B256 = 256,
+}
+
 /// Which threads of a block use which instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -120,6 +135,9 @@ pub struct Cache {
     /// Cache hints that it obeys; it treats all other accesses as those without a hint.
     #[serde(default)]
     pub hints: Vec<Hint>,
+    /// Sizes of `.L2::64B` to `.L2::256B` that it obeys: a miss brings in the aligned block of so many bytes. Only of a device's cache.
+    #[serde(default)]
+    pub prefetch: Vec<Prefetch>,
     /// Cycles for which an access occupies it (a slice of it, where it has slices).
     #[serde(default)]
     pub port: Extra,
