@@ -147,6 +147,8 @@ pub enum Document {
     Several,
     /// The result of `strata compare --policy`
     Acceptance,
+    /// The result of `strata discover` of several GPUs
+    Node,
 }
 
 /// Output formats of a list.
@@ -271,7 +273,7 @@ pub struct Measure {
     pub print: bool,
     /// The GPU: auto (the first one), cuda:N (N counts from 0), a UUID or a PCI address (`strata devices` lists them); or a
     /// simulated one: sim:NAME or sim:FILE.toml (`strata machines` lists them)
-    #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true)]
+    #[arg(long, default_value = "auto", value_parser = names::Devices::ONE, hide_possible_values = true)]
     pub device: String,
     /// Record every sample in this file
     #[arg(long, value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
@@ -298,7 +300,7 @@ pub struct L1 {
     pub shared: Bytes,
     /// Without a file, the GPU to measure: auto (the first one), cuda:N (N counts from 0), a UUID or a PCI address (`strata
     /// devices` lists them); or a simulated one: sim:NAME or sim:FILE.toml (`strata machines` lists them)
-    #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true, conflicts_with = "file")]
+    #[arg(long, default_value = "auto", value_parser = names::Devices::ONE, hide_possible_values = true, conflicts_with = "file")]
     pub device: String,
     /// If the GPU is in use by another strata or another program, wait for it up to this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, allow_negative_numbers = true, conflicts_with = "file")]

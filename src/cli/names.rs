@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use gpu_strata::characterization::PartName;
 use gpu_strata::topology::Wanted;
-use gpu_strata::{Effort, Machine, Recording, check_device_name};
+use gpu_strata::{Effort, Machine, Recording, check_device_name, check_device_names};
 
 /// GPUs that completions propose: a host has up to eight. `strata devices` lists those that are there.
 const GPUS: u32 = 8;
@@ -45,13 +45,24 @@ pub fn examples() -> impl TypedValueParser<Value = String> {
 
 /// Names of devices. Whether a device is there, the driver says.
 #[derive(Clone)]
-pub struct Devices;
+pub struct Devices {
+    /// Also `all`, and lists of names.
+    several: bool,
+}
+
+impl Devices {
+    /// One device.
+    pub const ONE: Devices = Devices { several: false };
+    /// One device or several.
+    pub const ONE_OR_SEVERAL: Devices = Devices { several: true };
+}
 
 impl TypedValueParser for Devices {
     type Value = String;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
-        let parse = |name: &str| match check_device_name(name) {
+        let check = if self.several { check_device_names } else { check_device_name };
+        let parse = move |name: &str| match check(name) {
             Ok(()) => Ok(name.to_owned()),
             Err(error) => Err(error.to_string()),
         };
@@ -61,7 +72,8 @@ impl TypedValueParser for Devices {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
         let gpus = (0..GPUS).map(|number| format!("cuda:{number}"));
         let machines = Machine::names().map(|name| format!("sim:{name}"));
-        Some(Box::new(["auto".to_owned()].into_iter().chain(gpus).chain(machines).map(PossibleValue::new)))
+        let all = self.several.then(|| "all".to_owned());
+        Some(Box::new(["auto".to_owned()].into_iter().chain(all).chain(gpus).chain(machines).map(PossibleValue::new)))
     }
 }
 

@@ -14,8 +14,9 @@ use super::Output;
 #[derive(Args, Debug)]
 pub struct Measuring {
     /// The GPU: auto (the first one), cuda:N (N counts from 0), a UUID or a PCI address (`strata devices` lists them); or a
-    /// simulated one: sim:NAME or sim:FILE.toml (`strata machines` lists them)
-    #[arg(long, default_value = "auto", value_parser = names::Devices, hide_possible_values = true)]
+    /// simulated one: sim:NAME or sim:FILE.toml (`strata machines` lists them). `discover` measures several at the same time: all, or
+    /// a list such as cuda:0,cuda:2
+    #[arg(long, default_value = "auto", value_parser = names::Devices::ONE_OR_SEVERAL, hide_possible_values = true)]
     pub device: String,
     /// How much to measure: quick, standard or thorough. More effort measures more allocations on more SMs and takes longer;
     /// standard takes some seconds

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 
-use super::{Call, Fault, measuring};
+use super::{Call, Fault, gpus, measuring};
 use crate::cli::{Bandwidth, Discover};
-use gpu_strata::Effort;
+use gpu_strata::{Effort, is_of_several};
 
 /// Measures the topology of one GPU.
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
@@ -16,6 +16,9 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(anyhow!(
             "--only asks for `{named}`, which is measured with bandwidth, and --bandwidth=off leaves that out; remove one of the two"
         )));
+    }
+    if is_of_several(&run.measuring.device) {
+        return gpus::run(arguments, call);
     }
     measuring::run(run, call, |device, options| {
         let asked = match bandwidth {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use gpu_strata::{Answer, Device, Options, Recorded, Result};
+use anyhow::anyhow;
+use gpu_strata::{Answer, Device, Options, Recorded, Result, is_of_several};
 use strata_files::STANDARD;
 
 use super::files::Files;
@@ -69,6 +70,12 @@ pub struct Meter<'a> {
 impl<'a> Meter<'a> {
     /// Opens the device.
     pub fn open(arguments: &'a cli::Measuring, call: Call) -> std::result::Result<Self, Fault> {
+        if is_of_several(&arguments.device) {
+            let names = &arguments.device;
+            return Err(Fault::usage(anyhow!(
+                "--device: only `strata discover` measures several GPUs; name one in place of `{names}`"
+            )));
+        }
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
         ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;

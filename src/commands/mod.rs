@@ -9,6 +9,7 @@ mod fault;
 mod figures;
 mod files;
 mod folder;
+mod gpus;
 mod import;
 mod l1;
 mod machines;

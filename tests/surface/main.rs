@@ -15,6 +15,7 @@ mod export;
 mod figures;
 mod files;
 mod golden;
+mod gpus;
 mod hwloc;
 mod import;
 mod launch;

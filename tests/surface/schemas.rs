@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::published::{defects, object, path_of};
 use serde_json::{Value, json};
 use strata_model::characterization::{self, Characterization};
+use strata_model::node::{self, Node};
 use strata_model::topology::{self, Topology};
 use strata_report::compare::{self, Comparison};
 use strata_report::policy::{self, Acceptance};
@@ -32,6 +33,7 @@ fn what_is_published_is_what_is_printed() {
         (characterization::SCHEMA, report::schema::<Characterization>().unwrap()),
         (compare::SCHEMA, report::schema::<Comparison>().unwrap()),
         (compare::several::SCHEMA, report::schema::<compare::Several>().unwrap()),
+        (node::SCHEMA, report::schema::<Node>().unwrap()),
         (policy::ACCEPTANCE, report::schema::<Acceptance>().unwrap()),
     ];
     for (name, now) in printed {

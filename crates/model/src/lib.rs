@@ -16,6 +16,7 @@ pub mod import;
 pub mod locate;
 mod moment;
 pub mod names;
+pub mod node;
 pub mod order;
 pub mod pattern;
 pub mod samples;

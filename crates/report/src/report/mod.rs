@@ -20,6 +20,7 @@ pub mod launched;
 mod machine;
 mod markdown;
 mod mt4g;
+pub mod node;
 mod overview;
 mod page;
 pub mod papers;

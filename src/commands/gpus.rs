@@ -1,0 +1,97 @@
+//! `strata discover` of several GPUs at the same time.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::anyhow;
+use gpu_strata::{Extent, NodeDiscovery, NodeOptions, Recorded, devices_named, discover_node};
+use strata_files::STANDARD;
+
+use super::files::Files;
+use super::output::{self, Destination};
+use super::progress::Bar;
+use super::{Call, Fault};
+use crate::cli::{Bandwidth, Discover, Format};
+
+/// Measures them and writes one result.
+pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
+    let Discover { only, bandwidth, run } = arguments;
+    let (measuring, output) = (&run.measuring, &run.output);
+    if !matches!(output.format, Format::Text | Format::Json) {
+        return Err(Fault::usage(anyhow!(
+            "--format: the result of several GPUs can be text or json; measure one GPU for the other formats"
+        )));
+    }
+    let record = run.record.as_deref();
+    if let Some(path) = record.filter(|path| *path == Path::new(STANDARD) || path.is_file()) {
+        return Err(Fault::usage(anyhow!(
+            "--record: each GPU has a recording of its own; give a folder, not `{}`",
+            path.display()
+        )));
+    }
+    let files = measuring.device.split(',').fold(Files::default(), |files, name| files.device(name.trim()));
+    files.written(output.output.as_deref(), "--output").check()?;
+    let destination = Destination::open(output)?;
+    if let Some(folder) = record {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Fault::usage(anyhow!("--record: cannot make the folder `{}`: {error}", folder.display()))
+        })?;
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
+    let devices = devices_named(&measuring.device)?;
+    let bar = Bar::new(call.quiet);
+    let mut options = NodeOptions::default();
+    options.only.clone_from(only);
+    (options.effort, options.seed, options.wait) = (measuring.effort, measuring.seed, measuring.wait);
+    options.bandwidth = match bandwidth {
+        Bandwidth::Auto => None,
+        Bandwidth::On => Some(true),
+        Bandwidth::Off => Some(false),
+    };
+    options.record = record.map(Path::to_owned);
+    options.host_facts = !measuring.no_host_facts;
+    options.interrupted = interrupted;
+    options.started = call.started;
+    // The line follows the GPU that is furthest behind.
+    let mut shares = vec![0.0; devices.len()];
+    let line = &bar;
+    options.progress = Box::new(move |number, progress| {
+        shares[number] = progress.share;
+        if shares.iter().all(|share| *share >= progress.share) {
+            line.show(&progress);
+        }
+    });
+    let found = discover_node(&devices, options);
+    bar.clear();
+    let found = found?;
+    let complete = recorded(call, &found);
+    let node = &found.node;
+    let text = match output.format {
+        Format::Json if output.compact => found.compact_json()?,
+        Format::Json => found.json()?,
+        _ => {
+            let whole = output.details || output.output.is_some();
+            found.text(&destination.terminal(), if whole { Extent::Details } else { Extent::Short })
+        }
+    };
+    destination.write(&text)?;
+    Ok(if node.is_partial() || !complete { output::partial() } else { ExitCode::SUCCESS })
+}
+
+/// Says what became of the recordings; whether they have everything.
+fn recorded(call: Call, found: &NodeDiscovery) -> bool {
+    found.recorded.iter().fold(true, |complete, recorded| match recorded {
+        Recorded::Complete { path, bytes } => {
+            output::note(call, &format!("recorded in `{}` ({bytes} bytes)", path.display()));
+            complete
+        }
+        Recorded::Incomplete { path, reason } => {
+            output::error(&format!("the recording `{}` is not complete: {reason}", path.display()));
+            false
+        }
+    })
+}

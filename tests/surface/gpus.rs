@@ -1,0 +1,103 @@
+//! `strata discover` of several GPUs at the same time.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::command::{Run, refused, strata};
+use crate::published;
+
+const ONLY: [&str; 4] = ["--effort", "quick", "--only", "constant_l1.size,l1.latency"];
+
+fn discover(devices: &str, more: &[&str]) -> Run {
+    strata(&[&["discover", "--device", devices], &ONLY[..], more].concat())
+}
+
+fn json_of(run: &Run) -> Value {
+    published::conforms(&run.stdout);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+#[test]
+fn each_is_found_as_if_it_were_alone() {
+    let devices = ["sim:k20c", "sim:p6000", "sim:k20c"];
+    let node = discover(&devices.join(","), &["--format", "json"]);
+    assert_eq!(node.status, Some(0), "{}", node.stderr);
+    let node = json_of(&node);
+    assert_eq!((&node["schema"], &node["together"]), (&json!("strata/node/1"), &json!(true)));
+    let gpus = node["gpus"].as_array().unwrap();
+    assert_eq!(gpus.iter().map(|gpu| gpu["device"].as_str().unwrap()).collect::<Vec<_>>(), devices);
+    for (gpu, device) in gpus.iter().zip(devices) {
+        let alone = json_of(&discover(device, &["--format", "json"]));
+        assert_eq!(gpu["topology"]["elements"], alone["elements"], "{device}");
+        assert_eq!(gpu["topology"]["device"], alone["device"], "{device}");
+    }
+}
+
+#[test]
+fn a_text_has_a_row_for_each_and_a_file_the_reports() {
+    let dir = TempDir::new().unwrap();
+    let devices = "sim:k20c, sim:p6000";
+    let short = discover(devices, &[]);
+    assert_eq!(short.status, Some(0), "{}", short.stderr);
+    let lines: Vec<&str> = short.stdout.lines().collect();
+    assert_eq!(lines[..2], ["SIMULATED: no hardware was measured.", "1 x Tesla K20c, 1 x Quadro P6000, measured at the same time"]);
+    for device in ["sim:k20c", "sim:p6000"] {
+        assert_eq!(lines.iter().filter(|line| line.starts_with(device)).count(), 1, "{}", short.stdout);
+    }
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{}", short.stdout);
+    let file = dir.path().join("node.txt");
+    let whole = discover(devices, &["--output", file.to_str().unwrap()]);
+    assert_eq!((whole.status, whole.stdout.as_str()), (Some(0), ""), "{}", whole.stderr);
+    let whole = fs::read_to_string(file).unwrap();
+    assert!(whole.contains("\n## sim:k20c\n") && whole.contains("\n## sim:p6000\n"), "{whole}");
+    assert_eq!(whole.matches("Intervals and sources").count(), 2, "{whole}");
+}
+
+#[test]
+fn one_that_cannot_be_measured_does_not_lose_the_others() {
+    let some = discover("sim:k20c,sim:nowhere.toml", &["--format", "json"]);
+    assert_eq!(some.status, Some(4), "{}", some.stderr);
+    let node = json_of(&some);
+    assert!(node["gpus"][0]["topology"]["elements"]["l1"].is_object());
+    let failure = node["gpus"][1]["failure"].as_str().unwrap();
+    assert!(failure.contains("nowhere.toml") && node["gpus"][1].get("topology").is_none(), "{failure}");
+    let none = discover("sim:nowhere.toml,sim:nor-here.toml", &[]);
+    assert_eq!((none.status, none.stdout.as_str()), (Some(2), ""), "{}", none.stderr);
+    assert!(none.stderr.contains("nowhere.toml"), "{}", none.stderr);
+    let no_driver = discover("all", &[]);
+    assert_eq!((no_driver.status, no_driver.stdout.as_str()), (Some(3), ""), "{}", no_driver.stderr);
+}
+
+#[test]
+fn each_has_a_recording() {
+    let dir = TempDir::new().unwrap();
+    let folder = dir.path().join("new");
+    let node = discover("sim:k20c,sim:k20c", &["--record", folder.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(node.status, Some(0), "{}", node.stderr);
+    let node = json_of(&node);
+    for number in 0..2 {
+        let files: Vec<PathBuf> =
+            fs::read_dir(folder.join(number.to_string())).unwrap().map(|file| file.unwrap().path()).collect();
+        let [file] = &files[..] else { panic!("{files:?}") };
+        let again = json_of(&strata(&["replay", file.to_str().unwrap(), "--format", "json"]));
+        assert_eq!(again["elements"], node["gpus"][number]["topology"]["elements"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_for_several_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("there.strata");
+    fs::write(&file, "kept").unwrap();
+    let there = file.to_str().unwrap();
+    refused(&["characterize", "--device", "all"], &["--device", "only `strata discover`"]);
+    refused(&["discover", "--device", "sim:k20c,K20"], &["unknown device `K20`"]);
+    refused(&["discover", "--device", "sim:k20c,"], &["unknown device ``"]);
+    refused(&["discover", "--device", "sim:k20c,sim:p6000", "--format", "html"], &["text or json"]);
+    refused(&["discover", "--device", "sim:k20c,sim:p6000", "--record", there], &["give a folder"]);
+    refused(&["discover", "--device", &format!("sim:k20c,sim:{there}"), "--output", there], &["would be lost"]);
+    assert_eq!(fs::read_to_string(file).unwrap(), "kept");
+}
