@@ -10,14 +10,14 @@ use gpu_strata::Effort;
 
 /// Measures the topology of one GPU.
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
-    let Discover { only, bandwidth, run } = arguments;
+    let Discover { only, bandwidth, node, run } = arguments;
     let named = only.iter().find(|wanted| wanted.is_bandwidth());
     if let (Bandwidth::Off, Some(named)) = (bandwidth, named) {
         return Err(Fault::usage(anyhow!(
             "--only asks for `{named}`, which is measured with bandwidth, and --bandwidth=off leaves that out; remove one of the two"
         )));
     }
-    measuring::run(run, call, |device, options| {
+    measuring::run(run, Some(node), call, |device, options| {
         let asked = match bandwidth {
             Bandwidth::Auto => !device.is_simulated() && options.effort != Effort::Quick,
             Bandwidth::On => true,

@@ -6,9 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
-use gpu_strata::{Device, ExportSummary, Schema, devices_table};
+use gpu_strata::{Answer, Device, ExportSummary, Schema, devices_table};
 
-use super::{Call, Fault, files, output};
+use super::files::{self, Files};
+use super::node::{self, NodeFiles};
+use super::{Call, Fault, output};
 use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
@@ -24,6 +26,14 @@ pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
 
 /// `strata export`
 pub fn export(arguments: &Export, call: Call) -> Result<ExitCode, Fault> {
+    node::checked(Files::default().read([&arguments.file]), &arguments.node).check()?;
+    let node = NodeFiles::open(&arguments.node)?;
+    if arguments.csv.is_none() && arguments.code.is_none() {
+        let discovery = files::side(&arguments.file).discovery()?;
+        output::warn(call, &discovery.run.warnings);
+        node.write(&discovery, call)?;
+        return Ok(if discovery.is_partial() { output::partial() } else { ExitCode::SUCCESS });
+    }
     let recording = files::recording(&arguments.file)?;
     let defects = recording.defects();
     output::warn(call, &defects);
@@ -39,6 +49,10 @@ pub fn export(arguments: &Export, call: Call) -> Result<ExitCode, Fault> {
     }
     if let Some(folder) = &arguments.code {
         note(recording.export_code(folder)?);
+    }
+    if !node.is_none() {
+        let Answer::Discovery(found) = recording.replay()? else { return Err(node::of_discovery()) };
+        node.write(&found.topology, call)?;
     }
     output::stdout(&lines)?;
     Ok(if defects.is_empty() { ExitCode::SUCCESS } else { output::partial() })
