@@ -117,7 +117,7 @@ fn latencies<'t>(page: &mut Page<'t>) {
                 && parts.number > 1.0
             {
                 notes.push(
-                    "lines of the other partition take longer, for which the simulator has no option here".into(),
+                    "lines of the other partition take longer, which no option here says".into(),
                 );
             }
             page.derived("-gpgpu_l2_rop_latency", rounded(l2.number - l1.number, LEAST_CYCLES), &notes);
