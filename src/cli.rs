@@ -344,9 +344,10 @@ pub struct Figures {
 /// `strata export`
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("what").args(["csv", "code", "prometheus", "nfd"]).required(true).multiple(true))]
+#[command(override_usage = "strata export [OPTIONS] <FILE>   with at least one file or folder to write")]
 pub struct Export {
     /// The recording, as --record writes it; for --prometheus and --nfd alone also a result as JSON; `-` is standard input
-    #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Write the samples and the experiments as CSV files to this folder, which is made if it is missing
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

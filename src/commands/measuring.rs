@@ -39,7 +39,7 @@ pub fn run(
         _ => Ok(()),
     };
     // A report that cannot be written does not keep the other files from being written.
-    let reported = reported.and_then(|status| noted.map(|()| status))?;
+    let reported = noted.and(reported)?;
     Ok(if recorded { reported } else { output::partial() })
 }
 

@@ -47,6 +47,6 @@ pub(super) fn report<S: AsRef<str>>(
         Answer::Discovery(found) => node.write(&found.topology, call),
         Answer::Characterized(_) => Ok(()),
     };
-    let reported = reported.and_then(|status| noted.map(|()| status))?;
+    let reported = noted.and(reported)?;
     Ok(if is_whole { reported } else { output::partial() })
 }

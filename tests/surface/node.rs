@@ -242,7 +242,7 @@ fn features_are_whole_numbers() {
         ("l2.latency-ns", "142", true),
         ("l2.latency-cycles", "282", false),
         ("l1.line_size-bytes", "128", true),
-        ("shared.conflict_cycles", "2", false),
+        ("shared.conflict-cycles", "2", false),
     ] {
         assert_eq!(features.get(name), Some(&(value.to_owned(), is_label)), "{name}");
     }
@@ -315,7 +315,9 @@ fn no_file_is_lost_for_another() {
         refused(&["replay", &run, option, "/nonexistent/file"], &["/nonexistent/file", option]);
         refused(&["discover", option, "/nonexistent/file"], &["/nonexistent/file", option]);
         refused(&["replay", text(&costs), option, &old], &["of a discovery"]);
-        refused(&["export", text(&costs), option, &old], &["only a discovery"]);
+        refused(&["export", text(&costs), option, &old], &["of a discovery"]);
+        refused(&["export", "recordings/2026-11-22-h200-characterize.json", option, &old], &["only a discovery"]);
+        refused(&["export", "README.md", option, &old], &["README.md"]);
         refused(&["export", text(&costs), "--csv", &at("csv"), option, &old], &["of a discovery"]);
         // No device: what was there stays.
         assert_eq!(strata(&["discover", option, &old]).status, Some(3));
@@ -340,6 +342,26 @@ fn no_file_is_lost_for_another() {
     let done = strata(&["replay", &run, "--output", "/dev/full", "--prometheus", &new]);
     assert_eq!(done.status, Some(1));
     exposed(&fs::read_to_string(&new).unwrap());
+}
+
+/// What is left of a recording is written, and the status says that it is not all.
+#[test]
+fn a_recording_that_was_cut_makes_files_of_the_rest() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (cut, nfd, prom) = (at("cut.strata"), at("strata"), at("strata.prom"));
+    let whole = fs::read(recording()).unwrap();
+    fs::write(&cut, &whole[..whole.len() * 2 / 3]).unwrap();
+    let read = || [&nfd, &prom].map(|path| fs::read_to_string(path).unwrap());
+    let mut all = BTreeSet::new();
+    for command in ["export", "replay"] {
+        let run = strata(&[command, &cut, "--nfd", &nfd, "--prometheus", &prom]);
+        assert_eq!(run.status, Some(4), "{}", run.stderr);
+        assert!(run.stderr.contains("ends early"), "{}", run.stderr);
+        assert!(features(&read()[0]).contains_key("l1.size-bytes") && !exposed(&read()[1]).is_empty());
+        all.insert(read());
+    }
+    assert_eq!(all.len(), 1);
 }
 
 #[test]

@@ -30,17 +30,23 @@ pub fn prometheus(topology: &Topology, gpu: Option<u32>) -> String {
 /// A label with its value.
 type Label = (&'static str, String);
 
-/// Series by the name of their metric, with what it means.
+/// A metric: what it means, and its series, each with the labels that are not of the GPU.
+struct Metric {
+    help: String,
+    series: Vec<(Vec<Label>, f64)>,
+}
+
 struct Page {
     /// The labels of the GPU.
     gpu: Vec<Label>,
-    metrics: BTreeMap<String, (String, Vec<(Vec<Label>, f64)>)>,
+    /// By name.
+    metrics: BTreeMap<String, Metric>,
 }
 
 impl Page {
     fn gauge(&mut self, name: impl Into<String>, help: impl Into<String>, labels: Vec<Label>, value: f64) {
-        let (_, series) = self.metrics.entry(name.into()).or_insert_with(|| (help.into(), Vec::new()));
-        series.push((labels, value));
+        let new = || Metric { help: help.into(), series: Vec::new() };
+        self.metrics.entry(name.into()).or_insert_with(new).series.push((labels, value));
     }
 
     /// What is true of the whole run.
@@ -104,7 +110,7 @@ impl Page {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        for (name, (help, series)) in &self.metrics {
+        for (name, Metric { help, series }) in &self.metrics {
             let _ = writeln!(text, "# HELP {name} {}", escaped(help, false));
             let _ = writeln!(text, "# TYPE {name} gauge");
             for (labels, value) in series {

@@ -5,8 +5,9 @@ use std::fmt;
 /// Bytes of a sector and sectors of a line of the simulator's sectored caches, which are built into it.
 const SECTOR: u64 = 32;
 const SECTORS: u64 = 4;
-/// Sets for which the simulator has a polynomial hash.
+/// Sets for which the simulator has a polynomial hash, and those for which it has the hash of Fermi.
 const HASHED_SETS: [u64; 3] = [16, 32, 64];
+const FERMI_SETS: [u64; 2] = [32, 64];
 /// Fewest ways that a search for a geometry leaves: those that the tuner of Accel-Sim assumes of an L2.
 const LEAST_WAYS: u64 = 16;
 
@@ -55,7 +56,16 @@ impl Geometry {
 
     /// The letter of the set index: a polynomial hash where the simulator has one, and parities of bits otherwise.
     pub fn hash(&self) -> char {
-        if HASHED_SETS.contains(&self.sets) { 'P' } else { 'X' }
+        if self.takes('P') { 'P' } else { 'X' }
+    }
+
+    /// Whether the simulator has the set index of this letter for so many sets.
+    pub fn takes(&self, index: char) -> bool {
+        match index {
+            'P' => HASHED_SETS.contains(&self.sets),
+            'H' => FERMI_SETS.contains(&self.sets),
+            _ => true,
+        }
     }
 
     pub fn bytes(&self) -> u64 {

@@ -350,11 +350,13 @@ fn letters(
             letters.index = 'L';
             notes.push(found.words);
         }
+        None if geometry.takes(letters.index) => notes.push(format!("default of {base}: its set index")),
         None => {
-            let is_hashed = geometry.hash() == 'P';
-            // Two of the simulator's hashes are for few numbers of sets.
-            letters.index = if matches!(letters.index, 'H' | 'P') && !is_hashed { 'L' } else { letters.index };
-            notes.push(format!("default of {base}: its set index"));
+            let shipped = letters.index;
+            letters.index = 'L';
+            notes.push(format!(
+                "assumption: a plain set index; the simulator has the one of {base} ({shipped}) for other numbers of sets"
+            ));
         }
     }
     letters

@@ -92,8 +92,8 @@ fn latencies<'t>(page: &mut Page<'t>) {
     let rounded = |cycles: f64, least: f64| cycles.round().max(least);
     let latency = |page: &Page<'t>, name| page.found(name, LATENCY_CYCLES);
     let (l1, l2) = (latency(page, ElementName::L1), latency(page, ElementName::L2));
-    let whole = "assumption: all of the measured latency is the cache's. The simulator adds its pipeline (issue, operands, write back), \
-                 so that its loads take some cycles longer";
+    let whole = "rounded to whole cycles. Assumption: all of the measured latency is the cache's. The simulator adds its \
+                 pipeline (issue, operands, write back), so that its loads take some cycles longer";
     match &l1 {
         Ok(found) => page.set(found, "-gpgpu_l1_latency", rounded(found.number, LEAST_CYCLES), &[whole.into()]),
         Err(why) => page.default("-gpgpu_l1_latency", base.l1_latency, why),
@@ -116,9 +116,7 @@ fn latencies<'t>(page: &mut Page<'t>) {
             if let Ok(parts) = page.found(ElementName::L2, PARTITIONS)
                 && parts.number > 1.0
             {
-                notes.push(
-                    "lines of the other partition take longer, which no option here says".into(),
-                );
+                notes.push("lines of the other partition take longer, which no option here says".into());
             }
             page.derived("-gpgpu_l2_rop_latency", rounded(l2.number - l1.number, LEAST_CYCLES), &notes);
         }
