@@ -344,7 +344,7 @@ pub struct Figures {
 /// `strata export`
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("what").args(["csv", "code", "prometheus", "nfd"]).required(true).multiple(true))]
-#[command(override_usage = "strata export [OPTIONS] <FILE>   with at least one file or folder to write")]
+#[command(override_usage = "strata export [OPTIONS] <FILE>")]
 pub struct Export {
     /// The recording, as --record writes it; for --prometheus and --nfd alone also a result as JSON; `-` is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
