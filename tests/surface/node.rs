@@ -205,7 +205,7 @@ fn metrics_are_the_findings_in_base_units() {
     assert_eq!(value(&v100, "strata_size_bytes", "constant_l15"), None);
     assert_eq!(value(&v100, "strata_size_low_bytes", "constant_l15"), Some(65_536.0));
     // The labels are those of the DCGM exporter.
-    for ((name, labels), _) in &series {
+    for (name, labels) in series.keys() {
         assert_eq!(labels["UUID"], "GPU-ec042390-98d0-c527-9c2e-43786be48c15", "{name}");
         assert_eq!((labels["pci_bus_id"].as_str(), labels["modelName"].as_str()), ("00000000:00:06.0", "NVIDIA H200"));
     }
