@@ -4,6 +4,7 @@ mod characterize;
 mod compare;
 mod explain;
 mod names;
+mod node;
 mod run;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use gpu_strata::units::Bytes;
 pub use characterize::{Characterize, Roofline};
 pub use compare::{Compare, ComparisonFormat};
 pub use explain::Explain;
+pub use node::NodeFiles;
 use run::parse_wait;
 pub use run::{Measuring, Run};
 
@@ -82,7 +84,7 @@ pub enum Command {
     Glossary,
     /// Run single experiments (kernel launches): from a JSON file, or those of a recording again
     Measure(Measure),
-    /// Write the samples of a recording as CSV files, or its kernels as machine code
+    /// Write the samples of a recording as CSV files, its kernels as machine code, or a result as metrics of a node
     Export(Export),
     /// Print the JSON schema of a kind of result
     Schema {
@@ -125,6 +127,8 @@ pub enum Format {
     Hwloc,
     /// A discovery as a machine file (TOML), which `--device sim:FILE.toml` simulates
     Machine,
+    /// A discovery as options of Accel-Sim (GPGPU-Sim 4.x), to append to the gpgpusim.config that the file names
+    Accelsim,
 }
 
 impl Format {
@@ -217,6 +221,8 @@ pub struct Discover {
     )]
     pub bandwidth: Bandwidth,
     #[command(flatten)]
+    pub node: NodeFiles,
+    #[command(flatten)]
     pub run: Run,
 }
 
@@ -233,6 +239,8 @@ pub struct Replay {
     /// discover --help` and `strata characterize --help` list them [default: all that the run was asked for]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub only: Vec<String>,
+    #[command(flatten)]
+    pub node: NodeFiles,
     #[command(flatten)]
     pub output: Output,
 }
@@ -337,10 +345,11 @@ pub struct Figures {
 
 /// `strata export`
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("what").args(["csv", "code"]).required(true).multiple(true))]
+#[command(group = ArgGroup::new("what").args(["csv", "code", "prometheus", "nfd"]).required(true).multiple(true))]
+#[command(override_usage = "strata export [OPTIONS] <FILE>")]
 pub struct Export {
-    /// The recording, as --record writes it; `-` is standard input
-    #[arg(value_name = "FILE.strata", value_hint = ValueHint::FilePath)]
+    /// The recording, as --record writes it; for --prometheus and --nfd alone also a result as JSON; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Write the samples and the experiments as CSV files to this folder, which is made if it is missing
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -348,4 +357,6 @@ pub struct Export {
     /// Write the machine code of the recorded kernels to this folder, which is made if it is missing
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub code: Option<PathBuf>,
+    #[command(flatten)]
+    pub node: NodeFiles,
 }

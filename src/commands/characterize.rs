@@ -9,5 +9,5 @@ use crate::cli::Characterize;
 pub fn run(arguments: &Characterize, call: Call) -> Result<ExitCode, Fault> {
     output::check_of_characterization(arguments.run.output.format)?;
     let suite = arguments.suite();
-    measuring::run(&arguments.run, call, |device, options| Ok(device.characterize(&suite, options)?.into()))
+    measuring::run(&arguments.run, None, call, |device, options| Ok(device.characterize(&suite, options)?.into()))
 }

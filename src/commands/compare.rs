@@ -132,5 +132,5 @@ fn destination(arguments: &Compare, policy: Option<&Path>) -> Result<Destination
         let read = inputs(arguments).map(Path::new).chain(policy);
         Files::default().read(read).written(Some(path), "--output").check()?;
     }
-    Destination::at(path)
+    Destination::at(path, output::OUTPUT)
 }

@@ -10,7 +10,7 @@ use gpu_strata::{Effort, is_of_several};
 
 /// Measures the topology of one GPU.
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
-    let Discover { only, bandwidth, run } = arguments;
+    let Discover { only, bandwidth, node, run } = arguments;
     let named = only.iter().find(|wanted| wanted.is_bandwidth());
     if let (Bandwidth::Off, Some(named)) = (bandwidth, named) {
         return Err(Fault::usage(anyhow!(
@@ -20,7 +20,7 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     if is_of_several(&run.measuring.device) {
         return gpus::run(arguments, call);
     }
-    measuring::run(run, call, |device, options| {
+    measuring::run(run, Some(node), call, |device, options| {
         let asked = match bandwidth {
             Bandwidth::Auto => !device.is_simulated() && options.effort != Effort::Quick,
             Bandwidth::On => true,

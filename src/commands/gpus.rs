@@ -10,6 +10,7 @@ use gpu_strata::{Extent, NodeDiscovery, NodeOptions, Recorded, devices_named, di
 use strata_files::STANDARD;
 
 use super::files::Files;
+use super::node::{self, NodeFiles};
 use super::output::{self, Destination};
 use super::progress::Bar;
 use super::{Call, Fault};
@@ -17,7 +18,7 @@ use crate::cli::{Bandwidth, Discover, Format};
 
 /// Measures them and writes one result.
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
-    let Discover { only, bandwidth, run } = arguments;
+    let Discover { only, bandwidth, node, run } = arguments;
     let (measuring, output) = (&run.measuring, &run.output);
     if !matches!(output.format, Format::Text | Format::Json) {
         return Err(Fault::usage(anyhow!(
@@ -32,8 +33,10 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
         )));
     }
     let files = measuring.device.split(',').fold(Files::default(), |files, name| files.device(name.trim()));
-    files.written(output.output.as_deref(), "--output").check()?;
+    let report = node::report(output.output.as_deref(), node);
+    node::checked(files, node).written(report, "--output").check()?;
     let destination = Destination::open(output)?;
+    let beside = NodeFiles::open(node)?;
     if let Some(folder) = record {
         std::fs::create_dir_all(folder).map_err(|error| {
             Fault::usage(anyhow!("--record: cannot make the folder `{}`: {error}", folder.display()))
@@ -69,7 +72,6 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     bar.clear();
     let found = found?;
     let complete = recorded(call, &found);
-    let node = &found.node;
     let text = match output.format {
         Format::Json if output.compact => found.compact_json()?,
         Format::Json => found.json()?,
@@ -78,8 +80,10 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
             found.text(&destination.terminal(), if whole { Extent::Details } else { Extent::Short })
         }
     };
-    destination.write(&text)?;
-    Ok(if node.is_partial() || !complete { output::partial() } else { ExitCode::SUCCESS })
+    let reported = destination.write(&text);
+    // A report that cannot be written does not keep the other files from being written.
+    beside.write_by(|format| format.write_node(&found.node)).and(reported)?;
+    Ok(if found.node.is_partial() || !complete { output::partial() } else { ExitCode::SUCCESS })
 }
 
 /// Says what became of the recordings; whether they have everything.

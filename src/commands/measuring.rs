@@ -11,6 +11,7 @@ use gpu_strata::{Answer, Device, Options, Recorded, Result, is_of_several};
 use strata_files::STANDARD;
 
 use super::files::Files;
+use super::node::{self, NodeFiles};
 use super::progress::Bar;
 use super::{Call, Fault, output};
 use crate::cli;
@@ -18,18 +19,28 @@ use crate::cli;
 /// A run: opens the device, measures by `ask`, and writes the report.
 pub fn run(
     arguments: &cli::Run,
+    node: Option<&cli::NodeFiles>,
     call: Call,
     ask: impl FnOnce(&mut Device, Options<'_>) -> Result<Answer>,
 ) -> std::result::Result<ExitCode, Fault> {
     // A path that cannot be written is an error before the measurement.
     let record = arguments.record.as_deref();
-    let read = Files::default().device(&arguments.measuring.device);
-    check(read, record, arguments.output.output.as_deref())?;
+    let files = Files::default().device(&arguments.measuring.device);
+    let files = node.into_iter().fold(files, node::checked);
+    let output = arguments.output.output.as_deref();
+    check(files, record, node.map_or(output, |node| node::report(output, node)))?;
     let destination = output::Destination::open(&arguments.output)?;
+    let node = node.map(NodeFiles::open).transpose()?;
     let mut meter = Meter::open(&arguments.measuring, call)?;
     let answer = meter.ask(call.started, record, ask)?;
     let recorded = recorded(call, &meter.device, record);
-    let reported = destination.answer(&answer, &arguments.output)?;
+    let reported = destination.answer(&answer, &arguments.output);
+    let noted = match (&answer, node) {
+        (Answer::Discovery(found), Some(node)) => node.write(&found.topology, call),
+        _ => Ok(()),
+    };
+    // A report that cannot be written does not keep the other files from being written.
+    let reported = noted.and(reported)?;
     Ok(if recorded { reported } else { output::partial() })
 }
 

@@ -15,6 +15,7 @@ mod l1;
 mod machines;
 mod measure;
 mod measuring;
+mod node;
 mod output;
 mod plain;
 mod progress;

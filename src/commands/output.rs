@@ -13,6 +13,9 @@ use super::folder::Folder;
 use super::{Call, Fault, terminal};
 use crate::cli::{self, Format};
 
+/// The option that names the file of a report.
+pub const OUTPUT: &str = "--output";
+
 /// Whether a file could be written, before anything is measured. It is neither made nor changed.
 pub fn check_writable(path: &Path, option: &str) -> Result<(), Fault> {
     // A folder gets files of its own, and is made where it is missing.
@@ -44,17 +47,18 @@ impl Destination {
             return Err(Fault::usage(anyhow!("--compact is for --format json")));
         }
         let path = arguments.output.as_deref();
-        let destination = Destination::at(path)?;
+        let destination = Destination::at(path, OUTPUT)?;
         let illustrated = path.filter(|path| arguments.format == Format::Markdown && *path != Path::new(STANDARD));
         let figures = illustrated.map(Folder::beside).transpose()?.flatten();
         Ok(Destination { figures, ..destination })
     }
 
     /// Reserves this file; standard output without one, or for `-`. What is there stays until there is a result.
-    pub fn at(path: Option<&Path>) -> Result<Self, Fault> {
+    /// `option` is what names it.
+    pub fn at(path: Option<&Path>, option: &str) -> Result<Self, Fault> {
         let begin = |path: &Path| match Replacement::begin(path) {
             Ok(new) => Ok((path.to_owned(), new)),
-            Err(error) => Err(unwritable(path, "--output", error)),
+            Err(error) => Err(unwritable(path, option, error)),
         };
         let file = path.filter(|path| *path != Path::new(STANDARD)).map(begin).transpose()?;
         Ok(Destination { file, figures: None })
@@ -81,6 +85,7 @@ impl Destination {
             Format::Mt4g => self.write(&answer.exchange(Exchange::Mt4g)?)?,
             Format::Hwloc => self.write(&answer.exchange(Exchange::Hwloc)?)?,
             Format::Machine => self.write(&answer.exchange(Exchange::Machine)?)?,
+            Format::Accelsim => self.write(&answer.exchange(Exchange::Accelsim)?)?,
         }
         Ok(if answer.is_partial() { partial() } else { ExitCode::SUCCESS })
     }
@@ -125,7 +130,7 @@ pub fn check_of_characterization(format: Format) -> Result<(), Fault> {
 
 fn no_characterization() -> Fault {
     Fault::usage(anyhow!(
-        "--format: a characterization can be text, json, markdown or html; mt4g, hwloc and machine are formats of a discovery"
+        "--format: a characterization can be text, json, markdown or html; mt4g, hwloc, machine and accelsim are formats of a discovery"
     ))
 }
 

@@ -6,9 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
-use gpu_strata::{Device, ExportSummary, Schema, devices_table};
+use gpu_strata::{Answer, Device, ExportSummary, Recording, Schema, devices_table};
+use strata_files::STANDARD;
 
-use super::{Call, Fault, files, output};
+use super::files::{self, Files};
+use super::node::{self, NodeFiles};
+use super::{Call, Fault, output};
 use crate::cli::{Cli, Document, Export, ListFormat};
 
 /// `strata devices`
@@ -24,6 +27,11 @@ pub fn devices(format: ListFormat) -> Result<ExitCode, Fault> {
 
 /// `strata export`
 pub fn export(arguments: &Export, call: Call) -> Result<ExitCode, Fault> {
+    node::checked(Files::default().read([&arguments.file]), &arguments.node).check()?;
+    let node = NodeFiles::open(&arguments.node)?;
+    if arguments.csv.is_none() && arguments.code.is_none() {
+        return labelled(&arguments.file, node, call);
+    }
     let recording = files::recording(&arguments.file)?;
     let defects = recording.defects();
     output::warn(call, &defects);
@@ -40,8 +48,27 @@ pub fn export(arguments: &Export, call: Call) -> Result<ExitCode, Fault> {
     if let Some(folder) = &arguments.code {
         note(recording.export_code(folder)?);
     }
+    if !node.is_none() {
+        let Answer::Discovery(found) = recording.replay()? else { return Err(node::of_discovery()) };
+        node.write(&found.topology, call)?;
+    }
     output::stdout(&lines)?;
     Ok(if defects.is_empty() { ExitCode::SUCCESS } else { output::partial() })
+}
+
+/// The files of a node alone, of a recording or of a result as JSON.
+fn labelled(file: &Path, node: NodeFiles, call: Call) -> Result<ExitCode, Fault> {
+    // Only a recording says whether it has been cut. What is none may be a result, and otherwise the reader of results says why.
+    let recorded = if file == Path::new(STANDARD) { None } else { Recording::open(file).ok() };
+    let is_whole = recorded.as_ref().is_none_or(|recording| recording.defects().is_empty());
+    let discovery = match recorded.map(Recording::replay).transpose()? {
+        None => files::side(file).discovery()?,
+        Some(Answer::Discovery(found)) => found.topology,
+        Some(Answer::Characterized(_)) => return Err(node::of_discovery()),
+    };
+    output::warn(call, &discovery.run.warnings);
+    node.write(&discovery, call)?;
+    Ok(if is_whole && !discovery.is_partial() { ExitCode::SUCCESS } else { output::partial() })
 }
 
 /// `strata schema`

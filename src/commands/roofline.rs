@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use gpu_strata::characterization::{PartName, Suite};
 
 use super::files::{self, Files};
+use super::node::NodeFiles;
 use super::{Call, Fault, measuring, output, replay};
 use crate::cli::Roofline;
 
@@ -13,12 +14,13 @@ pub fn run(arguments: &Roofline, call: Call) -> Result<ExitCode, Fault> {
     output::check_of_characterization(arguments.run.output.format)?;
     let Some(file) = &arguments.file else {
         let suite = Suite { parts: vec![PartName::Roofline], ..Suite::default() };
-        return measuring::run(&arguments.run, call, |device, options| {
+        return measuring::run(&arguments.run, None, call, |device, options| {
             Ok(device.characterize(&suite, options)?.into())
         });
     };
     let target = arguments.run.output.output.as_deref();
     Files::default().read(&arguments.file).written(target, "--output").check()?;
-    let destination = output::Destination::open(&arguments.run.output)?;
-    replay::report(files::recording(file)?, &[PartName::Roofline.key()], destination, &arguments.run.output, call)
+    let destinations = (output::Destination::open(&arguments.run.output)?, NodeFiles::default());
+    let roofline = [PartName::Roofline.key()];
+    replay::report(files::recording(file)?, &roofline, destinations, &arguments.run.output, call)
 }

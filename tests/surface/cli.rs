@@ -290,7 +290,12 @@ fn a_replay_is_what_the_published_schema_says() {
 #[test]
 fn formats_for_other_programs_are_of_a_discovery() {
     let (replayed, costs) = (recording(), characterization());
-    let words = [("mt4g", "\"computeCapability\""), ("hwloc", "<!DOCTYPE topology"), ("machine", "strata/machine/1")];
+    let words = [
+        ("mt4g", "\"computeCapability\""),
+        ("hwloc", "<!DOCTYPE topology"),
+        ("machine", "strata/machine/1"),
+        ("accelsim", "-gpgpu_n_clusters 132"),
+    ];
     for (format, word) in words {
         assert!(strata(&["replay", replayed.to_str().unwrap(), "--format", format]).stdout.contains(word), "{format}");
         let of_costs = ["text, json, markdown or html", "characterization"];

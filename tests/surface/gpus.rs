@@ -43,7 +43,10 @@ fn a_text_has_a_row_for_each_and_a_file_the_reports() {
     let short = discover(devices, &[]);
     assert_eq!(short.status, Some(0), "{}", short.stderr);
     let lines: Vec<&str> = short.stdout.lines().collect();
-    assert_eq!(lines[..2], ["SIMULATED: no hardware was measured.", "1 x Tesla K20c, 1 x Quadro P6000, measured at the same time"]);
+    assert_eq!(
+        lines[..2],
+        ["SIMULATED: no hardware was measured.", "1 x Tesla K20c, 1 x Quadro P6000, measured at the same time"]
+    );
     for device in ["sim:k20c", "sim:p6000"] {
         assert_eq!(lines.iter().filter(|line| line.starts_with(device)).count(), 1, "{}", short.stdout);
     }
@@ -100,4 +103,25 @@ fn what_cannot_be_for_several_is_refused() {
     refused(&["discover", "--device", "sim:k20c,sim:p6000", "--record", there], &["give a folder"]);
     refused(&["discover", "--device", &format!("sim:k20c,sim:{there}"), "--output", there], &["would be lost"]);
     assert_eq!(fs::read_to_string(file).unwrap(), "kept");
+}
+
+#[test]
+fn metrics_and_features_name_the_gpu() {
+    let dir = TempDir::new().unwrap();
+    let [metrics, features] = ["strata.prom", "strata"].map(|name| dir.path().join(name));
+    let files = ["--prometheus", metrics.to_str().unwrap(), "--nfd", features.to_str().unwrap()];
+    let run = discover("sim:k20c,sim:p6000", &files);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let metrics = fs::read_to_string(metrics).unwrap();
+    let sizes = metrics.lines().filter(|line| line.starts_with("strata_size_bytes{"));
+    let constant: Vec<&str> = sizes.filter(|line| line.contains("element=\"constant_l1\"")).collect();
+    let [k20c, p6000] = &constant[..] else { panic!("{metrics}") };
+    assert!(k20c.starts_with("strata_size_bytes{gpu=\"0\",modelName=\"Tesla K20c\""), "{k20c}");
+    assert!(p6000.starts_with("strata_size_bytes{gpu=\"1\",modelName=\"Quadro P6000\""), "{p6000}");
+    assert_eq!(metrics.matches("# TYPE strata_size_bytes gauge\n").count(), 1);
+    let features = fs::read_to_string(features).unwrap();
+    for (gpu, model) in [("gpu-0", "Tesla-K20c"), ("gpu-1", "Quadro-P6000")] {
+        assert!(features.contains(&format!("\nstrata.dev/{gpu}.gpu.model={model}\n")), "{features}");
+    }
+    assert_eq!(features.matches("# +expiry-time=").count(), 1);
 }

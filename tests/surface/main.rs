@@ -5,6 +5,7 @@
 // A test that is skipped says so.
 #![allow(clippy::print_stderr)]
 
+mod accelsim;
 mod cli;
 mod command;
 mod compare;
@@ -20,6 +21,7 @@ mod hwloc;
 mod import;
 mod launch;
 mod mt4g;
+mod node;
 mod only;
 mod paper_figures;
 mod parsers;

@@ -11,6 +11,7 @@ use strata_report::report;
 pub use strata_report::report::{Extent, Markdown, PictureFile, Pictures, Terminal};
 
 use crate::error::{Error, Result};
+use crate::exchange::{Exchange, no_discovery};
 use crate::run::Timings;
 
 /// What a discovery found, with the samples that its findings rest on.
@@ -79,18 +80,6 @@ impl From<Characterized> for Answer {
     fn from(found: Characterized) -> Self {
         Answer::Characterized(Box::new(found))
     }
-}
-
-/// Formats that other programs read; only a discovery has them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Exchange {
-    /// JSON with the keys of MT4G's results.
-    Mt4g,
-    /// XML that hwloc's `lstopo -i` draws.
-    Hwloc,
-    /// A machine file that [`Device::open`](crate::Device::open) simulates.
-    Machine,
 }
 
 impl Answer {
@@ -179,20 +168,9 @@ impl Answer {
     ///
     /// [`Error::Input`] for a characterization, of which there is no such format.
     pub fn exchange(&self, format: Exchange) -> Result<String> {
-        let Answer::Discovery(found) = self else {
-            return Err(Error::Input(
-                "mt4g, hwloc and machine describe what memory a GPU has, which a characterization does not measure; a \
-                 characterization can be written as text, json, markdown and html"
-                    .into(),
-            ));
-        };
-        let topology = &found.topology;
-        match format {
-            Exchange::Mt4g => {
-                report::json(&report::mt4g(topology)).map_err(Error::report("the result with MT4G's keys"))
-            }
-            Exchange::Hwloc => report::hwloc(topology).map_err(Error::report("the XML")),
-            Exchange::Machine => Ok(report::machine(topology)),
+        match self {
+            Answer::Discovery(found) => format.write(&found.topology),
+            Answer::Characterized(_) => Err(no_discovery()),
         }
     }
 }

@@ -72,6 +72,7 @@ mod answer;
 mod comparison;
 mod device;
 mod error;
+mod exchange;
 mod explained;
 mod figures;
 mod gpus;
@@ -85,12 +86,11 @@ mod recording;
 mod run;
 mod several;
 
-pub use answer::{
-    Answer, Characterized, Discovery, Exchange, Extent, Markdown, PictureFile, Pictures, Schema, Terminal,
-};
+pub use answer::{Answer, Characterized, Discovery, Extent, Markdown, PictureFile, Pictures, Schema, Terminal};
 pub use comparison::{Choice, CompareOptions, Comparison, MaxAge, Requirement, Side, compare, references};
 pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};
+pub use exchange::{Exchange, Expiry};
 pub use explained::{explain, glossary};
 pub use figures::{FIGURES_PAGE, figures};
 pub use gpus::{NodeDiscovery, NodeOptions, check_device_names, devices_named, discover_node, is_of_several};

@@ -5,16 +5,14 @@
 //! cache or shared memory: these, and all latencies, bandwidths, intervals and sources, are attributes (`info`) of what they belong
 //! to. What the device's memory gives is hwloc's own `Bandwidth` and `Latency` besides.
 
-use std::fmt::Write;
-
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use strata_model::attribute::{Attribute, SM_MAP, Topic, Value, Ways};
-use strata_model::topology::{Element, ElementName, Finding, Provenance, Topology};
-use strata_model::units::{
-    Bytes, BytesPerClock, BytesPerSecond, Cycles, MIB, Nanoseconds, OperationsPerClock, OperationsPerSecond,
-};
+use strata_model::attribute::{Attribute, SM_MAP, Topic};
+use strata_model::topology::{Element, ElementName, Topology};
+use strata_model::units::MIB;
+
+use super::said::said;
 
 /// Version of the XML format.
 const VERSION: &str = "2.0";
@@ -367,40 +365,6 @@ impl<'t> Page<'t> {
 /// Whether a box can say the attribute.
 fn is_said(attribute: Attribute) -> bool {
     SAID.contains(&attribute) || matches!(attribute.topic(), Topic::Bandwidth | Topic::Atomics)
-}
-
-/// A value with its unit, interval and source.
-fn said(value: &Value, finding: &Finding) -> String {
-    let mut text = match value {
-        // With a point, so that a measured number is not taken for a count.
-        Value::Cycles(Cycles(x)) | Value::Nanoseconds(Nanoseconds(x)) | Value::Number(x) => format!("{x:?}"),
-        Value::Rate(BytesPerSecond(x)) | Value::ClockRate(BytesPerClock(x)) => format!("{x:?}"),
-        Value::OperationRate(OperationsPerSecond(x)) | Value::OperationClockRate(OperationsPerClock(x)) => {
-            format!("{x:?}")
-        }
-        Value::Bytes(Bytes(bytes)) => bytes.to_string(),
-        Value::Ways(Ways::Each(all)) => all.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
-        Value::Elements(elements) => elements.keys().collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
-    };
-    if let Some(unit) = &finding.unit {
-        let _ = write!(text, " {unit}");
-    }
-    let mut about = Vec::new();
-    if let (Some(low), Some(high)) = (finding.low, finding.high) {
-        about.push(format!("{low} to {high}"));
-    }
-    about.extend(finding.level.map(|level| format!("level {level}")));
-    about.extend(finding.source.map(|source| {
-        match source {
-            Provenance::Measured => "measured",
-            Provenance::Driver => "driver",
-            Provenance::Derived => "derived",
-        }
-        .to_owned()
-    }));
-    let _ = write!(text, " ({})", about.join(", "));
-    text
 }
 
 /// XML has no way to write most control characters.

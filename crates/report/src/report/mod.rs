@@ -1,11 +1,13 @@
 //! What people and programs read: the text table, JSON with its schema, Markdown and HTML with pictures, and the small texts
-//! around them. For other programs there are MT4G's keys, hwloc's XML and machine files of the simulator.
+//! around them. For other programs there are MT4G's keys, hwloc's XML, machine files of the simulator, options
+//! of Accel-Sim, metrics of Prometheus and features of Kubernetes nodes.
 //!
 //! Reports are made of a [`Topology`](strata_model::topology::Topology), or of a
 //! [`Characterization`](strata_model::characterization::Characterization) ([`mod@characterization`]), and of nothing else, so that
 //! a replay gives the report of the run. Only the page for a browser shows the samples, too
 //! ([`Evidence`](strata_model::evidence::Evidence)).
 
+mod accelsim;
 pub mod acceptance;
 mod advice;
 mod album;
@@ -13,6 +15,7 @@ pub mod characterization;
 pub mod comparison;
 mod diagram;
 mod evidence;
+mod expiry;
 pub mod explained;
 mod html;
 mod hwloc;
@@ -20,13 +23,16 @@ pub mod launched;
 mod machine;
 mod markdown;
 mod mt4g;
+mod nfd;
 pub mod node;
 mod overview;
 mod page;
 pub mod papers;
 mod plot;
 mod plots;
+mod prometheus;
 mod rates;
+mod said;
 mod short;
 mod small;
 mod spoken;
@@ -36,13 +42,17 @@ mod terminal;
 mod text;
 mod words;
 
+pub use accelsim::accelsim;
 pub use album::{Markdown, PictureFile, Pictures};
+pub use expiry::Expiry;
 pub use html::html;
 pub use hwloc::hwloc;
 pub(crate) use machine::comment as toml_comment;
 pub use machine::machine;
 pub use markdown::markdown;
 pub use mt4g::{Mt4g, mt4g};
+pub use nfd::nfd;
+pub use prometheus::prometheus;
 pub use small::{devices, sample_line, timings, utc_now};
 pub(crate) use surroundings::host;
 pub use terminal::{Extent, Terminal};
