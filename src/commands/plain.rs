@@ -52,6 +52,7 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
         Document::Comparison => Schema::Comparison,
         Document::Several => Schema::Several,
         Document::Acceptance => Schema::Acceptance,
+        Document::Fleet => Schema::Fleet,
     };
     output::stdout(&schema.json()?)?;
     Ok(ExitCode::SUCCESS)

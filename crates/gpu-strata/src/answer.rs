@@ -211,6 +211,8 @@ pub enum Schema {
     Several,
     /// Of results that were held against a policy.
     Acceptance,
+    /// Of many results.
+    Fleet,
 }
 
 impl Schema {
@@ -226,6 +228,7 @@ impl Schema {
             Schema::Comparison => report::schema::<strata_report::compare::Comparison>(),
             Schema::Several => report::schema::<strata_report::compare::Several>(),
             Schema::Acceptance => report::schema::<strata_report::policy::Acceptance>(),
+            Schema::Fleet => report::schema::<strata_report::fleet::Fleet>(),
         }
         .map_err(Error::report("the schema"))
     }

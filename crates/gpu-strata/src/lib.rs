@@ -48,7 +48,8 @@
 //! # Ok::<(), gpu_strata::Error>(())
 //! ```
 //!
-//! A [`Policy`] holds limits for one GPU product. It is made of good results and accepts or rejects others.
+//! A [`Policy`] holds limits for one GPU product. It is made of good results and accepts or rejects others. [`fleet()`] merges
+//! thousands of results and says which GPUs stand out.
 //!
 //! # Experiments of one's own
 //!
@@ -74,6 +75,7 @@ mod device;
 mod error;
 mod explained;
 mod figures;
+mod fleet;
 mod host;
 mod launch;
 mod lock;
@@ -92,6 +94,7 @@ pub use device::{Device, check_device_name};
 pub use error::{Error, ErrorClass, Result};
 pub use explained::{explain, glossary};
 pub use figures::{FIGURES_PAGE, figures};
+pub use fleet::{ExpectedHosts, Fleet, FleetOptions, expected_hosts, fleet};
 pub use launch::{L1OfLaunch, Launch, l1};
 pub use machine::Machine;
 pub use policy::{Acceptance, Policy};

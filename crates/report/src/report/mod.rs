@@ -14,6 +14,7 @@ pub mod comparison;
 mod diagram;
 mod evidence;
 pub mod explained;
+pub mod fleet;
 mod html;
 mod hwloc;
 pub mod launched;
