@@ -14,6 +14,7 @@ mod explain;
 mod export;
 mod figures;
 mod files;
+mod fleet;
 mod golden;
 mod hwloc;
 mod import;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use strata_model::characterization::{self, Characterization};
 use strata_model::topology::{self, Topology};
 use strata_report::compare::{self, Comparison};
+use strata_report::fleet;
 use strata_report::policy::{self, Acceptance};
 use strata_report::report;
 
@@ -33,6 +34,7 @@ fn what_is_published_is_what_is_printed() {
         (compare::SCHEMA, report::schema::<Comparison>().unwrap()),
         (compare::several::SCHEMA, report::schema::<compare::Several>().unwrap()),
         (policy::ACCEPTANCE, report::schema::<Acceptance>().unwrap()),
+        (fleet::SCHEMA, report::schema::<fleet::Fleet>().unwrap()),
     ];
     for (name, now) in printed {
         let path = path_of(name);
