@@ -26,10 +26,10 @@ pub struct Fleet {
     pub expect: Option<PathBuf>,
     /// A measured number stands out only if it is at least this many robust standard deviations (1.4826 times the median absolute
     /// deviation) away from the median of its product
-    #[arg(long, value_name = "N", default_value_t = FleetOptions::SIGMAS, value_parser = parse_least)]
+    #[arg(long, value_name = "N", default_value_t = FleetOptions::SIGMAS, value_parser = parse_least, allow_negative_numbers = true)]
     pub sigmas: f64,
     /// A measured number stands out only if it is also at least this many per cent away from the median
-    #[arg(long, value_name = "PERCENT", default_value_t = FleetOptions::PERCENT, value_parser = parse_least)]
+    #[arg(long, value_name = "PERCENT", default_value_t = FleetOptions::PERCENT, value_parser = parse_least, allow_negative_numbers = true)]
     pub percent: f64,
     /// Look only at these elements or attributes, separated by commas, such as l2,l1.latency; `strata compare --help` lists the
     /// attributes [default: all]

@@ -162,7 +162,11 @@ fn a_page_has_all_of_it_and_escapes_names() {
         "names are escaped"
     );
     assert!(page.contains("6 of 7 have 2"), "the majority");
-    assert_eq!(page.matches("<td class=\"outlier\"><b>▲ 1</b></td>").count(), 3, "two rates and the partitions");
+    assert_eq!(
+        page.matches("<td class=\"outlier\" data-value=\"1\"><b>▲ 1</b></td>").count(),
+        3,
+        "two rates and the partitions"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::{
-    count, deviation, head, held_against, layout, middle, moved, name, product, range, rule, summary, title,
+    count, deviation, head, held_against, layout, middle, moved, name, product, range, relative, rule, summary, title,
     value as shown,
 };
 use crate::fleet::{Fleet, Hosts, Missing, Product};
@@ -88,6 +88,7 @@ fn of_product(key: &str, of: &Product) -> Value {
             unknown => row.unknown,
             middle => printable(&middle(row)),
             deviation => printable(&deviation(row)),
+            spread => relative(row),
             range => printable(&range(row)),
             not_judged => row.not_judged.as_deref().map(printable),
         }

@@ -209,11 +209,20 @@ fn middle(row: &Spread) -> String {
 fn deviation(row: &Spread) -> String {
     match (row.values.first(), row.mad, row.median) {
         (Some(most), ..) if most.gpus == row.known => "all equal".to_owned(),
-        (Some(most), ..) => format!("{} others", row.known - most.gpus),
+        (Some(most), ..) => count(row.known - most.gpus, "other", "others"),
         (None, Some(0.0), _) => "0 %".to_owned(),
-        (None, Some(mad), Some(median)) if median != 0.0 => percent(mad / median.abs() * 100.0),
+        (None, Some(_), _) if let Some(share) = relative(row) => percent(share * 100.0),
         (None, Some(mad), _) => number(mad, row.unit.as_deref()),
         _ => String::new(),
+    }
+}
+
+/// The median absolute deviation as a share of the median; of values that are counted or built, the share of the others.
+fn relative(row: &Spread) -> Option<f64> {
+    match (row.values.first(), row.mad, row.median) {
+        (Some(most), ..) => Some((row.known - most.gpus) as f64 / row.known as f64),
+        (None, Some(mad), Some(median)) if median != 0.0 => Some(mad / median.abs()),
+        _ => None,
     }
 }
 

@@ -37,7 +37,7 @@ pub fn text(fleet: &Fleet, terminal: &Terminal, extent: Extent) -> String {
         lines.extend(limited(&one.changes, MOST_OUTLIERS, extent, "attributes").map(|line| format!("- {line}")));
     }
     lines.extend(more(fleet.changed.len(), MOST_NAMED, extent, "GPUs"));
-    section(&mut out, "Changed: the intervals of two results do not overlap", &lines, terminal);
+    section(&mut out, "Changed since an earlier result", &lines, terminal);
     if let Some(hosts) = &fleet.hosts {
         missing(&mut out, hosts, terminal, extent);
     }
