@@ -77,7 +77,7 @@ impl Fleet {
             skipped.iter().take(MOST_WARNINGS).map(|one| format!("skipped: `{}` {}", one.file, one.reason)).collect();
         if skipped.len() > MOST_WARNINGS {
             let more = skipped.len() - MOST_WARNINGS;
-            warnings.push(format!("{more} more files were skipped; the formats json and html name all of them"));
+            warnings.push(format!("skipped: {more} more; the formats json and html name all of them"));
         }
         warnings
     }

@@ -164,7 +164,7 @@ fn held_against(outlier: &Outlier) -> String {
     let sigmas = match (outlier.majority, outlier.off_sigmas) {
         (Some(_), _) => None,
         (None, Some(sigmas)) => Some(format!("{:.0} sigmas", sigmas.abs())),
-        (None, None) => Some("more than half are equal".to_owned()),
+        (None, None) => Some("more than half have the median".to_owned()),
     };
     let how_far: Vec<String> = off.into_iter().chain(sigmas).collect();
     if how_far.is_empty() { against } else { format!("{against}: {}", how_far.join(", ")) }
@@ -232,9 +232,14 @@ fn range(row: &Spread) -> String {
     match (row.least, row.greatest) {
         (Some(least), Some(greatest)) if least < greatest => {
             let (least, greatest) = (number(least, unit), number(greatest, unit));
-            // A unit that both have stands once.
-            let shared = least.rsplit_once(' ').zip(greatest.rsplit_once(' ')).filter(|((_, a), (_, b))| a == b);
-            shared.map_or_else(|| format!("{least} to {greatest}"), |((least, _), _)| format!("{least} to {greatest}"))
+            let parts = |text: &str| text.rsplit_once(' ').map(|(number, unit)| (number.to_owned(), unit.to_owned()));
+            match (parts(&least), parts(&greatest), parts(&middle(row))) {
+                // A unit that all have stands once, beside the median.
+                (Some((least, a)), Some((greatest, b)), Some((_, c))) if a == b && b == c => {
+                    format!("{least} to {greatest}")
+                }
+                _ => format!("{least} to {greatest}"),
+            }
         }
         (Some(_), Some(_)) => String::new(),
         _ => {

@@ -13,8 +13,10 @@ const MOST_NAMED: usize = 10;
 /// Most attributes of one GPU that a short text names.
 const MOST_OUTLIERS: usize = 5;
 /// Most columns for the name of an attribute, which would break within a word otherwise.
-const PLACE: usize = 36;
-/// Stands after an attribute in which a GPU stands out.
+const PLACE: usize = 32;
+/// Most columns for a median, for the same reason.
+const MEDIAN: usize = 13;
+/// Stands after the number of GPUs where one of them stands out.
 const MARK: &str = " *";
 /// What the table's signs and columns mean.
 const LEGEND: &str = "* a GPU stands out, ? GPUs with an unknown value; median, or the value of most GPUs; MAD, the median absolute \
@@ -95,20 +97,35 @@ fn table(rows: &[&Spread], terminal: &Terminal) -> String {
     for row in rows {
         let mark = if row.stand_out > 0 { MARK } else { "" };
         table.add_row([
-            format!("{}{mark}", printable(&row.place)),
-            row.known.to_string(),
+            broken(&printable(&row.place)),
+            format!("{}{mark}", row.known),
             if row.unknown > 0 { row.unknown.to_string() } else { String::new() },
             printable(&middle(row)),
             deviation(row),
             printable(&range(row)),
         ]);
     }
-    let longest = rows.iter().map(|row| row.place.chars().count() + MARK.len()).max().unwrap_or(0);
-    if let Some(places) = table.column_mut(0) {
-        let place = longest.min(PLACE).min(terminal.width() / 2);
-        places.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(columns(place))));
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    let longest = |cells: &dyn Fn(&Spread) -> usize| rows.iter().map(|row| cells(row)).max().unwrap_or(0);
+    let place = longest(&|row| row.place.chars().count()).min(PLACE).min(terminal.width() / 2);
+    let median = longest(&|row| middle(row).chars().count()).min(MEDIAN).min(terminal.width() / 6);
+    // With the column to the right of it.
+    for (at, least) in [(0, place + 1), (3, median + 1)] {
+        if let Some(column) = table.column_mut(at) {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(columns(least))));
+        }
     }
     trimmed(&table)
+}
+
+/// The name of a place, on two lines where it is too long for its column.
+fn broken(place: &str) -> String {
+    match place.rsplit_once('.').filter(|_| place.chars().count() > PLACE) {
+        Some((attribute, part)) => format!("{attribute}.\n  {part}"),
+        None => place.to_owned(),
+    }
 }
 
 fn missing(out: &mut String, hosts: &Hosts, terminal: &Terminal, extent: Extent) {
