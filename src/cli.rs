@@ -3,6 +3,7 @@
 mod characterize;
 mod compare;
 mod explain;
+mod fleet;
 mod names;
 mod node;
 mod run;
@@ -17,6 +18,7 @@ use gpu_strata::units::Bytes;
 pub use characterize::{Characterize, Roofline};
 pub use compare::{Compare, ComparisonFormat};
 pub use explain::Explain;
+pub use fleet::{Fleet, FleetFormat};
 pub use node::NodeFiles;
 use run::parse_wait;
 pub use run::{Measuring, Run};
@@ -31,8 +33,9 @@ pub use run::{Measuring, Run};
     strata help COMMAND                 all options of a command\n\nExit status:\n  \
     0    all questions were answered; \"unknown\" with a reason is an answer\n  \
     1    the run failed, or its result could not be written;\n       \
-    `compare`: something differs\n  \
-    2    bad usage, or a file that cannot be used; `compare`: any trouble\n  \
+    `compare`: something differs; `fleet`: something stands out\n  \
+    2    bad usage, or a file that cannot be used; `compare`, `fleet`: any\n       \
+    trouble\n  \
     3    no such device, no driver, or the device is busy\n  \
     4    only some questions were answered: a probe failed, a recording is\n       \
     cut or damaged, or this run's recording could not be written\n  \
@@ -66,6 +69,8 @@ pub enum Command {
     Import(Import),
     /// Compare results with each other, with published values, or with limits (a policy)
     Compare(Compare),
+    /// Merge many results: name the GPUs that stand out or changed, and the hosts that are missing
+    Fleet(Fleet),
     /// Draw figures as three papers have them (Fuchs et al., Größler, Mei et al.), for one GPU or several
     Figures(Figures),
     /// Say how much L1 cache is left for a kernel, by its threads and shared memory
@@ -153,6 +158,8 @@ pub enum Document {
     Acceptance,
     /// The result of `strata discover` of several GPUs
     Node,
+    /// The result of `strata fleet`
+    Fleet,
 }
 
 /// Output formats of a list.

@@ -8,6 +8,7 @@ mod explain;
 mod fault;
 mod figures;
 mod files;
+mod fleet;
 mod folder;
 mod gpus;
 mod import;
@@ -47,6 +48,7 @@ pub fn run(command: Command, call: Call) -> Result<ExitCode, Fault> {
         Command::Replay(arguments) => replay::run(&arguments, call),
         Command::Import(arguments) => import::run(&arguments, call),
         Command::Compare(arguments) => compare::run(&arguments, call),
+        Command::Fleet(arguments) => fleet::run(&arguments, call),
         Command::Figures(arguments) => figures::run(&arguments, call),
         Command::L1(arguments) => l1::run(&arguments, call),
         Command::Devices { format } => plain::devices(format),

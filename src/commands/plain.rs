@@ -80,6 +80,7 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
         Document::Several => Schema::Several,
         Document::Acceptance => Schema::Acceptance,
         Document::Node => Schema::Node,
+        Document::Fleet => Schema::Fleet,
     };
     output::stdout(&schema.json()?)?;
     Ok(ExitCode::SUCCESS)

@@ -21,6 +21,7 @@ fn help_reads_well() {
         "replay",
         "import",
         "compare",
+        "fleet",
         "figures",
         "l1",
         "devices",

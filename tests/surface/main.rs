@@ -15,6 +15,7 @@ mod explain;
 mod export;
 mod figures;
 mod files;
+mod fleet;
 mod golden;
 mod gpus;
 mod hwloc;

@@ -191,6 +191,8 @@ pub enum Schema {
     Acceptance,
     /// Of a discovery of several GPUs.
     Node,
+    /// Of many results.
+    Fleet,
 }
 
 impl Schema {
@@ -207,6 +209,7 @@ impl Schema {
             Schema::Several => report::schema::<strata_report::compare::Several>(),
             Schema::Acceptance => report::schema::<strata_report::policy::Acceptance>(),
             Schema::Node => report::schema::<strata_model::node::Node>(),
+            Schema::Fleet => report::schema::<strata_report::fleet::Fleet>(),
         }
         .map_err(Error::report("the schema"))
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use strata_report::{compare, export, import, policy, reference};
+use strata_report::{compare, export, fleet, import, policy, reference};
 use strata_sim::machine;
 
 use crate::recorded::Recorded;
@@ -34,6 +34,9 @@ pub enum Error {
     /// A policy that cannot be read, made, written or used.
     #[error(transparent)]
     Policy(#[from] policy::Error),
+    /// Results of a fleet that are not there, or none.
+    #[error(transparent)]
+    Fleet(#[from] fleet::Error),
     /// No values are published of the GPU in question.
     #[error(transparent)]
     NoReference(#[from] compare::NoReference),
@@ -152,6 +155,7 @@ impl Error {
             | Error::Recording(_)
             | Error::Document(_)
             | Error::NoReference(_)
+            | Error::Fleet(_)
             | Error::Import(_)
             | Error::Export(_)
             | Error::Unreadable { .. }

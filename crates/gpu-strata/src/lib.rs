@@ -48,7 +48,8 @@
 //! # Ok::<(), gpu_strata::Error>(())
 //! ```
 //!
-//! A [`Policy`] holds limits for one GPU product. It is made of good results and accepts or rejects others.
+//! A [`Policy`] holds limits for one GPU product. It is made of good results and accepts or rejects others. [`fleet()`] merges
+//! thousands of results and says which GPUs stand out.
 //!
 //! # Experiments of one's own
 //!
@@ -75,6 +76,7 @@ mod error;
 mod exchange;
 mod explained;
 mod figures;
+mod fleet;
 mod gpus;
 mod host;
 mod launch;
@@ -93,6 +95,7 @@ pub use error::{Error, ErrorClass, Result};
 pub use exchange::{Exchange, Expiry};
 pub use explained::{explain, glossary};
 pub use figures::{FIGURES_PAGE, figures};
+pub use fleet::{ExpectedHosts, Fleet, FleetOptions, expected_hosts, fleet};
 pub use gpus::{NodeDiscovery, NodeOptions, check_device_names, devices_named, discover_node, is_of_several};
 pub use launch::{L1OfLaunch, Launch, l1};
 pub use machine::Machine;

@@ -1,8 +1,9 @@
 //! Output and input of results: [`report`] has the formats, [`compare`] compares a result with another one or with published
-//! values ([`mod@reference`]), [`launch`] says how much L1 a kernel gets, [`policy`] accepts or rejects results by limits, [`export`] writes samples as CSV, [`import`] reads timings of other tools.
+//! values ([`mod@reference`]), [`fleet`] merges many of them, [`launch`] says how much L1 a kernel gets, [`policy`] accepts or rejects results by limits, [`export`] writes samples as CSV, [`import`] reads timings of other tools.
 
 pub mod compare;
 pub mod export;
+pub mod fleet;
 pub mod import;
 pub mod launch;
 pub mod policy;

@@ -30,7 +30,8 @@ pub use statement::{Claim, Statement};
 
 use std::collections::BTreeSet;
 
-use chance::Chance;
+pub(crate) use chance::Chance;
+pub(crate) use content::Range;
 use content::{Content, Verdict};
 use strata_model::attribute::Value;
 

@@ -17,6 +17,7 @@ mod diagram;
 mod evidence;
 mod expiry;
 pub mod explained;
+pub mod fleet;
 mod html;
 mod hwloc;
 pub mod launched;
