@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use gpu_strata::{CompareOptions, Policy, Side, Terminal, compare, compare_several, references};
+use gpu_strata::{CompareOptions, Policy, Side, Terminal, compare_all, references};
 
 use super::files::Files;
 use super::output::{self, Destination};
@@ -16,7 +16,6 @@ pub fn run(arguments: &Compare, call: Call) -> Result<ExitCode, Fault> {
     match (&arguments.policy, &arguments.write_policy) {
         (Some(policy), _) => checked(arguments, policy),
         (_, Some(target)) => written(arguments, target, call),
-        _ if !arguments.more.is_empty() => several(arguments),
         _ => compared(arguments),
     }
     .map_err(Fault::trouble)
@@ -28,22 +27,9 @@ fn compared(arguments: &Compare) -> Result<ExitCode, Fault> {
         output::stdout(&(references()? + advice))?;
         return Ok(ExitCode::SUCCESS);
     }
-    // Without a name, a side is the published values of the other side's GPU.
-    let side = |argument: &Option<String>| argument.as_deref().map_or(Side::PublishedOfOther, Side::named);
     let destination = destination(arguments, None)?;
-    let answer = compare(side(&arguments.a), side(&arguments.b), &options(arguments))?;
-    reported(arguments, destination, answer.same(), |terminal| match arguments.format {
-        ComparisonFormat::Text => Ok(answer.text(terminal)),
-        ComparisonFormat::Json => answer.json(),
-        ComparisonFormat::Markdown => Ok(answer.markdown()),
-        ComparisonFormat::Html => answer.html(),
-    })
-}
-
-/// Three or more results: 0 no two differ, 1 some do.
-fn several(arguments: &Compare) -> Result<ExitCode, Fault> {
-    let destination = destination(arguments, None)?;
-    let answer = compare_several(sides(arguments), &options(arguments))?;
+    // Without a name, the other side is the published values of the result's GPU.
+    let answer = compare_all(sides(arguments), &options(arguments))?;
     reported(arguments, destination, answer.same(), |terminal| match arguments.format {
         ComparisonFormat::Text => Ok(answer.text(terminal)),
         ComparisonFormat::Json => answer.json(),

@@ -39,6 +39,21 @@ const REFERENCE: &str = "reference";
 const STANDARD_INPUT: &str = "standard input";
 
 impl Side {
+    /// The documents of this side: of a file of several GPUs, that of each.
+    pub(crate) fn load_all(self) -> Result<Vec<Loaded>> {
+        let (input, path): (Box<dyn Read>, PathBuf) = match self {
+            Side::File(path) => (Box::new(open(&path)?), path),
+            Side::Standard => (Box::new(io::stdin().lock()), STANDARD_INPUT.into()),
+            other => return Ok(vec![other.load()?]),
+        };
+        let name = path.display().to_string();
+        let named = |(document, gpu): (Document, Option<String>)| {
+            let name = gpu.map_or_else(|| name.clone(), |gpu| format!("{name}, {gpu}"));
+            Loaded::Document(document, name)
+        };
+        Ok(read_all(input, &path)?.into_iter().map(named).collect())
+    }
+
     /// The side that an argument of `strata compare` names: `reference`, `reference:NAME`, `-` for standard input, or a file.
     pub fn named(argument: &str) -> Self {
         match argument.strip_prefix(REFERENCE) {
@@ -127,7 +142,11 @@ pub struct Comparison {
 /// [`Error::NoReference`] if nothing is published, [`Error::Input`] if the two have no attribute in common, if a name that is
 /// asked for does not exist, or if the side that is judged is older than allowed.
 pub fn compare(a: Side, b: Side, options: &CompareOptions) -> Result<Comparison> {
-    let (a, b) = (a.load()?, b.load()?);
+    pair(a.load()?, b.load()?, options)
+}
+
+/// Compares two sides that were read.
+pub(crate) fn pair(a: Loaded, b: Loaded, options: &CompareOptions) -> Result<Comparison> {
     let judged = if matches!(b, Loaded::Document(..)) { &b } else { &a };
     judged.check_age(options.max_age)?;
     let (a, b) = (a.statement(&b)?, b.statement(&a)?);
@@ -210,14 +229,37 @@ fn open(path: &Path) -> Result<File> {
 }
 
 /// The document in a result as JSON or in a recording. A recording begins with its magic bytes, whatever its file is called.
-fn read(mut input: impl Read, path: &Path) -> Result<Document> {
+fn read(input: impl Read, path: &Path) -> Result<Document> {
+    let name = path.display().to_string();
+    match content(input, path)? {
+        Content::Recorded(document) => Ok(*document),
+        Content::Text(bytes) => Ok(compare::parse(&name, &bytes)?),
+    }
+}
+
+/// As [`read`], and of a node the document of each GPU with its name.
+fn read_all(input: impl Read, path: &Path) -> Result<Vec<(Document, Option<String>)>> {
+    let name = path.display().to_string();
+    match content(input, path)? {
+        Content::Recorded(document) => Ok(vec![(*document, None)]),
+        Content::Text(bytes) => Ok(compare::parse_all(&name, &bytes)?),
+    }
+}
+
+enum Content {
+    Recorded(Box<Document>),
+    Text(Vec<u8>),
+}
+
+fn content(mut input: impl Read, path: &Path) -> Result<Content> {
     let name = path.display().to_string();
     let mut begin = Vec::new();
     let length = strata_recording::MAGIC.len() as u64;
     input.by_ref().take(length).read_to_end(&mut begin).map_err(|error| unread(path, error))?;
     if begin == strata_recording::MAGIC {
         let whole = begin.as_slice().chain(input);
-        return Ok(document(Recording::from_reader(BufReader::new(whole), &name)?.replay()?));
+        let answer = Recording::from_reader(BufReader::new(whole), &name)?.replay()?;
+        return Ok(Content::Recorded(Box::new(document(answer))));
     }
     let mut bytes = begin;
     input.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
@@ -227,7 +269,7 @@ fn read(mut input: impl Read, path: &Path) -> Result<Document> {
             Bytes(LONGEST)
         )));
     }
-    Ok(compare::parse(&name, &bytes)?)
+    Ok(Content::Text(bytes))
 }
 
 fn unread(path: &Path, source: std::io::Error) -> Error {

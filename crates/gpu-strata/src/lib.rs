@@ -103,7 +103,7 @@ pub use policy::{Acceptance, Policy};
 pub use recorded::Recorded;
 pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
-pub use several::{ComparisonOfSeveral, compare_several};
+pub use several::{Compared, ComparisonOfSeveral, compare_all, compare_several};
 
 pub use strata_model::{attribute, characterization, experiment, facts, node, pattern, samples, topology, units};
 pub use strata_report::report::{devices as devices_table, printable, sample_line};

@@ -112,15 +112,16 @@ impl Policy {
 fn documents(sides: impl IntoIterator<Item = Side>, max_age: Option<MaxAge>) -> Result<Vec<(Document, String)>> {
     let mut documents = Vec::new();
     for side in sides {
-        let loaded = side.load()?;
-        loaded.check_age(max_age)?;
-        match loaded {
-            Loaded::Document(document, name) => documents.push((document, name)),
-            Loaded::Published(_) | Loaded::PublishedOfOther => {
-                return Err(Error::Input(
-                    "published values are no result; give results of `strata discover --format json`, or recordings"
-                        .into(),
-                ));
+        for loaded in side.load_all()? {
+            loaded.check_age(max_age)?;
+            match loaded {
+                Loaded::Document(document, name) => documents.push((document, name)),
+                Loaded::Published(_) | Loaded::PublishedOfOther => {
+                    return Err(Error::Input(
+                        "published values are no result; give results of `strata discover --format json`, or recordings"
+                            .into(),
+                    ));
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use strata_report::compare::{self, Statement};
 use strata_report::report;
 
 use crate::answer::Terminal;
-use crate::comparison::{CompareOptions, Loaded, Side};
+use crate::comparison::{CompareOptions, Comparison, Loaded, Side, pair};
 use crate::error::{Error, Result};
 
 /// What came of a comparison of several results.
@@ -22,13 +22,25 @@ pub struct ComparisonOfSeveral {
 ///
 /// As [`compare`](crate::compare); and [`Error::Input`] for fewer than three, or for published values among them.
 pub fn compare_several(sides: Vec<Side>, options: &CompareOptions) -> Result<ComparisonOfSeveral> {
+    among(load(sides)?, options)
+}
+
+/// All documents of the sides.
+fn load(sides: Vec<Side>) -> Result<Vec<Loaded>> {
+    let mut all = Vec::new();
+    for side in sides {
+        all.extend(side.load_all()?);
+    }
+    Ok(all)
+}
+
+fn among(sides: Vec<Loaded>, options: &CompareOptions) -> Result<ComparisonOfSeveral> {
     if sides.len() < FEWEST {
         return Err(Error::Input(format!("{} results to compare beside each other; give three or more", sides.len())));
     }
     let statements: Vec<Statement> = sides
         .into_iter()
         .map(|side| {
-            let side = side.load()?;
             side.check_age(options.max_age)?;
             match side {
                 Loaded::Document(document, name) => Ok(document.statement(&name)),
@@ -83,5 +95,80 @@ impl ComparisonOfSeveral {
     /// [`Error::Report`], if a value cannot be written as JSON.
     pub fn json(&self) -> Result<String> {
         report::json(&self.document).map_err(Error::report("the comparison as JSON"))
+    }
+}
+
+/// What came of comparing results, by how many they are.
+#[derive(Clone, Debug)]
+pub enum Compared {
+    /// Of two, or of one and published values.
+    Two(Comparison),
+    /// Of three or more.
+    Several(ComparisonOfSeveral),
+}
+
+/// Compares results with each other: two as [`compare`](crate::compare), three or more as [`compare_several`], and one with the
+/// published values of its GPU. A file of several GPUs counts as a result of each.
+///
+/// # Errors
+///
+/// As those two.
+pub fn compare_all(sides: Vec<Side>, options: &CompareOptions) -> Result<Compared> {
+    let all = load(sides)?;
+    if all.len() >= FEWEST {
+        return among(all, options).map(Compared::Several);
+    }
+    let mut all = all.into_iter();
+    let mut next = || all.next().unwrap_or(Loaded::PublishedOfOther);
+    pair(next(), next(), options).map(Compared::Two)
+}
+
+impl Compared {
+    /// Whether nothing differs.
+    pub fn same(&self) -> bool {
+        match self {
+            Compared::Two(of_two) => of_two.same(),
+            Compared::Several(of_several) => of_several.same(),
+        }
+    }
+
+    /// As lines for people.
+    pub fn text(&self, terminal: &Terminal) -> String {
+        match self {
+            Compared::Two(of_two) => of_two.text(terminal),
+            Compared::Several(of_several) => of_several.text(terminal),
+        }
+    }
+
+    /// As tables in GitHub-flavoured Markdown.
+    pub fn markdown(&self) -> String {
+        match self {
+            Compared::Two(of_two) => of_two.markdown(),
+            Compared::Several(of_several) => of_several.markdown(),
+        }
+    }
+
+    /// As one HTML page that needs no network.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if the page cannot be made.
+    pub fn html(&self) -> Result<String> {
+        match self {
+            Compared::Two(of_two) => of_two.html(),
+            Compared::Several(of_several) => of_several.html(),
+        }
+    }
+
+    /// The whole comparison as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if a value cannot be written as JSON.
+    pub fn json(&self) -> Result<String> {
+        match self {
+            Compared::Two(of_two) => of_two.json(),
+            Compared::Several(of_several) => of_several.json(),
+        }
     }
 }

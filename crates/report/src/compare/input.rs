@@ -10,6 +10,7 @@ use super::comparison::{self, Kind};
 use super::mt4g::Summary;
 use super::statement::Statement;
 use strata_model::characterization::{self, Characterization};
+use strata_model::node::{self, Node};
 use strata_model::topology::{self, RunInfo, Topology};
 
 /// Longest document that is read, in bytes: the longest of ours has half a million, and one that was made to do harm takes
@@ -159,11 +160,36 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
             let answer: Box<Characterization> = typed(name, text)?;
             possible(name, answer.defect()).map(|()| Document::Characterization(answer))
         }
+        Some(Value::String(schema)) if schema == node::SCHEMA => {
+            other("is of several GPUs, and one is wanted here".to_owned())
+        }
         Some(Value::String(schema)) if schema == comparison::SCHEMA => other("is already a comparison".to_owned()),
         Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
         None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
         None => other("has no schema".to_owned()),
     }
+}
+
+/// Reads the documents in a text, each with the name of its GPU if it is one of a node: those of all GPUs that were measured, or the one that it is.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_all(name: &str, bytes: &[u8]) -> Result<Vec<(Document, Option<String>)>, Error> {
+    let text = str::from_utf8(bytes).unwrap_or_default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_node = serde_json::from_str::<Label>(text)
+        .is_ok_and(|label| label.schema.as_ref().and_then(Value::as_str) == Some(node::SCHEMA));
+    if !is_node {
+        return Ok(vec![(parse(name, bytes)?, None)]);
+    }
+    let of_node: Node = typed(name, text)?;
+    possible(name, of_node.defect())?;
+    let measured = of_node.gpus.into_iter().filter_map(|gpu| {
+        let topology = gpu.topology?;
+        Some((Document::Topology(Box::new(topology)), Some(gpu.device)))
+    });
+    Ok(measured.collect())
 }
 
 /// Refuses what no run has written.

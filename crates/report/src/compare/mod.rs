@@ -21,7 +21,7 @@ mod statement;
 
 pub use age::MaxAge;
 pub use comparison::{Citation, Comparison, Kind, Row, SCHEMA, Side, Single, Stated, Surety, Unmet};
-pub use input::{Document, Error, LONGEST, parse};
+pub use input::{Document, Error, LONGEST, parse, parse_all};
 pub use place::{Choice, Place, Subject};
 pub use published::{Asked, NoReference, published};
 pub use require::{Requirement, check_names};

@@ -122,7 +122,8 @@ pub struct All {
 
 /// What came of a file.
 enum Outcome {
-    Found(Box<Found>),
+    /// A result, or one of each GPU of a node.
+    Found(Vec<Found>),
     Earlier,
     Skipped(String),
 }
@@ -159,16 +160,21 @@ pub fn read(files: &[PathBuf]) -> All {
         match outcome {
             Outcome::Earlier => all.earlier += 1,
             Outcome::Skipped(reason) => all.skipped.push(Skipped { file, reason }),
-            Outcome::Found(found) => match runs.get(&fingerprint(&found)) {
-                Some(first) => {
-                    let reason = format!("is the same run as `{}`; it counts once", all.results[*first].file.display());
-                    all.skipped.push(Skipped { file, reason });
+            Outcome::Found(all_found) => {
+                for found in all_found {
+                    match runs.get(&fingerprint(&found)) {
+                        Some(first) => {
+                            let first = all.results[*first].file.display();
+                            let reason = format!("is the same run as `{first}`; it counts once");
+                            all.skipped.push(Skipped { file: file.clone(), reason });
+                        }
+                        None => {
+                            runs.insert(fingerprint(&found), all.results.len());
+                            all.results.push(found);
+                        }
+                    }
                 }
-                None => {
-                    runs.insert(fingerprint(&found), all.results.len());
-                    all.results.push(*found);
-                }
-            },
+            }
         }
     }
     all
@@ -203,27 +209,32 @@ fn one(path: &Path, bytes: &mut Vec<u8>, words: &Mutex<Words>) -> Outcome {
         let what = "is a recording; `strata replay FILE --format json` makes a result of it";
         return Outcome::Skipped(what.into());
     }
-    let light = match Light::quick(bytes) {
-        Some(light) => light,
+    let all = match Light::quick(bytes) {
+        Some(light) => vec![light],
         None => match strictly(bytes) {
-            Ok(light) => light,
+            Ok(all) => all,
             Err(outcome) => return outcome,
         },
     };
-    Outcome::Found(Box::new(short(path, light, words)))
+    Outcome::Found(all.into_iter().map(|light| short(path, light, words)).collect())
 }
 
 /// What the reader of a comparison says of the bytes.
-fn strictly(bytes: &[u8]) -> Result<Light, Outcome> {
-    let not = |what: &str| Err(Outcome::Skipped(format!("{what}; a fleet is made of results of `strata discover`")));
-    match compare::parse("", bytes) {
-        Ok(Document::Topology(topology)) => Ok(Light::of(&topology)),
-        Ok(Document::Characterization(_)) => not("is a result of `strata characterize`"),
-        Ok(Document::Mt4g(_)) => not("is a summary of MT4G"),
-        Err(compare::Error::Empty { .. }) => not("is empty"),
-        Err(compare::Error::NotText { .. }) => not("is no text"),
+fn strictly(bytes: &[u8]) -> Result<Vec<Light>, Outcome> {
+    let not = |what: &str| Outcome::Skipped(format!("{what}; a fleet is made of results of `strata discover`"));
+    match compare::parse_all("", bytes) {
+        Ok(documents) => documents
+            .iter()
+            .map(|(document, _)| match document {
+                Document::Topology(topology) => Ok(Light::of(topology)),
+                Document::Characterization(_) => Err(not("is a result of `strata characterize`")),
+                Document::Mt4g(_) => Err(not("is a summary of MT4G")),
+            })
+            .collect(),
+        Err(compare::Error::Empty { .. }) => Err(not("is empty")),
+        Err(compare::Error::NotText { .. }) => Err(not("is no text")),
         Err(compare::Error::Schema { found, .. }) if found.contains(SCHEMA) => Err(Outcome::Earlier),
-        Err(compare::Error::Schema { found, .. }) => not(&found),
+        Err(compare::Error::Schema { found, .. }) => Err(not(&found)),
         Err(compare::Error::Impossible { what, .. }) => {
             Err(Outcome::Skipped(format!("was changed or damaged: {what}")))
         }
