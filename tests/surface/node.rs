@@ -367,9 +367,9 @@ fn a_recording_that_was_cut_makes_files_of_the_rest() {
 #[test]
 fn a_gpu_of_several_has_its_number() {
     let topology = discovery(H200);
-    let series = exposed(&strata_report::report::prometheus(&topology, Some(3)));
+    let series = exposed(&strata_report::report::prometheus(&[(Some(3), &topology)]));
     assert!(series.keys().all(|(_, labels)| labels["gpu"] == "3"));
-    let features = features(&strata_report::report::nfd(&topology, Some(3), Expiry::NEVER));
+    let features = features(&strata_report::report::nfd(&[(Some(3), &topology)], Expiry::NEVER));
     assert!(features.keys().all(|name| name.starts_with("gpu-3.")), "{features:?}");
     assert_eq!(features["gpu-3.l1.size-bytes"].0, topology.l1().number(SIZE).unwrap().to_string());
 }
