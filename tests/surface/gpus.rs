@@ -125,3 +125,30 @@ fn metrics_and_features_name_the_gpu() {
     }
     assert_eq!(features.matches("# +expiry-time=").count(), 1);
 }
+
+/// A file of several GPUs counts as a result of each, wherever results are compared.
+#[test]
+fn a_node_is_several_results() {
+    let dir = TempDir::new().unwrap();
+    let [two, three, policy] = ["two.json", "three.json", "policy.toml"].map(|name| dir.path().join(name));
+    let [two, three, policy] = [&two, &three, &policy].map(|path| path.to_str().unwrap());
+    for (devices, file) in [("sim:k20c,sim:p6000", two), ("sim:k20c,sim:k20c,sim:k20c", three)] {
+        assert_eq!(discover(devices, &["--format", "json", "--output", file]).status, Some(0));
+    }
+    let differ = strata(&["compare", two]);
+    assert_eq!(differ.status, Some(1), "{}", differ.stderr);
+    assert!(differ.stdout.contains("two.json, sim:p6000"), "{}", differ.stdout);
+    let same = strata(&["compare", three, "--format", "json"]);
+    assert_eq!(same.status, Some(0), "{}", same.stderr);
+    assert_eq!(json_of(&same)["schema"], json!("strata/comparison-of-several/1"));
+    assert_eq!(strata(&["compare", two, three]).status, Some(1));
+    let made = strata(&["compare", three, "--write-policy", policy]);
+    assert_eq!(made.status, Some(0), "{}", made.stderr);
+    assert!(made.stderr.contains("from 3 results"), "{}", made.stderr);
+    let fleet = strata(&["fleet", two, three, "--format", "json"]);
+    let fleet: Value = serde_json::from_str(&fleet.stdout).unwrap();
+    let results: u64 = fleet["products"].as_array().unwrap().iter().map(|of| of["results"].as_u64().unwrap()).sum();
+    assert!(results >= 2, "{fleet}");
+    // Where one GPU is wanted, a node is refused.
+    refused(&["l1", two, "--threads", "128"], &["is of several GPUs"]);
+}

@@ -51,7 +51,7 @@ pub fn changes(by_gpu: &ByGpu, all: &All, chosen: &[bool], options: &Options) ->
             }
         }
         let gpu = gpu(results.last()?, options);
-        (!changes.is_empty()).then(|| Changed { gpu, product, results: results.len(), changes })
+        (!changes.is_empty()).then_some(Changed { gpu, product, results: results.len(), changes })
     };
     dated.into_iter().filter_map(of_gpu).collect()
 }

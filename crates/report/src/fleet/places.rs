@@ -34,12 +34,15 @@ pub struct Entry {
     pub kind: Kind,
 }
 
+/// A part of an attribute (`None` is all of it) and its place.
+type PartAt = (Option<Attribute>, Id);
+
 /// All places, and how the keys of a result lead to them.
 pub struct Table {
     entries: Vec<Entry>,
     /// The attributes of one field: itself, and those within it where it is an object.
     fields: HashMap<&'static str, Field>,
-    elements: HashMap<(ElementName, Attribute), Vec<(Option<Attribute>, Id)>>,
+    elements: HashMap<(ElementName, Attribute), Vec<PartAt>>,
     facts: Vec<(Fact, Id)>,
     clock: Id,
 }
@@ -120,7 +123,7 @@ impl Table {
     }
 
     /// The places of an attribute: its own, or those of its parts. None for a curve or a map.
-    pub fn of(&self, element: ElementName, attribute: Attribute) -> &[(Option<Attribute>, Id)] {
+    pub fn of(&self, element: ElementName, attribute: Attribute) -> &[PartAt] {
         self.elements.get(&(element, attribute)).map_or(&[], Vec::as_slice)
     }
 

@@ -133,11 +133,11 @@ pub fn read(files: &[PathBuf]) -> All {
     let next = AtomicUsize::new(0);
     let words = Mutex::new(Words::default());
     let work = || {
-        let (mut done, mut bytes) = (Vec::new(), Vec::new());
+        let (mut done, mut bytes, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = files.get(at) else { return done };
-            done.push((at, one(path, &mut bytes, &words)));
+            done.push((at, one(path, &mut bytes, &mut scratch, &words)));
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
@@ -195,7 +195,7 @@ fn fingerprint(found: &Found) -> u64 {
     hasher.finish()
 }
 
-fn one(path: &Path, bytes: &mut Vec<u8>, words: &Mutex<Words>) -> Outcome {
+fn one(path: &Path, bytes: &mut Vec<u8>, scratch: &mut Vec<u8>, words: &Mutex<Words>) -> Outcome {
     bytes.clear();
     let read = strata_files::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(bytes));
     match read {
@@ -209,7 +209,7 @@ fn one(path: &Path, bytes: &mut Vec<u8>, words: &Mutex<Words>) -> Outcome {
         let what = "is a recording; `strata replay FILE --format json` makes a result of it";
         return Outcome::Skipped(what.into());
     }
-    let all = match Light::quick(bytes) {
+    let all = match Light::quick(bytes, scratch) {
         Some(light) => vec![light],
         None => match strictly(bytes) {
             Ok(all) => all,
