@@ -102,7 +102,7 @@ impl ComparisonOfSeveral {
 #[derive(Clone, Debug)]
 pub enum Compared {
     /// Of two, or of one and published values.
-    Two(Comparison),
+    Two(Box<Comparison>),
     /// Of three or more.
     Several(ComparisonOfSeveral),
 }
@@ -120,7 +120,7 @@ pub fn compare_all(sides: Vec<Side>, options: &CompareOptions) -> Result<Compare
     }
     let mut all = all.into_iter();
     let mut next = || all.next().unwrap_or(Loaded::PublishedOfOther);
-    pair(next(), next(), options).map(Compared::Two)
+    pair(next(), next(), options).map(|of_two| Compared::Two(Box::new(of_two)))
 }
 
 impl Compared {
