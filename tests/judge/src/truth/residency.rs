@@ -11,6 +11,9 @@ use strata_sim::machine::spec::{Cache, Hint, Prefetch, Replacement, Scope, Write
 use super::Truth;
 use crate::expect::Expect;
 
+/// First compute capability whose loads name a prefetch size.
+const PREFETCH_SIZES: (u32, u32) = (8, 0);
+
 /// What becomes of the lines of each access, where anything is said of it: caches that hold few lines, or of which plain loads are not
 /// displaced, do not tell.
 pub fn residency(truth: &mut Truth) {
@@ -32,7 +35,10 @@ pub fn residency(truth: &mut Truth) {
     }
     if let Some(l2) = second {
         rows.push((L2, "allocates", of_l2(l2)));
-        truth.row(L2, "fetch_by_hint", Expect::IfStated(Box::new(Expect::Fetched(fetched(l2)))));
+        let capability = spec.device.compute_capability;
+        if (capability.0, capability.1) >= PREFETCH_SIZES {
+            truth.row(L2, "fetch_by_hint", Expect::IfStated(Box::new(Expect::Fetched(fetched(l2)))));
+        }
     }
     for (element, policy, effects) in rows {
         truth.row(element, "write_policy", Expect::IfStated(Box::new(Expect::Is(json!(policy)))));
