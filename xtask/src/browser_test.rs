@@ -131,8 +131,9 @@ fn filtered(browser: &mut Browser) -> Result<()> {
             const input = document.querySelector('.filter');
             const type = (text) => ((input.value = text), input.dispatchEvent(new Event('input')));
             const rows = [...document.querySelectorAll('#all-findings tbody tr')];
-            // Every discovery has one of them, of whatever element.
-            const word = ['latency', 'size'].find((word) => rows.some((row) => row.textContent.includes(word)));
+            // Every discovery has one of them in some rows and not in all, of whatever element.
+            const has = (word) => (row) => row.textContent.includes(word);
+            const word = ['latency', 'size', 'hints'].find((word) => rows.some(has(word)) && !rows.every(has(word)));
             type(word);
             const left = rows.filter((row) => !row.hidden);
             const all = left.every((row) => row.textContent.includes(word));

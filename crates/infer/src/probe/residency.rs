@@ -78,6 +78,7 @@ impl Asked {
             Access::AtomicHeld,
         ];
         let of_l2 = [
+            Access::Ca,
             Access::Cs,
             Access::L1NoAllocate,
             Access::L2EvictFirst,
@@ -138,7 +139,18 @@ impl Asked {
         let missing = if self.path == LoadPath::GlobalCa { Access::Cg } else { Access::Nothing };
         let controls = [plain, missing].map(|access| self.residency(notebook, access, self.emptied(), Bytes(0), 0));
         let measurements = notebook.read(&controls)?;
-        Ok(HitMiss::learn(measurements[0].latencies(), &[measurements[1].latencies()])?)
+        let [hits, misses] = [0, 1].map(|at: usize| measurements[at].latencies());
+        let levels = HitMiss::learn(hits, &[misses])?;
+        // Where their times overlap, misses pass for hits, or hits for misses.
+        let [of_hits, of_misses] = [hits, misses].map(|latencies| levels.miss_share(latencies));
+        if of_hits > NONE || of_misses < ALL {
+            return Gap::unknown(format!(
+                "loads that hit and loads that miss overlap: {:.0} % of those that hit pass for misses, and {:.0} % of those that miss for hits",
+                100.0 * of_hits,
+                100.0 * (1.0 - of_misses)
+            ));
+        }
+        Ok(levels)
     }
 
     /// The shares of each access.
@@ -149,7 +161,17 @@ impl Asked {
                 self.capacity / self.line
             ));
         }
-        let accesses = self.accesses(notebook);
+        if !self.line.0.is_multiple_of(SECTOR.0) {
+            return Gap::unknown(format!(
+                "lines of {} are no multiple of {SECTOR}, the least distance of loads",
+                self.line
+            ));
+        }
+        let mut accesses = self.accesses(notebook);
+        let through_l1 = self.residency(notebook, Access::Ca, self.emptied(), Bytes(0), 0);
+        if self.path == LoadPath::GlobalCg && notebook.is_not_recorded(&through_l1)? {
+            accesses.retain(|access| *access != Access::Ca);
+        }
         let levels = self.levels(notebook, accesses[0])?;
         let few = ENOUGH.div_ceil(self.lines()) as u32;
         let repeats = notebook.effort().choose(1, 2, 3).max(few);
@@ -169,8 +191,10 @@ impl Asked {
             Ok((access, [shares[2], shares[1], shares[0]]))
         };
         let table = ask_all(accesses.into_iter().map(of))?;
-        let (_, [now, half, twice]) = table[0];
-        if now < ALL || twice > APART || half < twice + APART {
+        let (_, plain) = table[0];
+        let [_, half, twice] = plain;
+        let now = plain[0];
+        if !is_control(plain) {
             return Gap::unknown(format!(
                 "of the lines of plain loads {:.0} % are there right afterwards, {:.0} % after {}, and {:.0} % after {}: these do not tell \
                  what other accesses do",
@@ -183,6 +207,24 @@ impl Asked {
         }
         Ok(table)
     }
+}
+
+/// Whether these shares of plain loads tell what other accesses do: they are there at first, and gone in the end.
+fn is_control([now, half, twice]: Shares) -> bool {
+    now >= ALL && twice <= APART && half >= twice + APART
+}
+
+/// The shares of plain loads that take the way of an access. Past the L1 a load brings in what it asks for; through the L1 it may bring in more,
+/// where the L1 fetches more at once. Stores go past it, too. Recordings of before 2026-11-28 have plain loads past the L1 only.
+fn plain_of(table: &[(Access, Shares)], access: Access) -> Option<Shares> {
+    let (first, plain) = table[0];
+    let through_l1 = matches!(
+        access,
+        Access::Cs | Access::L1NoAllocate | Access::L2EvictFirst | Access::L2EvictUnchanged | Access::L2EvictLast
+    );
+    let by_ca = table.iter().find(|(other, _)| *other == Access::Ca).map(|(_, shares)| *shares);
+    let plain = if first == Access::Cg && through_l1 { by_ca.unwrap_or(plain) } else { plain };
+    is_control(plain).then_some(plain)
 }
 
 /// Whether the cache has next to none of the lines, neither right afterwards nor later.
@@ -216,8 +258,12 @@ fn effect(plain: Shares, shares: Shares, was_empty: bool) -> Option<Effect> {
 pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> {
     let table = asked.table(notebook)?;
     let (plain, shares) = table[0];
-    let rows: Vec<(Access, Option<Effect>)> =
-        table[1..].iter().map(|&(access, of)| (access, effect(shares, of, asked.emptied().0 == 0))).collect();
+    let of = |(access, shares): (Access, Shares)| {
+        let plain = plain_of(&table, access)?;
+        effect(plain, shares, asked.emptied().0 == 0)
+    };
+    let hinted = table[1..].iter().filter(|(access, _)| *access != Access::Ca);
+    let rows: Vec<(Access, Option<Effect>)> = hinted.map(|&row| (row.0, of(row))).collect();
     let known = rows.iter().filter_map(|&(access, effect)| Some(HintRow { access, effect: effect? })).collect();
     let [_, half, twice] = asked.afters();
     let method = format!(
