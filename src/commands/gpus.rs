@@ -2,18 +2,16 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
-use gpu_strata::{Extent, NodeDiscovery, NodeOptions, Recorded, devices_named, discover_node};
+use gpu_strata::{Extent, NodeOptions, devices_named, discover_node};
 use strata_files::STANDARD;
 
 use super::files::Files;
 use super::node::{self, NodeFiles};
 use super::output::{self, Destination};
 use super::progress::Bar;
-use super::{Call, Fault};
+use super::{Call, Fault, measuring};
 use crate::cli::{Bandwidth, Discover, Format};
 
 /// Measures them and writes one result.
@@ -42,9 +40,7 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
             Fault::usage(anyhow!("--record: cannot make the folder `{}`: {error}", folder.display()))
         })?;
     }
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
+    let interrupted = measuring::interruption()?;
     let devices = devices_named(&measuring.device)?;
     let bar = Bar::new(call.quiet);
     let mut options = NodeOptions::default();
@@ -71,7 +67,10 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     let found = discover_node(&devices, options);
     bar.clear();
     let found = found?;
-    let complete = recorded(call, &found);
+    let mut complete = true;
+    for one in &found.recorded {
+        complete &= measuring::told(call, one, record);
+    }
     let text = match output.format {
         Format::Json if output.compact => found.compact_json()?,
         Format::Json => found.json()?,
@@ -84,18 +83,4 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     // A report that cannot be written does not keep the other files from being written.
     beside.write_by(|format| format.write_node(&found.node)).and(reported)?;
     Ok(if found.node.is_partial() || !complete { output::partial() } else { ExitCode::SUCCESS })
-}
-
-/// Says what became of the recordings; whether they have everything.
-fn recorded(call: Call, found: &NodeDiscovery) -> bool {
-    found.recorded.iter().fold(true, |complete, recorded| match recorded {
-        Recorded::Complete { path, bytes } => {
-            output::note(call, &format!("recorded in `{}` ({bytes} bytes)", path.display()));
-            complete
-        }
-        Recorded::Incomplete { path, reason } => {
-            output::error(&format!("the recording `{}` is not complete: {reason}", path.display()));
-            false
-        }
-    })
 }

@@ -54,20 +54,32 @@ pub fn check(read: Files, record: Option<&Path>, output: Option<&Path>) -> std::
 
 /// Says what became of the recording, if one was asked for; whether it has everything.
 pub fn recorded(call: Call, device: &Device, asked: Option<&Path>) -> bool {
-    match device.recorded() {
-        None => true,
-        Some(Recorded::Complete { path, bytes }) => {
+    device.recorded().is_none_or(|recorded| told(call, recorded, asked))
+}
+
+/// Says what became of a recording; whether it has everything.
+pub fn told(call: Call, recorded: &Recorded, asked: Option<&Path>) -> bool {
+    match recorded {
+        Recorded::Complete { path, bytes } => {
             // The user did not choose the name.
             if asked.is_some_and(|asked| asked != path) {
                 output::note(call, &format!("recorded in `{}` ({bytes} bytes)", path.display()));
             }
             true
         }
-        Some(Recorded::Incomplete { path, reason }) => {
+        Recorded::Incomplete { path, reason } => {
             output::error(&format!("the recording `{}` is not complete: {reason}", path.display()));
             false
         }
     }
+}
+
+/// What Ctrl-C sets.
+pub fn interruption() -> std::result::Result<Arc<AtomicBool>, Fault> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
+    Ok(interrupted)
 }
 
 /// A device that is open, and how it is measured. Ctrl-C ends a measurement.
@@ -87,9 +99,7 @@ impl<'a> Meter<'a> {
                 "--device: only `strata discover` measures several GPUs; name one in place of `{names}`"
             )));
         }
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(Fault::run)?;
+        let interrupted = interruption()?;
         let device = Device::open_within(&arguments.device, arguments.wait, &interrupted)?;
         Ok(Meter { arguments, call, device, interrupted })
     }

@@ -49,9 +49,7 @@ impl Exchange {
             Exchange::Nfd { expiry } => Ok(report::nfd(&[(None, topology)], expiry)),
         }
     }
-}
 
-impl Exchange {
     /// The GPUs of a node in this format, each with its number: as in `cuda:N` where all are named so, otherwise by their order.
     ///
     /// # Errors

@@ -192,8 +192,7 @@ impl Asked {
         };
         let table = ask_all(accesses.into_iter().map(of))?;
         let (_, plain) = table[0];
-        let [_, half, twice] = plain;
-        let now = plain[0];
+        let [now, half, twice] = plain;
         if !is_control(plain) {
             return Gap::unknown(format!(
                 "of the lines of plain loads {:.0} % are there right afterwards, {:.0} % after {}, and {:.0} % after {}: these do not tell \
