@@ -1,6 +1,7 @@
 //! The command line: its options and the text of `--help`.
 
 mod characterize;
+mod check;
 mod compare;
 mod explain;
 mod fleet;
@@ -16,6 +17,7 @@ use gpu_strata::topology::Wanted;
 use gpu_strata::units::Bytes;
 
 pub use characterize::{Characterize, Roofline};
+pub use check::{Check, ExitStyle};
 pub use compare::{Compare, ComparisonFormat};
 pub use explain::Explain;
 pub use fleet::{Fleet, FleetFormat};
@@ -33,9 +35,10 @@ pub use run::{Measuring, Run};
     strata help COMMAND                 all options of a command\n\nExit status:\n  \
     0    all questions were answered; \"unknown\" with a reason is an answer\n  \
     1    the run failed, or its result could not be written;\n       \
-    `compare`: something differs; `fleet`: something stands out\n  \
-    2    bad usage, or a file that cannot be used; `compare`, `fleet`: any\n       \
-    trouble\n  \
+    `compare`: something differs; `fleet`: something stands out;\n       \
+    `check`: a GPU has failed (--exit-style changes the numbers)\n  \
+    2    bad usage, or a file that cannot be used; `compare`, `fleet`,\n       \
+    `check`: any trouble\n  \
     3    no such device, no driver, or the device is busy\n  \
     4    only some questions were answered: a probe failed, a recording is\n       \
     cut or damaged, or this run's recording could not be written\n  \
@@ -69,6 +72,8 @@ pub enum Command {
     Import(Import),
     /// Compare results with each other, with published values, or with limits (a policy)
     Compare(Compare),
+    /// Check all GPUs of a node against limits (a policy): a line for each, an exit status, and never longer than --timeout
+    Check(Check),
     /// Merge many results: name the GPUs that stand out or changed, and the hosts that are missing
     Fleet(Fleet),
     /// Draw figures as three papers have them (Fuchs et al., Größler, Mei et al.), for one GPU or several
@@ -160,6 +165,8 @@ pub enum Document {
     Node,
     /// The result of `strata fleet`
     Fleet,
+    /// The result of `strata check`
+    Health,
 }
 
 /// Output formats of a list.

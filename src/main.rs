@@ -13,6 +13,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let started = std::time::Instant::now();
+    commands::end_with_the_watcher();
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

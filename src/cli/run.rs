@@ -53,6 +53,6 @@ pub(super) fn parse_wait(seconds: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| format!("`{seconds}` is no number of seconds: give one such as 60 or 0.5"))
 }
 
-fn parse_seed(seed: &str) -> Result<u64, String> {
+pub(super) fn parse_seed(seed: &str) -> Result<u64, String> {
     seed.parse().map_err(|_| format!("`{seed}` is no seed: give a whole number from 0 to {}", u64::MAX))
 }

@@ -27,7 +27,12 @@ impl Fault {
 
     /// The same error with status 2, as `diff` has it for any trouble.
     pub fn trouble(self) -> Self {
-        Fault { status: 2, ..self }
+        self.with_status(2)
+    }
+
+    /// The same error with another status.
+    pub fn with_status(self, status: u8) -> Self {
+        Fault { status, ..self }
     }
 
     /// Whether the reader of standard output closed it, which is not an error.

@@ -1,6 +1,7 @@
 //! One function per command, and the exit status of each outcome.
 
 mod characterize;
+mod check;
 mod compare;
 mod completions;
 mod discover;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::Command;
+pub use check::end_with_the_watcher;
 pub use fault::Fault;
 
 /// What all commands are told.
@@ -48,6 +50,7 @@ pub fn run(command: Command, call: Call) -> Result<ExitCode, Fault> {
         Command::Replay(arguments) => replay::run(&arguments, call),
         Command::Import(arguments) => import::run(&arguments, call),
         Command::Compare(arguments) => compare::run(&arguments, call),
+        Command::Check(arguments) => check::run(&arguments, call),
         Command::Fleet(arguments) => fleet::run(&arguments, call),
         Command::Figures(arguments) => figures::run(&arguments, call),
         Command::L1(arguments) => l1::run(&arguments, call),

@@ -81,6 +81,7 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
         Document::Acceptance => Schema::Acceptance,
         Document::Node => Schema::Node,
         Document::Fleet => Schema::Fleet,
+        Document::Health => Schema::Health,
     };
     output::stdout(&schema.json()?)?;
     Ok(ExitCode::SUCCESS)

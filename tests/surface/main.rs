@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr)]
 
 mod accelsim;
+mod check;
 mod cli;
 mod command;
 mod compare;

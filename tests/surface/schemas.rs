@@ -12,7 +12,7 @@ use strata_model::characterization::{self, Characterization};
 use strata_model::node::{self, Node};
 use strata_model::topology::{self, Topology};
 use strata_report::compare::{self, Comparison};
-use strata_report::fleet;
+use strata_report::{fleet, health};
 use strata_report::policy::{self, Acceptance};
 use strata_report::report;
 
@@ -37,6 +37,7 @@ fn what_is_published_is_what_is_printed() {
         (node::SCHEMA, report::schema::<Node>().unwrap()),
         (policy::ACCEPTANCE, report::schema::<Acceptance>().unwrap()),
         (fleet::SCHEMA, report::schema::<fleet::Fleet>().unwrap()),
+        (health::SCHEMA, report::schema::<health::Health>().unwrap()),
     ];
     for (name, now) in printed {
         let path = path_of(name);

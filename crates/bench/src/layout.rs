@@ -154,12 +154,12 @@ impl Bench<'_> {
             &mut self.lists,
             &mut self.outputs,
             &mut self.flush,
-            &mut self.lines,
             &mut self.pattern_memory,
             &mut self.chase_times,
             &mut self.pieces,
         ];
-        buffers.into_iter().try_for_each(|buffer| buffer.free(self.gpu))
+        let rooms = self.rooms.iter_mut().flat_map(super::residency::Room::buffers);
+        buffers.into_iter().chain(rooms).try_for_each(|buffer| buffer.free(self.gpu))
     }
 
     /// Lists of offsets for chains that the kernel builds itself; empty where there are none.

@@ -114,7 +114,8 @@ pub struct Bench<'g> {
     lists: Scratch,
     outputs: Scratch,
     flush: Scratch,
-    lines: Scratch,
+    /// Of the L1 and of the L2.
+    rooms: [residency::Room; 2],
     pattern_memory: Scratch,
     on_device: stream::Side,
     on_host: stream::Side,
@@ -183,7 +184,7 @@ impl<'g> Bench<'g> {
             lists: Scratch::default(),
             outputs: Scratch::default(),
             flush: Scratch::default(),
-            lines: Scratch::default(),
+            rooms: Default::default(),
             pattern_memory: Scratch::default(),
             on_device: stream::Side::new(false),
             on_host: stream::Side::new(true),

@@ -1,6 +1,6 @@
 //! Residency: which lines a cache still has. Lines are laid out, and the steps are launched.
 
-use super::Bench;
+use super::{Bench, Scratch};
 use super::persistent::words;
 use super::prepared::Outcome;
 use strata_gpu::{Launch, Result};
@@ -16,6 +16,23 @@ const ADDRESS: u64 = 8;
 const BLOCKS: u32 = 2;
 const THREADS: u32 = 1024;
 
+/// The memory of one cache's experiments. Each cache has its own, so that what one needs does not move the memory of the other between
+/// two experiments that are compared: a cache of few ways loses lines by where they lie.
+#[derive(Default)]
+pub(super) struct Room {
+    /// The lines that are timed.
+    lines: Scratch,
+    /// What is read besides.
+    read: Scratch,
+}
+
+impl Room {
+    /// All of its memory.
+    pub(super) fn buffers(&mut self) -> [&mut Scratch; 2] {
+        [&mut self.lines, &mut self.read]
+    }
+}
+
 impl Bench<'_> {
     /// Lays out the lines, makes the steps, and reads what the loads took.
     pub(super) fn run_residency(&mut self, residency: &Residency) -> Result<Outcome> {
@@ -24,7 +41,9 @@ impl Bench<'_> {
             // Before anything is written: it has the same buffer for its results.
             self.renew_carveout(0)?;
         }
-        let base = self.lines.at_least(self.gpu, residency.span())?;
+        let room = &mut self.rooms[usize::from(residency.path != LoadPath::GlobalCa)];
+        let base = room.lines.at_least(self.gpu, residency.span())?;
+        let read = room.read.at_least(self.gpu, Bytes(residency.before.0 + residency.after.0))?;
         let order = order::offsets(residency.chain());
         let timed = |number: usize| base.0 + order[number % order.len()] + residency.beside.0;
         let mut content = vec![0; residency.span().0 as usize];
@@ -41,7 +60,6 @@ impl Bench<'_> {
         let list = out.offset(list_at);
         self.gpu.write(out, &raw)?;
         self.gpu.write(list, &listed)?;
-        let read = self.flush.at_least(self.gpu, Bytes(residency.before.0 + residency.after.0))?;
         let after = read.offset(residency.before.0);
         let [reads_before, reads_after] = residency.reads();
         let parameters = |before: u64, later: u64, phases: u32| {

@@ -193,6 +193,8 @@ pub enum Schema {
     Node,
     /// Of many results.
     Fleet,
+    /// Of the check of a node.
+    Health,
 }
 
 impl Schema {
@@ -210,6 +212,7 @@ impl Schema {
             Schema::Acceptance => report::schema::<strata_report::policy::Acceptance>(),
             Schema::Node => report::schema::<strata_model::node::Node>(),
             Schema::Fleet => report::schema::<strata_report::fleet::Fleet>(),
+            Schema::Health => report::schema::<strata_report::health::Health>(),
         }
         .map_err(Error::report("the schema"))
     }

@@ -179,7 +179,7 @@ pub fn discover_node(devices: &[String], options: NodeOptions<'_>) -> Result<Nod
             Err(error) => NodeGpu { device, topology: None, failure: Some(in_full(&error)) },
         });
     }
-    Ok(NodeDiscovery { node: together(gpus), recorded })
+    Ok(NodeDiscovery { recorded, ..NodeDiscovery::of(gpus) })
 }
 
 /// What each thread is told.
@@ -217,20 +217,6 @@ impl Asked<'_> {
     }
 }
 
-/// The node of these GPUs, which were measured at the same time.
-fn together(gpus: Vec<NodeGpu>) -> Node {
-    let runs = || gpus.iter().filter_map(|gpu| Some(&gpu.topology.as_ref()?.run));
-    Node {
-        schema: node::SCHEMA.to_owned(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started: runs().map(|run| run.started.clone()).min().unwrap_or_default(),
-        duration_s: runs().map(|run| run.duration_s).fold(0.0, f64::max),
-        together: true,
-        host: runs().find_map(|run| run.host.clone()),
-        gpus,
-    }
-}
-
 /// An error with what caused it.
 fn in_full(error: &Error) -> String {
     let mut text = error.to_string();
@@ -243,6 +229,21 @@ fn in_full(error: &Error) -> String {
 }
 
 impl NodeDiscovery {
+    /// The node of these GPUs, which were measured at the same time.
+    pub fn of(gpus: Vec<NodeGpu>) -> Self {
+        let runs = || gpus.iter().filter_map(|gpu| Some(&gpu.topology.as_ref()?.run));
+        let node = Node {
+            schema: node::SCHEMA.to_owned(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: runs().map(|run| run.started.clone()).min().unwrap_or_default(),
+            duration_s: runs().map(|run| run.duration_s).fold(0.0, f64::max),
+            together: true,
+            host: runs().find_map(|run| run.host.clone()),
+            gpus,
+        };
+        NodeDiscovery { node, recorded: Vec::new() }
+    }
+
     /// As a text for people: a row for each GPU, or the whole report of each.
     pub fn text(&self, terminal: &Terminal, extent: Extent) -> String {
         report::node::text(&self.node, terminal, extent)

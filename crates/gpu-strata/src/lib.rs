@@ -49,7 +49,7 @@
 //! ```
 //!
 //! A [`Policy`] holds limits for one GPU product. It is made of good results and accepts or rejects others. [`fleet()`] merges
-//! thousands of results and says which GPUs stand out.
+//! thousands of results and says which GPUs stand out. [`check_node`] holds all GPUs of a node against policies.
 //!
 //! # Experiments of one's own
 //!
@@ -78,6 +78,7 @@ mod explained;
 mod figures;
 mod fleet;
 mod gpus;
+mod health;
 mod host;
 mod launch;
 mod lock;
@@ -97,6 +98,7 @@ pub use explained::{explain, glossary};
 pub use figures::{FIGURES_PAGE, figures};
 pub use fleet::{ExpectedHosts, Fleet, FleetOptions, expected_hosts, fleet};
 pub use gpus::{NodeDiscovery, NodeOptions, check_device_names, devices_named, discover_node, is_of_several};
+pub use health::{Examined, GpuCount, Health, Outcome, Verdict, check_node};
 pub use launch::{L1OfLaunch, Launch, l1};
 pub use machine::Machine;
 pub use policy::{Acceptance, Policy};

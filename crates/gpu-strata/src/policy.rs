@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use strata_model::topology::Wanted;
 use strata_report::compare::{Document, MaxAge};
 use strata_report::policy;
 use strata_report::report;
@@ -63,6 +64,11 @@ impl Policy {
         self.policy.limits()
     }
 
+    /// What a discovery must measure so that each limit can be judged; all of it if there is none.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        self.policy.wanted()
+    }
+
     /// How many values of the good results have no limit; the file says which and why.
     pub fn left_out(&self) -> usize {
         self.policy.left_out()
@@ -106,6 +112,11 @@ impl Policy {
         }
         Ok(Acceptance { document: self.policy.check(&documents)? })
     }
+}
+
+/// The policies as reports have them.
+pub(crate) fn inner(policies: &[Policy]) -> Vec<policy::Policy> {
+    policies.iter().map(|policy| policy.policy.clone()).collect()
 }
 
 /// The results of files, each with its name.

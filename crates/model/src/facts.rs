@@ -164,7 +164,7 @@ pub enum Limit {
 }
 
 /// A device as `strata devices` lists it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {
     /// Number in the driver's order, as in `cuda:N`.
     pub ordinal: u32,

@@ -236,12 +236,14 @@ fn is_gone([now, half, _]: Shares) -> bool {
 fn effect(plain: Shares, shares: Shares, was_empty: bool) -> Option<Effect> {
     let [now, half, twice] = shares;
     let margin = APART.min((plain[1] - plain[2]) / 2.0);
+    // Only what was there can give way. In an L2 of partitions stored lines may lie in the other one, from where they are slow at once.
+    let expected = plain[1] * (now / plain[0]).min(1.0);
     match () {
         () if is_gone(shares) => was_empty.then_some(Effect::NotKept),
         () if now <= NONE => None,
         // In a full cache lines that give way first displace each other.
-        () if half <= plain[1] / FEW => Some(Effect::EvictedFirst),
-        () if half <= plain[1] - margin => Some(Effect::SomeEvictedFirst),
+        () if half <= expected / FEW => Some(Effect::EvictedFirst),
+        () if half <= expected - margin => Some(Effect::SomeEvictedFirst),
         () if now < ALL.min(plain[0] - NONE) => None,
         () if twice >= ALL => Some(Effect::EvictedLast),
         () if twice >= plain[2] + margin => Some(Effect::SomeEvictedLast),
@@ -412,6 +414,8 @@ mod tests {
             assert_eq!(effect(plain, [1.0, 1.0, 0.5], true), Some(Effect::SomeEvictedLast));
             assert_eq!(effect(plain, [0.5, 0.1, 0.0], true), Some(Effect::EvictedFirst));
             assert_eq!(effect(plain, [0.5, plain[1], 0.0], true), None);
+            // Half of them were slow at once, and did not become more.
+            assert_eq!(effect(plain, [0.5, plain[1] / 2.0, 0.0], true), None);
             // In a full cache they may have displaced each other; and what is there later was not thrown out.
             assert_eq!((effect(plain, [0.0; 3], false), effect(plain, [0.0, 0.5, 0.0], true)), (None, None));
             let varied = if random { [0.9, 0.5, 0.2] } else { [0.98, 0.93, 0.04] };

@@ -108,15 +108,20 @@ impl Policy {
             results.iter().map(|(document, name)| self.checked(document, name)).collect::<Result<_, _>>()?;
         Ok(Acceptance {
             schema: ACCEPTANCE.into(),
-            policy: PolicyFacts {
-                file: self.name.clone(),
-                product: self.product.clone(),
-                made_from: self.made_from.len(),
-                limits: self.entries.len(),
-            },
+            policy: self.facts(),
             passes: results.iter().all(|checked| checked.passes),
             results,
         })
+    }
+
+    /// Which policy it is.
+    pub fn facts(&self) -> PolicyFacts {
+        PolicyFacts {
+            file: self.name.clone(),
+            product: self.product.clone(),
+            made_from: self.made_from.len(),
+            limits: self.entries.len(),
+        }
     }
 
     fn checked(&self, document: &Document, name: &str) -> Result<Checked, Error> {

@@ -19,8 +19,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use strata_model::attribute::Value;
 use strata_model::locate::Defect;
+use strata_model::topology::Wanted;
 
-use crate::compare::{Kind, Place};
+use crate::compare::{Kind, Place, Subject};
 
 /// Name and version of the file.
 pub const SCHEMA: &str = "strata/policy/1";
@@ -92,6 +93,13 @@ impl Policy {
     /// How many limits it has.
     pub fn limits(&self) -> usize {
         self.entries.len()
+    }
+
+    /// What a discovery must measure so that each limit can be judged. It is empty, which asks for all, if a limit is of no attribute
+    /// that a GPU can be asked for.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let asked = self.entries.keys().filter(|place| place.subject != Subject::Device);
+        asked.map(|place| Wanted::of_a_gpu(&place.path())).collect::<Result<_, _>>().unwrap_or_default()
     }
 
     /// How many values of the good results have no limit.

@@ -49,7 +49,8 @@ fn reason(unanswered: &Unanswered) -> (String, String) {
     (unanswered.place.clone(), unanswered.reason.clone())
 }
 
-fn line(judged: &Judged) -> String {
+/// A value beside what is allowed.
+pub(crate) fn line(judged: &Judged) -> String {
     let unit = judged.stated.unit.clone();
     let shown = |value: Value| stated(&Stated { value: Some(value), unit: unit.clone(), ..Stated::default() });
     let number = |x: f64| shown(Value::Number(x));

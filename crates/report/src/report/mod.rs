@@ -18,6 +18,7 @@ mod evidence;
 mod expiry;
 pub mod explained;
 pub mod fleet;
+pub mod health;
 mod html;
 mod hwloc;
 pub mod launched;

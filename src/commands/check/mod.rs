@@ -1,0 +1,181 @@
+//! `strata check`: each GPU of a node against a policy, in bounded time.
+
+mod watched;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use gpu_strata::facts::Listed;
+use gpu_strata::node::NodeGpu;
+use gpu_strata::topology::Topology;
+use gpu_strata::{Examined, GpuCount, Health, NodeDiscovery, Outcome, Policy, Verdict, check_node};
+use strata_files::STANDARD;
+
+use super::files::Files;
+use super::node::{self, NodeFiles};
+use super::output::{self, Destination};
+use super::{Call, Fault};
+use crate::cli::{Check, ExitStyle, ListFormat};
+pub use watched::end_with_the_watcher;
+use watched::{Ended, Watched};
+
+/// What names the file of the measured values.
+const RESULT: &str = "--result";
+/// All GPUs that the driver lists.
+const ALL: &str = "all";
+/// What is reported in place of GPUs, if the driver cannot list them.
+const DRIVER: &str = "driver";
+/// Signals by which a process ends itself when something is wrong in it: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV. Others
+/// come from outside, such as that of a system without memory.
+const CRASHES: [i32; 6] = [4, 5, 6, 7, 8, 11];
+
+/// Checks, reports, and returns the exit status that the user's program expects.
+pub fn run(arguments: &Check, call: Call) -> Result<ExitCode, Fault> {
+    checked(arguments, call).map_err(|fault| fault.with_status(status(arguments.exit_style, Verdict::Untested).0))
+}
+
+fn checked(arguments: &Check, call: Call) -> Result<ExitCode, Fault> {
+    let Check { policy, node, .. } = arguments;
+    let (output, result) = (arguments.output.as_deref(), arguments.result.as_deref());
+    let files = arguments.device.split(',').fold(Files::default(), |files, name| files.device(name.trim()));
+    let files = node::checked(files.read(policy), node).written(result, RESULT);
+    // If the result takes standard output, the report needs a file.
+    let report = node::report(output, node).or(result.filter(|path| *path == Path::new(STANDARD)));
+    files.written(report, output::OUTPUT).check()?;
+    let policies: Vec<Policy> = policy.iter().map(Policy::open).collect::<Result<_, _>>()?;
+    let destination = Destination::at(output, output::OUTPUT)?;
+    let beside = NodeFiles::open(node)?;
+    let kept = result.map(|path| Destination::at(Some(path), RESULT)).transpose()?;
+
+    let deadline = call.started + arguments.timeout;
+    let (examined, count) = examine(arguments, &policies, deadline);
+    let discovery = measured(&examined);
+    let health = check_node(&policies, examined, count, call.started.elapsed());
+    let reported = report_of(&health, arguments).and_then(|text| destination.write(&text));
+    // One file that cannot be written does not keep the others from being written.
+    let kept = kept.map_or(Ok(()), |file| file.write(&discovery.compact_json()?));
+    let beside = beside.write_by(|format| format.write_node(&discovery.node));
+    reported.and(kept).and(beside)?;
+    Ok(ExitCode::from(status(arguments.exit_style, health.verdict()).0))
+}
+
+fn report_of(health: &Health, arguments: &Check) -> Result<String, Fault> {
+    let word = match arguments.exit_style {
+        ExitStyle::Nagios => Some(status(ExitStyle::Nagios, health.verdict()).1),
+        ExitStyle::Diff | ExitStyle::Npd => None,
+    };
+    Ok(match arguments.format {
+        ListFormat::Text => health.text(word),
+        ListFormat::Json => health.json()?,
+    })
+}
+
+/// The exit status of a verdict, and the word that Nagios has for it.
+fn status(style: ExitStyle, verdict: Verdict) -> (u8, &'static str) {
+    let of_nagios = style == ExitStyle::Nagios;
+    match verdict {
+        Verdict::Passed => (0, "OK"),
+        Verdict::Incomplete => (1, "WARNING"),
+        Verdict::Failed => (if of_nagios { 2 } else { 1 }, "CRITICAL"),
+        Verdict::Untested => (if of_nagios { 3 } else { 2 }, "UNKNOWN"),
+    }
+}
+
+/// Measures all GPUs at the same time, each in a process of its own, and says how many there should be and are.
+fn examine(arguments: &Check, policies: &[Policy], deadline: Instant) -> (Vec<Examined>, Option<GpuCount>) {
+    let listed = match arguments.device.trim().eq_ignore_ascii_case(ALL) {
+        true => listed(arguments.timeout, deadline),
+        false => Ok(arguments.device.split(',').map(|name| (name.trim().to_owned(), None)).collect()),
+    };
+    let count = |found| arguments.gpus.map(|expected| GpuCount { expected, found });
+    let gpus = match listed {
+        Ok(gpus) => gpus,
+        Err(outcome) => {
+            return (vec![Examined { device: DRIVER.to_owned(), uuid: None, outcome }], count(0));
+        }
+    };
+    let found = count(gpus.len());
+    let started: Vec<_> = gpus
+        .into_iter()
+        .map(|(device, uuid)| (Watched::start(&measurement(arguments, policies, &device)), device, uuid))
+        .collect();
+    let examined = started.into_iter().map(|(watched, device, uuid)| {
+        let outcome = match watched.map(|watched| watched.end(deadline)) {
+            Ok(ended) => outcome(ended, arguments.timeout),
+            Err(error) => Outcome::Untested(format!("strata cannot start a process: {error}")),
+        };
+        Examined { device, uuid, outcome }
+    });
+    (examined.collect(), found)
+}
+
+/// The GPUs that the driver lists: names and UUIDs.
+fn listed(timeout: Duration, deadline: Instant) -> Result<Vec<(String, Option<String>)>, Outcome> {
+    let untested = |why: String| Outcome::Untested(why);
+    let command = ["devices", "--format", "json"].map(str::to_owned);
+    let watched = Watched::start(&command).map_err(|error| untested(format!("strata cannot start a process: {error}")))?;
+    let text = answer(watched.end(deadline), timeout)?;
+    let listed: Vec<Listed> = serde_json::from_slice(&text).map_err(|error| untested(error.to_string()))?;
+    Ok(listed.into_iter().map(|gpu| (format!("cuda:{}", gpu.ordinal), gpu.uuid)).collect())
+}
+
+/// The command line that measures one GPU.
+fn measurement(arguments: &Check, policies: &[Policy], device: &str) -> Vec<String> {
+    let seconds = |duration: Duration| duration.as_secs_f64().to_string();
+    let (effort, seed, wait) = (arguments.effort.name(), arguments.seed.to_string(), seconds(arguments.wait));
+    let options = ["--device", device, "--effort", effort, "--seed", &seed, "--wait", &wait, "--format", "json"];
+    let mut line: Vec<String> = ["--quiet", "discover", "--compact"].into_iter().chain(options).map(str::to_owned).collect();
+    if arguments.no_host_facts {
+        line.push("--no-host-facts".to_owned());
+    }
+    let wanted: Vec<_> = policies.iter().map(Policy::wanted).collect();
+    // One policy that needs everything is enough.
+    if wanted.iter().all(|wanted| !wanted.is_empty()) {
+        let names: Vec<String> = wanted.iter().flatten().map(ToString::to_string).collect();
+        line.extend(["--only".to_owned(), names.join(",")]);
+    }
+    line
+}
+
+/// What a process says of its GPU.
+fn outcome(ended: Ended, timeout: Duration) -> Outcome {
+    let topology = answer(ended, timeout).and_then(|text| {
+        let read = serde_json::from_slice::<Topology>(&text).map_err(|error| error.to_string());
+        let sound = read.and_then(|topology| topology.defect().map_or(Ok(topology), Err));
+        sound.map_err(|why| Outcome::Untested(format!("its result cannot be read: {why}")))
+    });
+    topology.map_or_else(|outcome| outcome, |topology| Outcome::Measured(Box::new(topology)))
+}
+
+/// What a process printed, or why that says nothing.
+fn answer(ended: Ended, timeout: Duration) -> Result<Vec<u8>, Outcome> {
+    let seconds = timeout.as_secs_f64();
+    match ended {
+        Ended::Killed { gone: true } => Err(Outcome::Sick(format!("no answer within {seconds} s; its process was killed"))),
+        Ended::Killed { gone: false } => {
+            Err(Outcome::Sick(format!("no answer within {seconds} s; its process hangs in the driver and cannot be killed")))
+        }
+        Ended::Signal { signal } if CRASHES.contains(&signal) => {
+            Err(Outcome::Sick(format!("its process crashed (signal {signal})")))
+        }
+        Ended::Signal { signal } => Err(Outcome::Untested(format!("its process was ended from outside (signal {signal})"))),
+        // A result with unknowns (4) is a result.
+        Ended::Exit { status: 0 | 4, stdout, .. } => Ok(stdout),
+        // A call of the driver failed during the run.
+        Ended::Exit { status: 1, stderr, .. } => Err(Outcome::Sick(stderr)),
+        Ended::Exit { stderr, .. } => Err(Outcome::Untested(stderr)),
+    }
+}
+
+/// All measured values, as a discovery of several GPUs has them.
+fn measured(examined: &[Examined]) -> NodeDiscovery {
+    let gpu = |one: &Examined| {
+        let (topology, failure) = match &one.outcome {
+            Outcome::Measured(topology) => (Some((**topology).clone()), None),
+            Outcome::Sick(why) | Outcome::Untested(why) => (None, Some(why.clone())),
+        };
+        NodeGpu { device: one.device.clone(), topology, failure }
+    };
+    NodeDiscovery::of(examined.iter().map(gpu).collect())
+}

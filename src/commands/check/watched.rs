@@ -1,0 +1,132 @@
+//! A process of strata that is killed when its time is over. A driver that never answers hangs that process, and not this one.
+
+use std::io::{self, Read};
+use std::os::unix::process::{ExitStatusExt, parent_id};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+
+/// Names the process that watches this one.
+const WATCHER: &str = "STRATA_WATCHED_BY";
+/// Longest output that is read, in bytes: a result of everything has a tenth of it.
+const LONGEST: u64 = 64 << 20;
+/// How often a process is asked whether it has ended, after it has closed its output.
+const POLL: Duration = Duration::from_millis(5);
+/// How long a killed process has to go. One that waits for hardware inside the kernel does not go.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A process that runs.
+pub struct Watched {
+    child: Child,
+    stdout: Receiver<Vec<u8>>,
+    stderr: Receiver<Vec<u8>>,
+}
+
+/// How it ended.
+pub enum Ended {
+    /// By itself.
+    Exit {
+        /// Its status.
+        status: i32,
+        /// What it printed.
+        stdout: Vec<u8>,
+        /// What is wrong, if it says so.
+        stderr: String,
+    },
+    /// By a signal.
+    Signal {
+        /// The number of the signal.
+        signal: i32,
+    },
+    /// Its time was over.
+    Killed {
+        /// It is gone.
+        gone: bool,
+    },
+}
+
+impl Watched {
+    /// Starts this program with other arguments.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    pub fn start(arguments: &[String]) -> io::Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(arguments).env(WATCHER, std::process::id().to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (stdout, stderr) = (collected(child.stdout.take()), collected(child.stderr.take()));
+        Ok(Watched { child, stdout, stderr })
+    }
+
+    /// Waits until it has ended, and kills it at the deadline.
+    pub fn end(mut self, deadline: Instant) -> Ended {
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let stdout = self.stdout.recv_timeout(left());
+        if stdout != Err(RecvTimeoutError::Timeout)
+            && let Some(status) = self.exited(deadline)
+        {
+            return match status.code() {
+                None => Ended::Signal { signal: status.signal().unwrap_or_default() },
+                Some(status) => {
+                    let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
+                    Ended::Exit { status, stdout: stdout.unwrap_or_default(), stderr: first_line(&stderr) }
+                }
+            };
+        }
+        // It may just have ended by itself; then there is nothing to kill.
+        drop(self.child.kill());
+        Ended::Killed { gone: self.exited(Instant::now() + GRACE).is_some() }
+    }
+
+    fn exited(&mut self, deadline: Instant) -> Option<std::process::ExitStatus> {
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            thread::sleep(POLL);
+        }
+    }
+}
+
+/// Reads a pipe to its end in a thread: a process whose pipe is full would wait for ever.
+fn collected(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            // What came before an error is what there is.
+            drop(pipe.take(LONGEST).read_to_end(&mut bytes));
+        }
+        // Nobody listens any more if the time was over.
+        drop(sender.send(bytes));
+    });
+    receiver
+}
+
+/// The first line of strata's errors, without the name of the program: what is wrong. The others say what to do.
+fn first_line(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it failed without a message");
+    first.strip_prefix("strata: ").unwrap_or(first).trim().to_owned()
+}
+
+/// In a process that [`Watched::start`] started: ends it with the one that watches it, however that ends, so that nothing goes on to
+/// measure for nobody.
+pub fn end_with_the_watcher() {
+    let Ok(watcher) = std::env::var(WATCHER) else { return };
+    // Where the kernel does not know this request, the process ends after its measurement.
+    let _ = set_pdeathsig(Signal::SIGKILL);
+    // It may have ended before the request.
+    if watcher != parent_id().to_string() {
+        std::process::exit(130);
+    }
+}
