@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # HealthCheckProgram of Slurm: measures the node's GPUs, and drains the node if one of them is outside its limits.
-# It always ends with status 0, since Slurm lets no node register whose check does not. Settings: strata.conf.
+# It always ends with status 0, and says what it found by draining. Settings: strata.conf.
 set -euo pipefail
 trap 'exit 0' EXIT
 # shellcheck source=docs/fleet/slurm/common.sh
