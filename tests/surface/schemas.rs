@@ -12,9 +12,9 @@ use strata_model::characterization::{self, Characterization};
 use strata_model::node::{self, Node};
 use strata_model::topology::{self, Topology};
 use strata_report::compare::{self, Comparison};
-use strata_report::{fleet, health};
 use strata_report::policy::{self, Acceptance};
 use strata_report::report;
+use strata_report::{fleet, health};
 
 /// The committed reports of this schema.
 fn recorded(schema: &str) -> Vec<Value> {

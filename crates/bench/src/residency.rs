@@ -1,15 +1,19 @@
 //! Residency: which lines a cache still has. Lines are laid out, and the steps are launched.
 
-use super::{Bench, Scratch};
 use super::persistent::words;
 use super::prepared::Outcome;
-use strata_gpu::{Launch, Result};
+use super::{Bench, Scratch};
+use strata_gpu::{DevicePtr, Launch, Result};
 use strata_kernels::{Program, residency as kernel};
 use strata_model::experiment::{LoadPath, Residency, WARP};
 use strata_model::order;
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
 
+/// Where the lines and what is read begin: at a multiple of a large page. Of a part of such a page every set of a cache gets as many lines
+/// as every other, also where the index mixes address bits. Across the end of one they may get two and none, and then what stays says where the
+/// memory lies.
+const ALIGNMENT: Bytes = Bytes::mib(2);
 /// Bytes of an address.
 const ADDRESS: u64 = 8;
 /// Blocks for each SM, and the most threads of each, of a launch in which all SMs read.
@@ -42,8 +46,12 @@ impl Bench<'_> {
             self.renew_carveout(0)?;
         }
         let room = &mut self.rooms[usize::from(residency.path != LoadPath::GlobalCa)];
-        let base = room.lines.at_least(self.gpu, residency.span())?;
-        let read = room.read.at_least(self.gpu, Bytes(residency.before.0 + residency.after.0))?;
+        let mut aligned = |scratch: &mut Scratch, bytes: Bytes| -> Result<DevicePtr> {
+            let at = scratch.at_least(self.gpu, bytes + ALIGNMENT)?;
+            Ok(DevicePtr(at.0.next_multiple_of(ALIGNMENT.0)))
+        };
+        let base = aligned(&mut room.lines, residency.span())?;
+        let read = aligned(&mut room.read, residency.before + residency.after)?;
         let order = order::offsets(residency.chain());
         let timed = |number: usize| base.0 + order[number % order.len()] + residency.beside.0;
         let mut content = vec![0; residency.span().0 as usize];

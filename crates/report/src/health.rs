@@ -150,12 +150,12 @@ fn gpu(policies: &[Policy], Examined { device, uuid, outcome }: Examined) -> Gpu
         return known(unmeasured(Verdict::Untested, format!("no policy is for {of}{product}; give one with --policy")));
     };
     let document = (Document::Topology(topology), device.clone());
-    let checked = match policy.check(std::slice::from_ref(&document)).map(|accepted| accepted.results.into_iter().next())
-    {
-        Ok(Some(checked)) => checked,
-        Ok(None) => return known(unmeasured(Verdict::Untested, "nothing was checked".to_owned())),
-        Err(error) => return known(unmeasured(Verdict::Untested, error.to_string())),
-    };
+    let checked =
+        match policy.check(std::slice::from_ref(&document)).map(|accepted| accepted.results.into_iter().next()) {
+            Ok(Some(checked)) => checked,
+            Ok(None) => return known(unmeasured(Verdict::Untested, "nothing was checked".to_owned())),
+            Err(error) => return known(unmeasured(Verdict::Untested, error.to_string())),
+        };
     let (verdict, summary) = judged(&checked, disturbed);
     known(GpuHealth { checked: Some(checked), ..unmeasured(verdict, summary) })
 }
@@ -169,28 +169,27 @@ fn disturbed(topology: &Topology) -> bool {
     shared || run.disturbances.as_ref().is_some_and(|all| !all.is_empty())
 }
 
-/// What the limits say. A value that is outside them while others use the GPU says nothing of the GPU.
+/// What the limits say. If others use the GPU, what does not pass says nothing of the GPU.
 fn judged(checked: &Checked, disturbed: bool) -> (Verdict, String) {
     let more = |count: usize| if count > 1 { format!("; and {} more", count - 1) } else { String::new() };
-    if let Some(first) = checked.outside.first() {
-        let what = format!("{}{}", acceptance::line(first), more(checked.outside.len()));
-        return match disturbed {
-            true => (Verdict::Untested, format!("others used the GPU; check it again when it is idle. {what}")),
-            false => (Verdict::Failed, what),
-        };
-    }
-    match checked.unmet.first() {
-        Some(first) => {
+    let (verdict, what) = match (checked.outside.first(), checked.unmet.first()) {
+        (Some(first), _) => (Verdict::Failed, format!("{}{}", acceptance::line(first), more(checked.outside.len()))),
+        (None, Some(first)) => {
             let more = more(checked.unmet.len());
             (Verdict::Incomplete, format!("{} is required and unknown: {}{more}", first.place, first.reason))
         }
-        None => (Verdict::Passed, format!("{} values within their limits", checked.within.len())),
+        (None, None) => return (Verdict::Passed, format!("{} values within their limits", checked.within.len())),
+    };
+    match disturbed {
+        true => (Verdict::Untested, format!("others used the GPU; check it again when it is idle. {what}")),
+        false => (verdict, what),
     }
 }
 
 /// The node in one line, the worst first. Node Problem Detector shows 80 characters of it.
 fn summary(gpus: &[GpuHealth], worst: Verdict, short_of: Option<Count>) -> String {
-    let missing = short_of.map(|count| format!("{} of {} GPUs are missing", count.expected - count.found, count.expected));
+    let missing =
+        short_of.map(|count| format!("{} of {} GPUs are missing", count.expected - count.found, count.expected));
     let mut such = gpus.iter().filter(|gpu| gpu.verdict == worst);
     let found = such.next().map(|first| match (worst, such.count() + 1, gpus.len()) {
         (Verdict::Passed, 1, _) => "the GPU passed".to_owned(),

@@ -114,7 +114,8 @@ fn examine(arguments: &Check, policies: &[Policy], deadline: Instant) -> (Vec<Ex
 fn listed(timeout: Duration, deadline: Instant) -> Result<Vec<(String, Option<String>)>, Outcome> {
     let untested = |why: String| Outcome::Untested(why);
     let command = ["devices", "--format", "json"].map(str::to_owned);
-    let watched = Watched::start(&command).map_err(|error| untested(format!("strata cannot start a process: {error}")))?;
+    let watched =
+        Watched::start(&command).map_err(|error| untested(format!("strata cannot start a process: {error}")))?;
     let text = answer(watched.end(deadline), timeout)?;
     let listed: Vec<Listed> = serde_json::from_slice(&text).map_err(|error| untested(error.to_string()))?;
     Ok(listed.into_iter().map(|gpu| (format!("cuda:{}", gpu.ordinal), gpu.uuid)).collect())
@@ -125,7 +126,8 @@ fn measurement(arguments: &Check, policies: &[Policy], device: &str) -> Vec<Stri
     let seconds = |duration: Duration| duration.as_secs_f64().to_string();
     let (effort, seed, wait) = (arguments.effort.name(), arguments.seed.to_string(), seconds(arguments.wait));
     let options = ["--device", device, "--effort", effort, "--seed", &seed, "--wait", &wait, "--format", "json"];
-    let mut line: Vec<String> = ["--quiet", "discover", "--compact"].into_iter().chain(options).map(str::to_owned).collect();
+    let mut line: Vec<String> =
+        ["--quiet", "discover", "--compact"].into_iter().chain(options).map(str::to_owned).collect();
     if arguments.no_host_facts {
         line.push("--no-host-facts".to_owned());
     }
@@ -152,14 +154,18 @@ fn outcome(ended: Ended, timeout: Duration) -> Outcome {
 fn answer(ended: Ended, timeout: Duration) -> Result<Vec<u8>, Outcome> {
     let seconds = timeout.as_secs_f64();
     match ended {
-        Ended::Killed { gone: true } => Err(Outcome::Sick(format!("no answer within {seconds} s; its process was killed"))),
-        Ended::Killed { gone: false } => {
-            Err(Outcome::Sick(format!("no answer within {seconds} s; its process hangs in the driver and cannot be killed")))
+        Ended::Killed { gone: true } => {
+            Err(Outcome::Sick(format!("no answer within {seconds} s; its process was killed")))
         }
+        Ended::Killed { gone: false } => Err(Outcome::Sick(format!(
+            "no answer within {seconds} s; its process hangs in the driver and cannot be killed"
+        ))),
         Ended::Signal { signal } if CRASHES.contains(&signal) => {
             Err(Outcome::Sick(format!("its process crashed (signal {signal})")))
         }
-        Ended::Signal { signal } => Err(Outcome::Untested(format!("its process was ended from outside (signal {signal})"))),
+        Ended::Signal { signal } => {
+            Err(Outcome::Untested(format!("its process was ended from outside (signal {signal})")))
+        }
         // A result with unknowns (4) is a result.
         Ended::Exit { status: 0 | 4, stdout, .. } => Ok(stdout),
         // A call of the driver failed during the run.

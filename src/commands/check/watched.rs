@@ -75,7 +75,7 @@ impl Watched {
                 None => Ended::Signal { signal: status.signal().unwrap_or_default() },
                 Some(status) => {
                     let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
-                    Ended::Exit { status, stdout: stdout.unwrap_or_default(), stderr: first_line(&stderr) }
+                    Ended::Exit { status, stdout: stdout.unwrap_or_default(), stderr: what_is_wrong(&stderr) }
                 }
             };
         }
@@ -112,11 +112,16 @@ fn collected(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// The first line of strata's errors, without the name of the program: what is wrong. The others say what to do.
-fn first_line(stderr: &[u8]) -> String {
+/// What is wrong, of strata's errors: the first line, and the one behind it if that is the reason. The others say what to do.
+fn what_is_wrong(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it failed without a message");
-    first.strip_prefix("strata: ").unwrap_or(first).trim().to_owned()
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("it failed without a message");
+    let first = first.strip_prefix("strata: ").unwrap_or(first);
+    match lines.next().filter(|_| first.ends_with(':')) {
+        Some(reason) => format!("{first} {reason}"),
+        None => first.to_owned(),
+    }
 }
 
 /// In a process that [`Watched::start`] started: ends it with the one that watches it, however that ends, so that nothing goes on to
@@ -128,5 +133,20 @@ pub fn end_with_the_watcher() {
     // It may have ended before the request.
     if watcher != parent_id().to_string() {
         std::process::exit(130);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::what_is_wrong;
+
+    #[test]
+    fn what_is_wrong_is_said_without_advice() {
+        assert_eq!(what_is_wrong(b"strata: cuda:0 is busy\nWait for it.\n"), "cuda:0 is busy");
+        assert_eq!(
+            what_is_wrong(b"strata: no driver can be opened:\n  a.so: no such file\nInstall it.\n"),
+            "no driver can be opened: a.so: no such file"
+        );
+        assert_eq!(what_is_wrong(b" \n"), "it failed without a message");
     }
 }

@@ -153,6 +153,20 @@ fn a_result_passes_or_what_is_outside_comes_first() {
     assert!(several.contains("3 results: 2 pass, 1 fail."), "{several}");
 }
 
+/// A run that says of itself that a value varies does not show that the GPU is bad.
+#[test]
+fn a_value_whose_interval_reaches_the_limits_passes() {
+    let dir = TempDir::new().unwrap();
+    let policy = policy(&dir);
+    // The limits end at 288.5 cycles.
+    for (low, status) in [(287.0, 0), (290.0, 1)] {
+        let wide = changed(&dir, "wide.json", |result| {
+            set(&mut result["elements"]["l2"]["latency"]["cycles"], 310.0, low, 335.0);
+        });
+        compare(&["--policy", &policy, &wide, "--quiet"]).code(status);
+    }
+}
+
 #[test]
 fn the_whole_answer_is_a_published_document() {
     let dir = TempDir::new().unwrap();
@@ -208,11 +222,13 @@ fn a_policy_may_be_edited() {
         compare(&["--policy", path.to_str().unwrap(), H200]).get_output().status.code()
     };
     for (limit, expected) in [
-        // 281.53 cycles, 246784 B, and a bound of 64 KiB.
+        // 281.53 cycles from 280.35 to 282.69, 246784 B, and a bound of 64 KiB.
         ("[limits.\"l2.latency.cycles\"]\nlow = 281", 0),
-        ("[limits.\"l2.latency.cycles\"]\nhigh = 281", 1),
+        ("[limits.\"l2.latency.cycles\"]\nhigh = 281", 0),
+        ("[limits.\"l2.latency.cycles\"]\nhigh = 280", 1),
         ("[limits.\"l2.latency.cycles\"]\nequals = 285\ntolerance = 2", 0),
-        ("[limits.\"l2.latency.cycles\"]\nequals = 285\ntolerance = 1", 1),
+        ("[limits.\"l2.latency.cycles\"]\nequals = 285\ntolerance = 1", 0),
+        ("[limits.\"l2.latency.cycles\"]\nequals = 285\ntolerance = 0.5", 1),
         ("[limits.\"l2.latency.cycles\"]\nequals = 281.53", 0),
         ("[limits.\"l2.latency.cycles\"]\nequals = 281.5", 1),
         ("[limits.\"l1.size\"]\nequals = 246784\nunit = \"B\"", 0),

@@ -199,6 +199,8 @@ fn judge(place: &Place, entry: &Entry, statement: &Statement) -> Outcome {
             Outcome::Outside(judged)
         }
         (Some(value), _) => match value.number() {
+            // Beside a value whose interval reaches the limits, the next one may be within them.
+            Some(_) if reaches(&judged) => Outcome::Within(judged),
             Some(number) => within(judged, number, number),
             None => {
                 judged.because = Some("not a number".into());
@@ -222,6 +224,12 @@ fn within(mut judged: Judged, least: f64, greatest: f64) -> Outcome {
     let scale = number.abs().max(limit.abs()).max(f64::MIN_POSITIVE);
     judged.beyond_percent = Some((number - limit).abs() / scale * 100.0);
     Outcome::Outside(judged)
+}
+
+/// Whether the interval of a value and the limits have a number in common.
+fn reaches(judged: &Judged) -> bool {
+    let Stated { low: Some(low), high: Some(high), .. } = judged.stated else { return false };
+    judged.low.is_none_or(|least| high >= least) && judged.high.is_none_or(|most| low <= most)
 }
 
 /// A value of which only bounds are known.
