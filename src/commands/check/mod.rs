@@ -96,17 +96,21 @@ fn examine(arguments: &Check, policies: &[Policy], deadline: Instant) -> (Vec<Ex
         }
     };
     let found = count(gpus.len());
-    let started: Vec<_> = gpus
-        .into_iter()
-        .map(|(device, uuid)| (Watched::start(&measurement(arguments, policies, &device)), device, uuid))
-        .collect();
-    let examined = started.into_iter().map(|(watched, device, uuid)| {
-        let outcome = match watched.map(|watched| watched.end(deadline)) {
-            Ok(ended) => outcome(ended, arguments.timeout),
-            Err(error) => Outcome::Untested(format!("strata cannot start a process: {error}")),
-        };
-        Examined { device, uuid, outcome }
-    });
+    let mut started: Vec<_> =
+        gpus.iter().map(|(device, _)| Watched::start(&measurement(arguments, policies, device))).collect();
+    let mut ended: Vec<Option<Ended>> =
+        started.iter_mut().map(|watched| watched.as_mut().ok().and_then(|watched| watched.end(deadline))).collect();
+    // All that hang are killed by now, so that they end at the same time.
+    let patience = Instant::now() + watched::GRACE;
+    let examined =
+        gpus.into_iter().zip(started.iter_mut().zip(&mut ended)).map(|((device, uuid), (watched, ended))| {
+            let outcome = match (watched, ended.take()) {
+                (Err(error), _) => Outcome::Untested(format!("strata cannot start a process: {error}")),
+                (Ok(_), Some(ended)) => outcome(ended),
+                (Ok(watched), None) => killed(watched.is_gone(patience), arguments.timeout),
+            };
+            Examined { device, uuid, outcome }
+        });
     (examined.collect(), found)
 }
 
@@ -114,9 +118,12 @@ fn examine(arguments: &Check, policies: &[Policy], deadline: Instant) -> (Vec<Ex
 fn listed(timeout: Duration, deadline: Instant) -> Result<Vec<(String, Option<String>)>, Outcome> {
     let untested = |why: String| Outcome::Untested(why);
     let command = ["devices", "--format", "json"].map(str::to_owned);
-    let watched =
+    let mut watched =
         Watched::start(&command).map_err(|error| untested(format!("strata cannot start a process: {error}")))?;
-    let text = answer(watched.end(deadline), timeout)?;
+    let text = match watched.end(deadline) {
+        Some(ended) => answer(ended)?,
+        None => return Err(killed(watched.is_gone(Instant::now() + watched::GRACE), timeout)),
+    };
     let listed: Vec<Listed> = serde_json::from_slice(&text).map_err(|error| untested(error.to_string()))?;
     Ok(listed.into_iter().map(|gpu| (format!("cuda:{}", gpu.ordinal), gpu.uuid)).collect())
 }
@@ -141,8 +148,8 @@ fn measurement(arguments: &Check, policies: &[Policy], device: &str) -> Vec<Stri
 }
 
 /// What a process says of its GPU.
-fn outcome(ended: Ended, timeout: Duration) -> Outcome {
-    let topology = answer(ended, timeout).and_then(|text| {
+fn outcome(ended: Ended) -> Outcome {
+    let topology = answer(ended).and_then(|text| {
         let read = serde_json::from_slice::<Topology>(&text).map_err(|error| error.to_string());
         let sound = read.and_then(|topology| topology.defect().map_or(Ok(topology), Err));
         sound.map_err(|why| Outcome::Untested(format!("its result cannot be read: {why}")))
@@ -151,15 +158,8 @@ fn outcome(ended: Ended, timeout: Duration) -> Outcome {
 }
 
 /// What a process printed, or why that says nothing.
-fn answer(ended: Ended, timeout: Duration) -> Result<Vec<u8>, Outcome> {
-    let seconds = timeout.as_secs_f64();
+fn answer(ended: Ended) -> Result<Vec<u8>, Outcome> {
     match ended {
-        Ended::Killed { gone: true } => {
-            Err(Outcome::Sick(format!("no answer within {seconds} s; its process was killed")))
-        }
-        Ended::Killed { gone: false } => Err(Outcome::Sick(format!(
-            "no answer within {seconds} s; its process hangs in the driver and cannot be killed"
-        ))),
         Ended::Signal { signal } if CRASHES.contains(&signal) => {
             Err(Outcome::Sick(format!("its process crashed (signal {signal})")))
         }
@@ -172,6 +172,16 @@ fn answer(ended: Ended, timeout: Duration) -> Result<Vec<u8>, Outcome> {
         Ended::Exit { status: 1, stderr, .. } => Err(Outcome::Sick(stderr)),
         Ended::Exit { stderr, .. } => Err(Outcome::Untested(stderr)),
     }
+}
+
+/// What is said of a GPU whose process was killed.
+fn killed(is_gone: bool, timeout: Duration) -> Outcome {
+    let what = if is_gone {
+        "its process was killed"
+    } else {
+        "its process was killed, but has not ended: it hangs in the driver"
+    };
+    Outcome::Sick(format!("no answer within {} s; {what}", timeout.as_secs_f64()))
 }
 
 /// All measured values, as a discovery of several GPUs has them.

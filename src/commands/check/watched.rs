@@ -16,8 +16,9 @@ const WATCHER: &str = "STRATA_WATCHED_BY";
 const LONGEST: u64 = 64 << 20;
 /// How often a process is asked whether it has ended, after it has closed its output.
 const POLL: Duration = Duration::from_millis(5);
-/// How long a killed process has to go. One that waits for hardware inside the kernel does not go.
-const GRACE: Duration = Duration::from_millis(500);
+/// How long killed processes have to end: on a host of four H200s one needed more than half a second to give its memory back. One that
+/// waits for hardware inside the kernel does not end at all.
+pub const GRACE: Duration = Duration::from_secs(3);
 
 /// A process that runs.
 pub struct Watched {
@@ -42,11 +43,6 @@ pub enum Ended {
         /// The number of the signal.
         signal: i32,
     },
-    /// Its time was over.
-    Killed {
-        /// It is gone.
-        gone: bool,
-    },
 }
 
 impl Watched {
@@ -64,24 +60,29 @@ impl Watched {
         Ok(Watched { child, stdout, stderr })
     }
 
-    /// Waits until it has ended, and kills it at the deadline.
-    pub fn end(mut self, deadline: Instant) -> Ended {
+    /// Waits until it has ended by itself, or kills it at the deadline; then [`Watched::is_gone`] says whether it has ended.
+    pub fn end(&mut self, deadline: Instant) -> Option<Ended> {
         let left = || deadline.saturating_duration_since(Instant::now());
         let stdout = self.stdout.recv_timeout(left());
         if stdout != Err(RecvTimeoutError::Timeout)
             && let Some(status) = self.exited(deadline)
         {
-            return match status.code() {
+            return Some(match status.code() {
                 None => Ended::Signal { signal: status.signal().unwrap_or_default() },
                 Some(status) => {
                     let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();
                     Ended::Exit { status, stdout: stdout.unwrap_or_default(), stderr: what_is_wrong(&stderr) }
                 }
-            };
+            });
         }
         // It may just have ended by itself; then there is nothing to kill.
         drop(self.child.kill());
-        Ended::Killed { gone: self.exited(Instant::now() + GRACE).is_some() }
+        None
+    }
+
+    /// Whether it has ended, by then at the latest.
+    pub fn is_gone(&mut self, by: Instant) -> bool {
+        self.exited(by).is_some()
     }
 
     fn exited(&mut self, deadline: Instant) -> Option<std::process::ExitStatus> {
