@@ -6,7 +6,7 @@ use strata_report::health;
 use strata_report::report;
 
 use crate::error::{Error, Result};
-use crate::policy::{self, Policy};
+use crate::policy::Policy;
 
 pub use strata_report::health::{Count as GpuCount, Examined, Outcome, Verdict};
 
@@ -22,7 +22,8 @@ pub struct Health {
 ///
 /// The measurements are the caller's, so that a driver that never answers can be left to another process, as `strata check` does.
 pub fn check_node(policies: &[Policy], examined: Vec<Examined>, count: Option<GpuCount>, took: Duration) -> Health {
-    Health { document: health::check(&policy::inner(policies), examined, count, took.as_secs_f64()) }
+    let policies: Vec<_> = policies.iter().map(Policy::inner).collect();
+    Health { document: health::check(&policies, examined, count, took.as_secs_f64()) }
 }
 
 impl Health {

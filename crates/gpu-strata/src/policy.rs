@@ -69,6 +69,11 @@ impl Policy {
         self.policy.wanted()
     }
 
+    /// As reports have it.
+    pub(crate) fn inner(&self) -> &policy::Policy {
+        &self.policy
+    }
+
     /// How many values of the good results have no limit; the file says which and why.
     pub fn left_out(&self) -> usize {
         self.policy.left_out()
@@ -112,11 +117,6 @@ impl Policy {
         }
         Ok(Acceptance { document: self.policy.check(&documents)? })
     }
-}
-
-/// The policies as reports have them.
-pub(crate) fn inner(policies: &[Policy]) -> Vec<policy::Policy> {
-    policies.iter().map(|policy| policy.policy.clone()).collect()
 }
 
 /// The results of files, each with its name.

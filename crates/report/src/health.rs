@@ -6,7 +6,7 @@ use strata_model::attribute::Value;
 use strata_model::facts::{HostFacts, OtherProcesses};
 use strata_model::topology::Topology;
 
-use crate::compare::{Document, Kind};
+use crate::compare::Document;
 use crate::policy::{Checked, Policy, PolicyFacts};
 use crate::report::acceptance;
 
@@ -105,7 +105,7 @@ pub enum Outcome {
 }
 
 /// Holds each GPU against the policy of its product.
-pub fn check(policies: &[Policy], examined: Vec<Examined>, count: Option<Count>, duration_s: f64) -> Health {
+pub fn check(policies: &[&Policy], examined: Vec<Examined>, count: Option<Count>, duration_s: f64) -> Health {
     let host = examined.iter().find_map(|one| match &one.outcome {
         Outcome::Measured(topology) => topology.run.host.clone(),
         _ => None,
@@ -121,12 +121,12 @@ pub fn check(policies: &[Policy], examined: Vec<Examined>, count: Option<Count>,
         duration_s,
         host,
         count,
-        policies: policies.iter().map(Policy::facts).collect(),
+        policies: policies.iter().map(|policy| policy.facts()).collect(),
         gpus,
     }
 }
 
-fn gpu(policies: &[Policy], Examined { device, uuid, outcome }: Examined) -> GpuHealth {
+fn gpu(policies: &[&Policy], Examined { device, uuid, outcome }: Examined) -> GpuHealth {
     let unmeasured = |verdict, summary| GpuHealth {
         device: device.clone(),
         uuid: uuid.clone(),
@@ -140,24 +140,17 @@ fn gpu(policies: &[Policy], Examined { device, uuid, outcome }: Examined) -> Gpu
         Outcome::Sick(why) => return unmeasured(Verdict::Failed, why),
         Outcome::Untested(why) => return unmeasured(Verdict::Untested, why),
     };
-    let product = topology.device.name.clone();
-    let measured_uuid = topology.device.uuid.clone().or_else(|| uuid.clone());
-    let known = |gpu: GpuHealth| GpuHealth { product: Some(product.clone()), uuid: measured_uuid.clone(), ..gpu };
-    let disturbed = disturbed(&topology);
-    let is_for = |policy: &&Policy| policy.product == product && policy.simulated == topology.run.simulated;
-    let Some(policy) = policies.iter().find(|policy| policy.kind == Kind::Topology && is_for(policy)) else {
-        let of = if topology.run.simulated { "the simulated " } else { "" };
-        return known(unmeasured(Verdict::Untested, format!("no policy is for {of}{product}; give one with --policy")));
+    let (product, disturbed) = (topology.device.name.clone(), disturbed(&topology));
+    let uuid = topology.device.uuid.clone().or_else(|| uuid.clone());
+    let of = if topology.run.simulated { "the simulated " } else { "" };
+    let document = Document::Topology(topology);
+    // A policy of another product refuses it.
+    let checked = policies.iter().find_map(|policy| policy.checked(&document, &device).ok());
+    let (verdict, summary) = match &checked {
+        Some(checked) => judged(checked, disturbed),
+        None => (Verdict::Untested, format!("no policy is for {of}{product}; give one with --policy")),
     };
-    let document = (Document::Topology(topology), device.clone());
-    let checked =
-        match policy.check(std::slice::from_ref(&document)).map(|accepted| accepted.results.into_iter().next()) {
-            Ok(Some(checked)) => checked,
-            Ok(None) => return known(unmeasured(Verdict::Untested, "nothing was checked".to_owned())),
-            Err(error) => return known(unmeasured(Verdict::Untested, error.to_string())),
-        };
-    let (verdict, summary) = judged(&checked, disturbed);
-    known(GpuHealth { checked: Some(checked), ..unmeasured(verdict, summary) })
+    GpuHealth { product: Some(product), uuid, checked, ..unmeasured(verdict, summary) }
 }
 
 /// Whether something else used the GPU during the run.

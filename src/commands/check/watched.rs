@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 
 /// Names the process that watches this one.
 const WATCHER: &str = "STRATA_WATCHED_BY";
-/// Longest output that is read, in bytes: a result of everything has a tenth of it.
+/// Longest output that is read, in bytes. A compact result of an H200 has some 175,000.
 const LONGEST: u64 = 64 << 20;
 /// How often a process is asked whether it has ended, after it has closed its output.
 const POLL: Duration = Duration::from_millis(5);

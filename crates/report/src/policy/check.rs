@@ -124,7 +124,12 @@ impl Policy {
         }
     }
 
-    fn checked(&self, document: &Document, name: &str) -> Result<Checked, Error> {
+    /// Holds one result against the limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Policy::check`].
+    pub(crate) fn checked(&self, document: &Document, name: &str) -> Result<Checked, Error> {
         self.fits(document, name)?;
         let statement = document.statement(name);
         let (mut outside, mut unmet, mut unknown, mut within) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
