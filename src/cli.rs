@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod explain;
 mod fleet;
+mod links;
 mod names;
 mod node;
 mod run;
@@ -21,6 +22,7 @@ pub use check::{Check, ExitStyle};
 pub use compare::{Compare, ComparisonFormat};
 pub use explain::Explain;
 pub use fleet::{Fleet, FleetFormat};
+pub use links::{Links, LinksFormat};
 pub use node::NodeFiles;
 use run::parse_wait;
 pub use run::{Measuring, Run};
@@ -74,6 +76,8 @@ pub enum Command {
     Compare(Compare),
     /// Check all GPUs of a node against limits (a policy): a line for each, an exit status, and never longer than --timeout
     Check(Check),
+    /// Measure the links between the GPUs of a node: latency of another GPU's memory, and bandwidth by SMs and copy engines
+    Links(Links),
     /// Merge many results: name the GPUs that stand out or changed, and the hosts that are missing
     Fleet(Fleet),
     /// Draw figures as three papers have them (Fuchs et al., Größler, Mei et al.), for one GPU or several
@@ -167,6 +171,8 @@ pub enum Document {
     Fleet,
     /// The result of `strata check`
     Health,
+    /// The result of `strata links`
+    Links,
 }
 
 /// Output formats of a list.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use gpu_strata::Effort;
 
-use super::run::{parse_seed, parse_wait};
+use super::run::{Conditions, parse_wait};
 use super::{ListFormat, NodeFiles, names};
 
 /// What the exit status says.
@@ -44,15 +44,8 @@ pub struct Check {
     /// How much to measure: quick, standard or thorough; as much as for the results that the policy was made from
     #[arg(long, default_value = "standard", value_parser = names::efforts(), hide_possible_values = true)]
     pub effort: Effort,
-    /// Seed of the random numbers, such as the order of loads
-    #[arg(long, default_value_t = 1, value_parser = parse_seed, allow_negative_numbers = true)]
-    pub seed: u64,
-    /// If a GPU is in use by another strata or another program, wait for it up to this many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, allow_negative_numbers = true)]
-    pub wait: Duration,
-    /// Leave the host's CPU, memory, operating system and kernel out of the results
-    #[arg(long)]
-    pub no_host_facts: bool,
+    #[command(flatten)]
+    pub conditions: Conditions,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormat::Text)]
     pub format: ListFormat,

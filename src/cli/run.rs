@@ -36,6 +36,20 @@ pub struct Measuring {
     pub timings: bool,
 }
 
+/// Under which conditions the GPUs of a node are measured.
+#[derive(Args, Debug)]
+pub struct Conditions {
+    /// Seed of the random numbers, such as the order of loads
+    #[arg(long, default_value_t = 1, value_parser = parse_seed, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// If a GPU is in use by another strata or another program, wait for it up to this many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_wait, allow_negative_numbers = true)]
+    pub wait: Duration,
+    /// Leave the host's CPU, memory, operating system and kernel out of the results
+    #[arg(long)]
+    pub no_host_facts: bool,
+}
+
 /// Options of all commands that report what they measure.
 #[derive(Args, Debug)]
 pub struct Run {

@@ -14,6 +14,7 @@ mod folder;
 mod gpus;
 mod import;
 mod l1;
+mod links;
 mod machines;
 mod measure;
 mod measuring;
@@ -51,6 +52,7 @@ pub fn run(command: Command, call: Call) -> Result<ExitCode, Fault> {
         Command::Import(arguments) => import::run(&arguments, call),
         Command::Compare(arguments) => compare::run(&arguments, call),
         Command::Check(arguments) => check::run(&arguments, call),
+        Command::Links(arguments) => links::run(&arguments, call),
         Command::Fleet(arguments) => fleet::run(&arguments, call),
         Command::Figures(arguments) => figures::run(&arguments, call),
         Command::L1(arguments) => l1::run(&arguments, call),

@@ -82,6 +82,7 @@ pub fn schema(of: Document) -> Result<ExitCode, Fault> {
         Document::Node => Schema::Node,
         Document::Fleet => Schema::Fleet,
         Document::Health => Schema::Health,
+        Document::Links => Schema::Links,
     };
     output::stdout(&schema.json()?)?;
     Ok(ExitCode::SUCCESS)

@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use strata_cuda::{Cuda, LIBRARY_VARIABLE, devices};
-use strata_gpu::{Array, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, Texture};
+use strata_gpu::{Array, Copy, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, Texture};
 use strata_model::units::Bytes;
 
 /// Set in a child, to the test that it is.
@@ -244,6 +244,47 @@ fn two_devices_can_be_used_in_turn() {
         first.launch(function, &ONE_BLOCK, &[1, 2]).unwrap();
         drop(second);
         first.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn memory_of_another_device_is_reached_and_given_back() {
+    faulty("memory_of_another_device_is_reached_and_given_back", "none", || {
+        let mut gpu = Cuda::open_linked("cuda:0", "cuda:1").unwrap();
+        let peer = gpu.facts().peer.clone().expect("it was opened with another one");
+        assert_eq!(peer.uuid.as_deref(), Some("GPU-22222222-2222-2222-2222-222222222222"));
+        assert_eq!((peer.l2_size, peer.free_memory), (62_914_560, 150_110_011_392));
+        assert_eq!((peer.native_atomics, peer.performance_rank), (Some(true), Some(0)));
+        // A second one of the process finds the access enabled, and leaves it so.
+        drop(Cuda::open_linked("cuda:0", "cuda:1").unwrap());
+        let [there, here] = [gpu.allocate_on_peer(Bytes::mib(1)).unwrap(), gpu.allocate(Bytes::mib(1)).unwrap()];
+        gpu.write(there, &[1, 2, 3, 4]).unwrap();
+        let copy = |to, from| Copy { to, from, bytes: Bytes::mib(1) };
+        let fetched = gpu.transfer(&[copy(here, there)]).unwrap();
+        let mut back = [0; 4];
+        gpu.read(here, &mut back).unwrap();
+        assert_eq!(back, [1, 2, 3, 4]);
+        gpu.clear(there, Bytes(4)).unwrap();
+        gpu.read(there, &mut back).unwrap();
+        assert_eq!(back, [0; 4]);
+        // Engines of both devices work at the same time.
+        let other = gpu.allocate_on_peer(Bytes::mib(1)).unwrap();
+        let both = gpu.transfer(&[copy(here, there), copy(other, here)]).unwrap();
+        assert!(fetched > 0.0 && both < 1.5 * fetched, "{both} and {fetched}");
+        gpu.free(there).unwrap();
+        says(&failure(gpu.free(there)), &["cuMemFree"]);
+        // What is left is given back with the device, or the stand-in ends this process.
+    });
+}
+
+#[test]
+fn a_device_without_access_to_another_says_so() {
+    faulty("a_device_without_access_to_another_says_so", "no-peers", || {
+        let error = failure(Cuda::open_linked("cuda:0", "cuda:1"));
+        assert!(matches!(error, Error::Unsupported { .. }));
+        says(&error, &["no access to the memory of cuda:1, NVIDIA H200"]);
+        let mut alone = open();
+        says(&failure(alone.allocate_on_peer(Bytes(4096))), &["opened without another one"]);
     });
 }
 

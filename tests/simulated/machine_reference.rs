@@ -11,7 +11,7 @@ use toml::{Table, Value};
 const UNKNOWN: &str = "no_such_name";
 
 /// A table of the reference, and where the machine of this test has one.
-const TABLES: [(&str, &[&str]); 15] = [
+const TABLES: [(&str, &[&str]); 16] = [
     ("Top of the file", &[]),
     ("`[device]`", &["device"]),
     ("`[clock]`", &["clock"]),
@@ -24,6 +24,7 @@ const TABLES: [(&str, &[&str]); 15] = [
     ("`[[instruction]]`", &["instruction"]),
     ("`[shared]`", &["shared"]),
     ("`[memory]`", &["memory"]),
+    ("`[link]`", &["link"]),
     ("`[path]`", &["path"]),
     ("`[path.NAME]`", &["path", "global_ca"]),
     ("`[[reported]]`", &["reported"]),

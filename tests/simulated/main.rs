@@ -14,6 +14,7 @@ mod die;
 mod discover;
 mod equal;
 mod instructions;
+mod links;
 mod machine_files;
 mod machine_reference;
 mod only;

@@ -13,7 +13,7 @@ use crate::sass::Instruction;
 /// after it. `.cg` is strong for the whole GPU, a volatile load for the system. `.nc` is weak and `CONSTANT`.
 pub fn loads(target: u32, path: LoadPath) -> &'static [&'static str] {
     let turing = target < 80;
-    match path {
+    match path.kernel() {
         LoadPath::GlobalCa if turing => &["LDG.E.64.STRONG.CTA"],
         LoadPath::GlobalCa => &["LDG.E.64.STRONG.SM"],
         LoadPath::GlobalCg => &["LDG.E.64.STRONG.GPU"],
@@ -26,6 +26,8 @@ pub fn loads(target: u32, path: LoadPath) -> &'static [&'static str] {
         LoadPath::Shared if turing => &["LDS.U"],
         LoadPath::Shared => &["LDS"],
         LoadPath::Local => &["LDL"],
+        // Their kernels are those of the GPU's own memory.
+        LoadPath::Peer | LoadPath::PeerCa => &[],
         LoadPath::Atomic => &["ATOMG.E.ADD.64.STRONG.GPU"],
     }
 }

@@ -7,7 +7,7 @@ use super::persistent::words;
 use super::prepared::{Outcome, in_turn};
 use strata_gpu::{Launch, Result};
 use strata_kernels::{Program, content};
-use strata_model::experiment::{AsyncCopy, COPY_UNIT, Content, CopyWork};
+use strata_model::experiment::{AsyncCopy, COPY_UNIT, Content, CopyWork, Side};
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
 
@@ -24,8 +24,8 @@ impl Bench<'_> {
         // Two places, of which the thread copies in turn.
         let span = copy.place + copy.bytes * 2;
         let memory = match copy.work {
-            CopyWork::BulkStore => self.target(false, span)?,
-            _ => self.filled_source(false, span, Content::Random)?,
+            CopyWork::BulkStore => self.target(Side::Device, span)?,
+            _ => self.filled_source(Side::Device, span, Content::Random)?,
         };
         let function = self.programs.get(self.gpu, Program::Asynchronous(copy.work))?.function;
         let launch = Launch::new(self.sms.len() as u32 * OVERSUPPLY, 1).shared(copy.bytes + WINDOW_AT).carveout(100);

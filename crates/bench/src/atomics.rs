@@ -7,7 +7,7 @@ use super::persistent::{Times, samples};
 use super::prepared::Outcome;
 use strata_gpu::{DevicePtr, Result};
 use strata_kernels::{AtomicProgram, Program};
-use strata_model::experiment::{AtomicMemory, Atomics, COUNTER, Target, WARP};
+use strata_model::experiment::{AtomicMemory, Atomics, COUNTER, Side, Target, WARP};
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
 
@@ -40,7 +40,7 @@ impl Bench<'_> {
         let workers = atomics.workers(self.sms.len());
         let control = self.places(&workers, atomics.blocks_per_sm, None)?;
         let bytes = COUNTER * atomics.counters(u64::from(control.participants));
-        let counters = if is_shared { DevicePtr(0) } else { self.target(false, bytes)? };
+        let counters = if is_shared { DevicePtr(0) } else { self.target(Side::Device, bytes)? };
         let launch = self.crowd(times, false);
         let launch = if is_shared { launch.shared(atomics.footprint()).carveout(100) } else { launch };
         self.gpu.configure(function, &launch)?;

@@ -2,7 +2,7 @@
 
 use strata_gpu::{DevicePtr, Gpu, Result};
 use strata_kernels::sizes::UNROLL_SHIFT;
-use strata_model::experiment::{Chain, Chase, Experiment, LoadPath, Order, Timing, Walk};
+use strata_model::experiment::{Chain, Chase, Experiment, LoadPath, Order, Side, Timing, Walk};
 use strata_model::order;
 use strata_model::units::{Bytes, KIB, MIB};
 
@@ -10,7 +10,7 @@ use strata_model::units::{Bytes, KIB, MIB};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ChainKey {
     allocation: u32,
-    host: bool,
+    side: Side,
     texels: bool,
     /// An open chain serves every footprint, a closed one only its own.
     footprint: Option<Bytes>,
@@ -21,9 +21,9 @@ pub(super) struct ChainKey {
 }
 
 impl ChainKey {
-    /// The arena that it lies in: number of the allocation, and whether that is host memory.
-    pub fn arena(&self) -> (u32, bool) {
-        (self.allocation, self.host)
+    /// The arena that it lies in: number of the allocation, and whose memory that is.
+    pub fn arena(&self) -> (u32, Side) {
+        (self.allocation, self.side)
     }
 
     /// Whether its elements are 32-bit texel indices instead of addresses.
@@ -91,7 +91,7 @@ impl PlannedChain {
         PlannedChain {
             key: ChainKey {
                 allocation,
-                host: chain.path == LoadPath::Host,
+                side: chain.path.side(),
                 texels: chain.path == LoadPath::Texture,
                 footprint: (!open).then_some(chain.footprint),
                 stride: chain.stride,
@@ -115,10 +115,10 @@ pub(super) struct Arena {
 impl Arena {
     /// Allocates. Allocations of different numbers start at different distances from a page boundary, so that a cache whose
     /// index is hashed from the address is seen in several ways.
-    pub fn allocate(gpu: &mut dyn Gpu, number: u32, host: bool, size: Bytes) -> Result<Self> {
+    pub fn allocate(gpu: &mut dyn Gpu, number: u32, side: Side, size: Bytes) -> Result<Self> {
         let first = u64::from(number) * ARENA_SHIFT % (2 * MIB);
         let bytes = Bytes(size.0 + first).round_up(Bytes(ARENA_STEP));
-        let memory = if host { gpu.allocate_pinned(bytes)? } else { gpu.allocate(bytes)? };
+        let memory = super::allocate(gpu, side, bytes)?;
         Ok(Arena { memory, size: Bytes(bytes.0 - first), first })
     }
 

@@ -8,7 +8,7 @@ use strata_gpu::{Function, Launch, Result};
 use strata_kernels::Program;
 use strata_kernels::job::{Done, JOB_BYTES, Job};
 use strata_kernels::sizes::{BANK_ROW, CONSTANT_BYTES, LOCAL_BYTES};
-use strata_model::experiment::{BankWidth, Experiment, LoadPath, Order, Prepare};
+use strata_model::experiment::{BankWidth, Experiment, LoadPath, Order, Prepare, Side};
 use strata_model::samples::Failure;
 use strata_model::units::{Bytes, MIB};
 
@@ -120,17 +120,22 @@ impl Bench<'_> {
         result
     }
 
-    /// Overwrites so much memory that nothing else is left in the L2.
-    pub(super) fn flush_l2(&mut self) -> Result<()> {
-        let bytes = Bytes(FLUSH_FACTOR * self.gpu.facts().l2_size.max(MIB));
-        let buffer = self.flush.at_least(self.gpu, bytes)?;
+    /// Overwrites so much memory of this side that nothing else is left in the L2 before it.
+    pub(super) fn flush_l2(&mut self, side: Side) -> Result<()> {
+        let facts = self.gpu.facts();
+        let (buffer, l2_size) = match (side, &facts.peer) {
+            (Side::Peer, Some(peer)) => (&mut self.peer_flush, peer.l2_size),
+            _ => (&mut self.flush, facts.l2_size),
+        };
+        let bytes = Bytes(FLUSH_FACTOR * l2_size.max(MIB));
+        let buffer = buffer.at_least(self.gpu, bytes)?;
         self.gpu.clear(buffer, bytes)
     }
 
     fn prepare_l2(&mut self, prepared: &Prepared) -> Result<()> {
         match prepared.experiment.prepare() {
             Prepare::Nothing => Ok(()),
-            Prepare::FlushL2 => self.flush_l2(),
+            Prepare::FlushL2 => self.flush_l2(prepared.experiment.path().map_or(Side::Device, LoadPath::side)),
             Prepare::Fill { passes } => {
                 let (Some(placed), Some(chain)) = (prepared.chain, prepared.experiment.chain()) else { return Ok(()) };
                 let fill = self.programs.get(self.gpu, Program::Fill)?;
@@ -224,5 +229,5 @@ impl Bench<'_> {
 /// Whether loads by this path go through what may be one memory with shared memory.
 fn uses_l1(path: LoadPath) -> bool {
     use LoadPath::{GlobalCa, GlobalNc, Local, Texture};
-    matches!(path, GlobalCa | GlobalNc | Texture | Local)
+    matches!(path.kernel(), GlobalCa | GlobalNc | Texture | Local)
 }

@@ -9,7 +9,7 @@ use super::prepared::{Prepared, PreparedPartner, output_bytes};
 use strata_gpu::{DevicePtr, Launch, Result};
 use strata_kernels::Program;
 use strata_kernels::sizes::CONSTANT_BYTES;
-use strata_model::experiment::{Experiment, LoadPath, Place};
+use strata_model::experiment::{Experiment, LoadPath, Place, Side};
 use strata_model::units::Bytes;
 
 /// Threads of a block that writes chains, where a block may have so many.
@@ -111,9 +111,9 @@ impl Bench<'_> {
 
     /// Makes the allocation of this number now. Whenever a chain is walked, it lies where it lies now.
     pub(super) fn allocate(&mut self, number: u32, size: Bytes) -> Result<()> {
-        let arena = Arena::allocate(self.gpu, number, false, size)?;
+        let arena = Arena::allocate(self.gpu, number, Side::Device, size)?;
         self.reserved.push((number, size, arena.at(0)));
-        self.arenas.insert((number, false), arena);
+        self.arenas.insert((number, Side::Device), arena);
         Ok(())
     }
 
@@ -135,25 +135,26 @@ impl Bench<'_> {
     fn reserve_again(&mut self) -> Result<bool> {
         self.free_arenas()?;
         for &(number, size, _) in &self.reserved {
-            if let Entry::Vacant(place) = self.arenas.entry((number, false))
-                && let Ok(arena) = Arena::allocate(self.gpu, number, false, size)
+            if let Entry::Vacant(place) = self.arenas.entry((number, Side::Device))
+                && let Ok(arena) = Arena::allocate(self.gpu, number, Side::Device, size)
             {
                 place.insert(arena);
             }
         }
         let lies = |(number, _, address): &(u32, Bytes, DevicePtr)| {
-            self.arenas.get(&(*number, false)).is_some_and(|arena| arena.at(0) == *address)
+            self.arenas.get(&(*number, Side::Device)).is_some_and(|arena| arena.at(0) == *address)
         };
         Ok(self.reserved.iter().all(lies))
     }
 
     /// Gives back what launches other than walks, and results, keep from one to the next.
     fn free_buffers(&mut self) -> Result<()> {
-        self.on_device.free(self.gpu)?;
+        self.sides[Side::Device as usize].free(self.gpu)?;
         let buffers = [
             &mut self.lists,
             &mut self.outputs,
             &mut self.flush,
+            &mut self.peer_flush,
             &mut self.pattern_memory,
             &mut self.chase_times,
             &mut self.pieces,
@@ -207,7 +208,7 @@ impl Bench<'_> {
         self.laid_out.clear();
         // Where each chain goes, before anything is allocated. Arenas in the order of their numbers: allocated in another, they
         // lie at other addresses, and a simulated run is no longer the same each time.
-        let mut sizes: BTreeMap<(u32, bool), u64> = BTreeMap::new();
+        let mut sizes: BTreeMap<(u32, Side), u64> = BTreeMap::new();
         let mut places = Vec::with_capacity(needed.len());
         for plan in &needed {
             let arena = plan.key.arena();
@@ -217,7 +218,7 @@ impl Bench<'_> {
             places.push((arena, at));
         }
         self.make_room(&sizes)?;
-        if sizes.contains_key(&(Place::PARTITIONED, false)) {
+        if sizes.contains_key(&(Place::PARTITIONED, Side::Device)) {
             self.partitioned_content = None;
         }
         self.window_content = None;
@@ -250,8 +251,8 @@ impl Bench<'_> {
 
     /// The memory of an allocation of this size.
     pub(super) fn allocation(&mut self, number: u32, size: Bytes) -> Result<DevicePtr> {
-        self.make_room(&BTreeMap::from([((number, false), size.0)]))?;
-        Ok(self.arenas[&(number, false)].at(0))
+        self.make_room(&BTreeMap::from([((number, Side::Device), size.0)]))?;
+        Ok(self.arenas[&(number, Side::Device)].at(0))
     }
 
     /// Frees all arenas but those that must stay where they are; whether there were any.
@@ -267,13 +268,13 @@ impl Bench<'_> {
     }
 
     /// Allocates the arenas of these sizes that are not there, or are too small.
-    fn make_room(&mut self, sizes: &BTreeMap<(u32, bool), u64>) -> Result<()> {
-        for (&(number, host), &size) in sizes {
+    fn make_room(&mut self, sizes: &BTreeMap<(u32, Side), u64>) -> Result<()> {
+        for (&(number, side), &size) in sizes {
             let size = Bytes(size);
-            if self.arenas.get(&(number, host)).is_some_and(|a| a.holds(size)) {
+            if self.arenas.get(&(number, side)).is_some_and(|a| a.holds(size)) {
                 continue;
             }
-            if let Some(old) = self.arenas.remove(&(number, host)) {
+            if let Some(old) = self.arenas.remove(&(number, side)) {
                 self.displaced = true;
                 self.window_content = None;
                 if number == Place::PARTITIONED {
@@ -281,8 +282,8 @@ impl Bench<'_> {
                 }
                 old.free(self.gpu)?;
             }
-            let arena = Arena::allocate(self.gpu, number, host, size)?;
-            self.arenas.insert((number, host), arena);
+            let arena = Arena::allocate(self.gpu, number, side, size)?;
+            self.arenas.insert((number, side), arena);
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ use programs::Programs;
 use strata_gpu::{BoardFacts, DevicePtr, Error, Glance, Gpu, Launch, Result, Telemetry};
 use strata_kernels::Program;
 use strata_kernels::job::JOB_BYTES;
-use strata_model::experiment::{Content, Experiment, LoadPath};
+use strata_model::experiment::{Content, Experiment, LoadPath, Side};
 use strata_model::samples::{Failure, Samples};
 use strata_model::source::Source;
 use strata_model::units::Bytes;
@@ -52,7 +52,7 @@ const LARGE_WINDOW: u64 = 8192;
 
 /// Loads whose times shared memory holds for a chase by this path.
 fn window(path: LoadPath) -> u64 {
-    if matches!(path, LoadPath::GlobalCg | LoadPath::Atomic) { LARGE_WINDOW } else { WINDOW }
+    if matches!(path.kernel(), LoadPath::GlobalCg | LoadPath::Atomic) { LARGE_WINDOW } else { WINDOW }
 }
 
 /// How long a block of the census stays, so that the next ones go elsewhere: longer than a launch takes to spread.
@@ -105,7 +105,7 @@ pub struct Bench<'g> {
     /// `%smid` of every SM that takes blocks, ascending.
     sms: Vec<u32>,
     jobs: DevicePtr,
-    arenas: HashMap<(u32, bool), Arena>,
+    arenas: HashMap<(u32, Side), Arena>,
     /// Allocations that lie at the same addresses whenever a chain is walked, with these addresses, and whether a launch has moved one.
     reserved: Vec<(u32, Bytes, DevicePtr)>,
     displaced: bool,
@@ -114,11 +114,13 @@ pub struct Bench<'g> {
     lists: Scratch,
     outputs: Scratch,
     flush: Scratch,
+    /// As that, to empty the L2 of another GPU.
+    peer_flush: Scratch,
     /// Of the L1 and of the L2.
     rooms: [residency::Room; 2],
     pattern_memory: Scratch,
-    on_device: stream::Side,
-    on_host: stream::Side,
+    /// Of the device, the host and another GPU.
+    sides: [stream::Memories; 3],
     chase_times: Scratch,
     /// Which pieces streams go over, where these are listed.
     pieces: Scratch,
@@ -134,15 +136,35 @@ pub struct Bench<'g> {
 }
 
 /// A buffer that grows.
-#[derive(Default)]
 struct Scratch {
     memory: Option<DevicePtr>,
     size: Bytes,
-    /// Pinned memory of the host instead of the device's.
-    on_host: bool,
+    /// Whose memory.
+    side: Side,
+}
+
+/// Allocates memory of one of the sides.
+fn allocate(gpu: &mut dyn Gpu, side: Side, bytes: Bytes) -> Result<DevicePtr> {
+    match side {
+        Side::Device => gpu.allocate(bytes),
+        Side::Host => gpu.allocate_pinned(bytes),
+        Side::Peer => gpu.allocate_on_peer(bytes),
+    }
+}
+
+impl Default for Scratch {
+    /// Of the device.
+    fn default() -> Self {
+        Scratch::of(Side::Device)
+    }
 }
 
 impl Scratch {
+    /// Of this side.
+    fn of(side: Side) -> Self {
+        Scratch { memory: None, size: Bytes(0), side }
+    }
+
     /// Gives the memory back; it is allocated again when it is needed.
     fn free(&mut self, gpu: &mut dyn Gpu) -> Result<()> {
         self.size = Bytes(0);
@@ -159,7 +181,7 @@ impl Scratch {
             gpu.free(old)?;
         }
         let grown = Bytes(size.0.next_power_of_two());
-        let memory = if self.on_host { gpu.allocate_pinned(grown)? } else { gpu.allocate(grown)? };
+        let memory = allocate(gpu, self.side, grown)?;
         (self.memory, self.size) = (Some(memory), grown);
         Ok(memory)
     }
@@ -184,10 +206,10 @@ impl<'g> Bench<'g> {
             lists: Scratch::default(),
             outputs: Scratch::default(),
             flush: Scratch::default(),
+            peer_flush: Scratch::of(Side::Peer),
             rooms: Default::default(),
             pattern_memory: Scratch::default(),
-            on_device: stream::Side::new(false),
-            on_host: stream::Side::new(true),
+            sides: [Side::Device, Side::Host, Side::Peer].map(stream::Memories::new),
             chase_times: Scratch::default(),
             pieces: Scratch::default(),
             partitioned_content: None,

@@ -16,7 +16,7 @@ use plan::{LaunchPlan, bytes_to_count, plan, samples};
 use strata_gpu::{Array, DevicePtr, Function, Launch, Module, Result, Texture};
 use strata_kernels::sizes::{CONSTANT_BYTES, CONSTANT_SYMBOL};
 use strata_kernels::{PatternProgram, Program, dialect_for};
-use strata_model::experiment::{LoadPath, PatternRun, Prepare, WARP};
+use strata_model::experiment::{LoadPath, PatternRun, Prepare, Side, WARP};
 use strata_model::pattern::{Layout, OPERANDS, Pattern, Sampling};
 use strata_model::samples::{Failure, ProgramFacts, Samples};
 use strata_model::units::Bytes;
@@ -265,7 +265,7 @@ impl Bench<'_> {
                 self.gpu.clear(DevicePtr(plan.parameters[2]), Bytes(4))?;
             }
             if run.prepare == Prepare::FlushL2 {
-                self.flush_l2()?;
+                self.flush_l2(Side::Device)?;
             }
             self.gpu.mark()?;
             self.gpu.launch(function, &launch, &parameters)?;

@@ -10,7 +10,7 @@ use super::programs::Loaded;
 use strata_gpu::{DevicePtr, Function, Gpu, Launch, Result, Texture};
 use strata_kernels::{COMPLEMENT, Program, SCALE, StreamProgram, constants, content, stored, stream_sum};
 use strata_model::experiment::{
-    Content, CopyStream, LoadPath, LoadedChase, PartitionChase, PartitionStream, Place, Prepare, Region, Stream,
+    Content, CopyStream, LoadPath, LoadedChase, PartitionChase, PartitionStream, Place, Prepare, Region, Side, Stream,
     Traffic, WARP, WindowStream,
 };
 use strata_model::samples::{Failure, Samples};
@@ -36,17 +36,17 @@ pub(super) struct Source {
     filled: Option<(DevicePtr, Content, Bytes)>,
 }
 
-/// Memory of streams and copies on one side of the bus.
-pub(super) struct Side {
+/// Memory of streams and copies on one side: the device's, the host's or another GPU's.
+pub(super) struct Memories {
     source: Source,
     target: super::Scratch,
 }
 
-impl Side {
-    /// The device's own, or pinned memory of the host.
-    pub fn new(on_host: bool) -> Self {
-        let scratch = || super::Scratch { on_host, ..super::Scratch::default() };
-        Side { source: Source { memory: scratch(), filled: None }, target: scratch() }
+impl Memories {
+    /// Of this side, none of it allocated yet.
+    pub fn new(side: Side) -> Self {
+        let scratch = || super::Scratch::of(side);
+        Memories { source: Source { memory: scratch(), filled: None }, target: scratch() }
     }
 
     /// Gives its memory back; it is allocated and filled again when it is needed.
@@ -128,7 +128,7 @@ impl Bench<'_> {
         let function = self.programs.get(self.gpu, program)?.function;
         let memory = self.allocation(Place::PARTITIONED, of.homes.bytes())?;
         // A chain that was there is overwritten.
-        self.laid_out.retain(|key, _| key.arena() != (Place::PARTITIONED, false));
+        self.laid_out.retain(|key, _| key.arena() != (Place::PARTITIONED, Side::Device));
         let wanted = (memory, stream.content, stream.footprint);
         if stream.traffic == Traffic::Write {
             self.partitioned_content = None;
@@ -151,7 +151,7 @@ impl Bench<'_> {
         let function = self.programs.get(self.gpu, Program::Stream(StreamProgram::of_windows(of)))?.function;
         // As large as what the device has free, which there is once only: where chains lie, too.
         let memory = self.allocation(Place::default().allocation, stream.footprint)?;
-        self.laid_out.retain(|key, _| key.arena() != (Place::default().allocation, false));
+        self.laid_out.retain(|key, _| key.arena() != (Place::default().allocation, Side::Device));
         // What is there already may be a hundred gigabytes.
         let there = self.window_content.filter(|&(at, content, _)| (at, content) == (memory, stream.content));
         let there = there.map_or(Bytes(0), |(.., bytes)| bytes);
@@ -201,7 +201,7 @@ impl Bench<'_> {
         let function = self.programs.get(self.gpu, Program::Stream(StreamProgram::of_copies(of)))?.function;
         let workers = stream.workers(self.sms.len());
         let array = array(stream, workers.len());
-        let from = self.filled_source(false, array, stream.content)?;
+        let from = self.filled_source(Side::Device, array, stream.content)?;
         let (to, texture, listed, first_piece) = (DevicePtr(0), None, None, 0);
         let summed = Some(stream.threads_per_block.div_ceil(WARP as u32));
         let arrays = Arrays { function, workers, from, to, array, texture, listed, first_piece, shared, summed };
@@ -218,7 +218,7 @@ impl Bench<'_> {
         let Loaded { function, constants: bank, .. } = self.programs.get(self.gpu, program)?;
         let (loads, stores) = stream.traffic.arrays();
         let array = array(stream, workers.len());
-        let on_host = stream.path == LoadPath::Host;
+        let side = stream.path.side();
         let (from, to) = match bank {
             _ if is_shared => (DevicePtr(0), DevicePtr(0)),
             Some(bank) => {
@@ -227,8 +227,8 @@ impl Bench<'_> {
             }
             None => {
                 let from =
-                    if loads > 0 { self.filled_source(on_host, array * loads, stream.content)? } else { DevicePtr(0) };
-                let to = if stores > 0 { self.target(on_host, array)? } else { DevicePtr(0) };
+                    if loads > 0 { self.filled_source(side, array * loads, stream.content)? } else { DevicePtr(0) };
+                let to = if stores > 0 { self.target(side, array)? } else { DevicePtr(0) };
                 (from, to)
             }
         };
@@ -272,7 +272,7 @@ impl Bench<'_> {
         let launch = self.crowd(times, followed.is_some()).shared(shared).carveout(carveout);
         self.gpu.configure(function, &launch)?;
         if stream.prepare == Prepare::FlushL2 {
-            self.flush_l2()?;
+            self.flush_l2(stream.path.side())?;
         }
         let seed = seed_of(stream.content);
         let mut parameters = control.parameters().to_vec();
@@ -336,14 +336,13 @@ impl Bench<'_> {
     }
 
     /// Memory to write to, of at least so many bytes.
-    pub(super) fn target(&mut self, on_host: bool, bytes: Bytes) -> Result<DevicePtr> {
-        let side = if on_host { &mut self.on_host } else { &mut self.on_device };
-        side.target.at_least(self.gpu, bytes)
+    pub(super) fn target(&mut self, side: Side, bytes: Bytes) -> Result<DevicePtr> {
+        self.sides[side as usize].target.at_least(self.gpu, bytes)
     }
 
     /// Memory to read from, of at least so many bytes, with this content.
-    pub(super) fn filled_source(&mut self, on_host: bool, bytes: Bytes, content: Content) -> Result<DevicePtr> {
-        let Side { source, .. } = if on_host { &mut self.on_host } else { &mut self.on_device };
+    pub(super) fn filled_source(&mut self, side: Side, bytes: Bytes, content: Content) -> Result<DevicePtr> {
+        let source = &mut self.sides[side as usize].source;
         let memory = source.memory.at_least(self.gpu, bytes)?;
         let is_filled =
             |&(at, held, filled): &(DevicePtr, Content, Bytes)| at == memory && held == content && filled >= bytes;
@@ -352,8 +351,7 @@ impl Bench<'_> {
         }
         source.filled = None;
         self.fill(memory, bytes, content)?;
-        let Side { source, .. } = if on_host { &mut self.on_host } else { &mut self.on_device };
-        source.filled = Some((memory, content, bytes));
+        self.sides[side as usize].source.filled = Some((memory, content, bytes));
         Ok(memory)
     }
 

@@ -4,7 +4,7 @@ use super::Bench;
 use super::prepared::Outcome;
 use strata_gpu::{Copy, DevicePtr, Result};
 use strata_kernels::content;
-use strata_model::experiment::{Content, Direction, Transfer};
+use strata_model::experiment::{Content, Direction, Side, Transfer};
 use strata_model::samples::{ClockSpan, Failure, Samples};
 use strata_model::units::Bytes;
 
@@ -15,15 +15,18 @@ impl Bench<'_> {
     /// Makes a copy, or one each way.
     pub(super) fn run_transfer(&mut self, transfer: &Transfer) -> Result<Outcome> {
         let bytes = transfer.bytes;
-        let from_host: &[bool] = match transfer.direction {
-            Direction::ToDevice => &[true],
-            Direction::ToHost => &[false],
-            Direction::Both => &[true, false],
+        let ways: &[(Side, Side)] = match transfer.direction {
+            Direction::ToDevice => &[(Side::Host, Side::Device)],
+            Direction::ToHost => &[(Side::Device, Side::Host)],
+            Direction::Both => &[(Side::Host, Side::Device), (Side::Device, Side::Host)],
+            Direction::FromPeer => &[(Side::Peer, Side::Device)],
+            Direction::ToPeer => &[(Side::Device, Side::Peer)],
+            Direction::BothPeer => &[(Side::Peer, Side::Device), (Side::Device, Side::Peer)],
         };
         let mut copies = Vec::new();
-        for &on_host in from_host {
-            let from = self.filled_source(on_host, bytes, Content::Random)?;
-            let to = self.target(!on_host, bytes)?;
+        for &(from, to) in ways {
+            let from = self.filled_source(from, bytes, Content::Random)?;
+            let to = self.target(to, bytes)?;
             // What an earlier copy left there would pass for this one's.
             for (at, length) in ends(bytes) {
                 self.gpu.write(to.offset(at), &vec![0; length])?;

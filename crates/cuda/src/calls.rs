@@ -162,6 +162,13 @@ calls! {
     needed ctx_set_current = "cuCtxSetCurrent" (context: Context);
     needed ctx_synchronize = "cuCtxSynchronize" ();
 
+    // Asked for where a link is measured.
+    optional device_can_access_peer = "cuDeviceCanAccessPeer" (possible: *mut c_int, from: Device, to: Device);
+    optional device_get_p2p_attribute = "cuDeviceGetP2PAttribute"
+        (value: *mut c_int, attribute: c_int, from: Device, to: Device);
+    optional ctx_enable_peer_access = "cuCtxEnablePeerAccess" (peer: Context, flags: u32);
+    optional ctx_disable_peer_access = "cuCtxDisablePeerAccess" (peer: Context);
+
     needed mem_get_info = "cuMemGetInfo_v2" (free: *mut usize, total: *mut usize);
     // Since CUDA 10.2.
     optional mem_get_allocation_granularity = "cuMemGetAllocationGranularity"
@@ -176,6 +183,7 @@ calls! {
     needed memcpy_dtoh = "cuMemcpyDtoH_v2" (to: *mut c_void, from: u64, bytes: usize);
     needed memcpy_htod_async = "cuMemcpyHtoDAsync_v2" (to: u64, from: *const c_void, bytes: usize, stream: Stream);
     needed memcpy_dtoh_async = "cuMemcpyDtoHAsync_v2" (to: *mut c_void, from: u64, bytes: usize, stream: Stream);
+    optional memcpy_dtod_async = "cuMemcpyDtoDAsync_v2" (to: u64, from: u64, bytes: usize, stream: Stream);
     needed memset_d32 = "cuMemsetD32_v2" (address: u64, value: u32, words: usize);
 
     optional link_create = "cuLinkCreate_v2"

@@ -93,6 +93,7 @@ pub(super) fn facts(driver: &Driver, device: Device, listed: &Listed) -> Result<
         virtual_memory: flag(Attribute::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
         max_linear_texture: max_linear_texture(driver, device),
         mapping_granularity: mapping_granularity(driver, listed.ordinal),
+        peer: None,
     })
 }
 
@@ -139,7 +140,7 @@ fn attribute(driver: &Driver, device: Device, attribute: Attribute) -> Result<c_
 }
 
 /// An attribute that every device has. None of them is negative.
-fn number(driver: &Driver, device: Device, attribute: Attribute) -> Result<u32> {
+pub(super) fn number(driver: &Driver, device: Device, attribute: Attribute) -> Result<u32> {
     self::attribute(driver, device, attribute).map(|n| u32::try_from(n).unwrap_or(0))
 }
 

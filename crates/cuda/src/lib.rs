@@ -3,7 +3,7 @@
 //!
 //! `calls` lists the driver's calls, `library` opens it, `device` and `select` say what there is, `jit` makes modules of
 //! kernels, `modules` keeps them, `memory`, `array` and `texture` keep what is allocated, `launch` runs, `marks` takes the time,
-//! `transfer` has the copy engines, `nvml` watches, `board` tells of the board. All `unsafe` code of the crate is in this folder.
+//! `transfer` has the copy engines, `peer` reaches another GPU, `nvml` watches, `board` tells of the board. All `unsafe` code of the crate is in this folder.
 //!
 //! Everything runs in the device's primary context: on the default stream, but for copies by the copy engines. Nothing is ever
 //! reset, and no clock, power or other setting of the device is changed.
@@ -25,6 +25,7 @@ mod marks;
 mod memory;
 mod modules;
 mod nvml;
+mod peer;
 mod select;
 mod texture;
 mod transfer;
@@ -73,6 +74,7 @@ pub struct Cuda {
     textures: texture::Textures,
     marks: marks::Marks,
     engines: transfer::Engines,
+    peer: Option<peer::Peer>,
 }
 
 impl Cuda {
@@ -103,9 +105,27 @@ impl Cuda {
             textures: texture::Textures::default(),
             marks: marks::Marks::default(),
             engines: transfer::Engines::default(),
+            peer: None,
         };
         cuda.facts.free_memory = cuda.memory()?.0.0;
         cuda.facts.driver_version = cuda.monitor.driver_version();
+        Ok(cuda)
+    }
+
+    /// As [`Cuda::open`], with access to the memory of another device, which the second selector names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cuda::open`], of either device, and [`Error::Unsupported`] where the driver gives no such access.
+    pub fn open_linked(selector: &str, other: &str) -> Result<Self> {
+        let mut cuda = Cuda::open(selector)?;
+        let listed = device::list(&cuda.driver)?;
+        let listed = select::select(other, &listed)?;
+        let (peer, mut facts) = peer::Peer::open(&cuda.driver, (cuda.device, cuda.context), listed)?;
+        if let Some((up, generation)) = cuda.monitor.nvlinks() {
+            (facts.nvlinks, facts.nvlink_generation) = (Some(up), generation);
+        }
+        (cuda.facts.peer, cuda.peer) = (Some(facts), Some(peer));
         Ok(cuda)
     }
 
@@ -126,6 +146,9 @@ impl Cuda {
         self.engines.destroy(driver);
         self.modules.unload_all(driver);
         self.memory.free_all(driver);
+        if let Some(mut peer) = self.peer.take() {
+            peer.release(driver);
+        }
         // SAFETY: no context is a valid argument.
         unsafe { driver.ctx_set_current(ptr::null_mut()) }
     }
@@ -184,7 +207,19 @@ impl Gpu for Cuda {
         self.memory.allocate_pinned(&self.driver, bytes)
     }
 
+    fn allocate_on_peer(&mut self, bytes: Bytes) -> Result<DevicePtr> {
+        match &mut self.peer {
+            Some(peer) => peer.allocate(&self.driver, bytes),
+            None => Err(Error::without_peer()),
+        }
+    }
+
     fn free(&mut self, memory: DevicePtr) -> Result<()> {
+        if let Some(peer) = &mut self.peer
+            && peer.free(&self.driver, memory)?
+        {
+            return Ok(());
+        }
         self.current()?;
         self.memory.free(&self.driver, memory)
     }
@@ -199,7 +234,7 @@ impl Gpu for Cuda {
 
     fn transfer(&mut self, copies: &[Copy]) -> Result<f64> {
         self.current()?;
-        self.engines.transfer(&self.driver, &self.memory, copies)
+        self.engines.transfer(&self.driver, (self.context, self.peer.as_mut()), &self.memory, copies)
     }
 
     fn clear(&mut self, memory: DevicePtr, bytes: Bytes) -> Result<()> {

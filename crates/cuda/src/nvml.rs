@@ -14,6 +14,21 @@ use strata_gpu::{BoardFacts, DeviceFacts, Glance, Mig, OtherProcesses, Telemetry
 /// Where NVML is looked for: its usual name, the one that some containers have, WSL's.
 const CANDIDATES: [&str; 3] = ["libnvidia-ml.so.1", "libnvidia-ml.so", "/usr/lib/wsl/lib/libnvidia-ml.so.1"];
 
+/// The generation of an `nvmlNvlinkVersion_t`: its numbers count 2.2 and 3.1, too.
+fn generation(version: u32) -> Option<u32> {
+    match version {
+        1 => Some(1),
+        2 | 3 => Some(2),
+        4 | 5 => Some(3),
+        6 => Some(4),
+        7 => Some(5),
+        _ => None,
+    }
+}
+
+/// `NVML_NVLINK_MAX_LINKS`.
+const MOST_LINKS: u32 = 18;
+
 /// NVML, opened for one device, or the reason why not.
 pub(super) struct Monitor {
     nvml: Result<Nvml, String>,
@@ -80,6 +95,16 @@ impl Monitor {
     pub fn board(&self) -> Option<BoardFacts> {
         let device = self.device(self.nvml.as_ref().ok()?, self.is_instance()).ok()?;
         Some(board::read(&device, self.library))
+    }
+
+    /// NVLink connections that are up, and their generation; nothing where NVML does not tell.
+    pub fn nvlinks(&self) -> Option<(u32, Option<u32>)> {
+        let device = self.device(self.nvml.as_ref().ok()?, self.is_instance()).ok()?;
+        let links = (0..MOST_LINKS).map(|number| device.link_wrapper_for(number));
+        let told: Vec<_> =
+            links.filter_map(|link| Some((link.is_active().ok()?, link.version().ok().and_then(generation)))).collect();
+        let up = || told.iter().filter(|(is_up, _)| *is_up);
+        (!told.is_empty()).then(|| (up().count() as u32, up().find_map(|(_, generation)| *generation)))
     }
 
     /// Whether the device is a part of a divided GPU.
@@ -202,6 +227,11 @@ mod tests {
         assert_eq!(others(&[7], 7), (0, true));
         assert_eq!(others(&[5, 7, 9], 7), (2, true));
         assert_eq!(others(&[4711], 7), (0, false));
+    }
+
+    #[test]
+    fn a_version_of_nvlink_is_its_generation() {
+        assert_eq!([1, 3, 5, 6, 7, 99].map(generation), [Some(1), Some(2), Some(3), Some(4), Some(5), None]);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::ptr;
 
-use super::calls::{Calls, Event, Stream};
+use super::calls::{Calls, Context, Event, Stream};
 use super::marks;
 use super::memory::Allocations;
+use super::peer::Peer;
 use strata_gpu::{Copy, Error, Result};
 
 /// `CU_STREAM_NON_BLOCKING`: it does not wait for the default stream.
-const NON_BLOCKING: u32 = 1;
+pub(super) const NON_BLOCKING: u32 = 1;
 
 /// The streams and events of copies, made when they are first needed.
 #[derive(Default)]
@@ -18,15 +19,30 @@ pub(super) struct Engines {
 }
 
 impl Engines {
-    /// Makes the copies and waits: microseconds from the first one's begin to the last one's end. A context must be current.
-    pub fn transfer(&mut self, calls: &Calls, known: &Allocations, copies: &[Copy]) -> Result<f64> {
+    /// Makes the copies and waits: microseconds from the first one's begin to the last one's end. The context must be current. Of copies
+    /// between two GPUs the engines of this one make the first, and those of the other one the second.
+    pub fn transfer(
+        &mut self,
+        calls: &Calls,
+        (own, peer): (Context, Option<&mut Peer>),
+        known: &Allocations,
+        copies: &[Copy],
+    ) -> Result<f64> {
         // Before anything is queued, so that a copy that cannot be leaves nothing under way.
         let copies: Vec<Queued> = copies.iter().map(|copy| Queued::of(copy, known)).collect::<Result<_>>()?;
         // The begin, and the end of each.
         self.make(calls, copies.len(), copies.len() + 1)?;
-        let streams = &self.streams[..copies.len()];
+        let mut streams = self.streams[..copies.len()].to_vec();
+        let mut done = self.events[2..].to_vec();
+        let theirs = peer.filter(|_| copies.len() == 2 && matches!(copies[1], Queued::Within { .. }));
+        let engine = theirs.map(|peer| Ok((peer.context(), peer.engine(calls)?))).transpose()?;
+        if let Some((_, (stream, event))) = engine {
+            (streams[1], done[0]) = (stream, event);
+            // SAFETY: the context is retained by its owner.
+            unsafe { calls.ctx_set_current(own) }?;
+        }
         let Some((&first, others)) = streams.split_first() else { return Ok(0.0) };
-        let (begin, end, done) = (self.events[0], self.events[1], &self.events[2..]);
+        let (begin, end) = (self.events[0], self.events[1]);
         // SAFETY: no arguments.
         unsafe { calls.ctx_synchronize() }?;
         // SAFETY: a live event and a live stream.
@@ -35,10 +51,20 @@ impl Engines {
             // SAFETY: as above.
             unsafe { calls.stream_wait_event(other, begin, 0) }?;
         }
-        for (copy, &stream) in copies.iter().zip(streams) {
-            copy.queue(calls, stream)?;
+        for (number, (copy, &stream)) in copies.iter().zip(&streams).enumerate() {
+            match engine {
+                Some((context, _)) if number == 1 => {
+                    // SAFETY: the context is retained by its owner.
+                    unsafe { calls.ctx_set_current(context) }?;
+                    let queued = copy.queue(calls, stream);
+                    // SAFETY: as above.
+                    unsafe { calls.ctx_set_current(own) }?;
+                    queued?;
+                }
+                _ => copy.queue(calls, stream)?,
+            }
         }
-        for (&other, &done) in others.iter().zip(done) {
+        for (&other, &done) in others.iter().zip(&done) {
             // SAFETY: live events and streams.
             unsafe { calls.event_record(done, other) }?;
             // SAFETY: as above.
@@ -81,6 +107,7 @@ impl Engines {
 enum Queued {
     ToDevice { to: u64, from: *const u8, bytes: usize },
     ToHost { to: *mut u8, from: u64, bytes: usize },
+    Within { to: u64, from: u64, bytes: usize },
 }
 
 impl Queued {
@@ -89,8 +116,9 @@ impl Queued {
         match (known.host(from, bytes), known.host(to, bytes)) {
             (Some(from), None) => Ok(Queued::ToDevice { to, from, bytes }),
             (None, Some(to)) => Ok(Queued::ToHost { to, from, bytes }),
-            _ => {
-                Err(Error::Unsupported { reason: "copy engines copy between the device and pinned host memory".into() })
+            (None, None) => Ok(Queued::Within { to, from, bytes }),
+            (Some(_), Some(_)) => {
+                Err(Error::Unsupported { reason: "copy engines do not copy from host memory to host memory".into() })
             }
         }
     }
@@ -103,6 +131,8 @@ impl Queued {
             Queued::ToDevice { to, from, bytes } => unsafe { calls.memcpy_htod_async(to, from.cast(), bytes, stream) },
             // SAFETY: as above.
             Queued::ToHost { to, from, bytes } => unsafe { calls.memcpy_dtoh_async(to.cast(), from, bytes, stream) },
+            // SAFETY: the driver checks that both ranges are memory of this context, or of one that it has access to.
+            Queued::Within { to, from, bytes } => unsafe { calls.memcpy_dtod_async(to, from, bytes, stream) },
         }
     }
 }

@@ -195,6 +195,8 @@ pub enum Schema {
     Fleet,
     /// Of the check of a node.
     Health,
+    /// Of the links of a node.
+    Links,
 }
 
 impl Schema {
@@ -213,6 +215,7 @@ impl Schema {
             Schema::Node => report::schema::<strata_model::node::Node>(),
             Schema::Fleet => report::schema::<strata_report::fleet::Fleet>(),
             Schema::Health => report::schema::<strata_report::health::Health>(),
+            Schema::Links => report::schema::<strata_model::links::Links>(),
         }
         .map_err(Error::report("the schema"))
     }

@@ -12,6 +12,7 @@ use strata_kernels as kernels;
 use strata_model::facts::{DeviceFacts, Listed, Telemetry};
 use strata_model::names;
 use strata_sim::Sim;
+use strata_sim::machine::spec::Link;
 use strata_sim::machine::{self, Machine};
 
 use crate::error::{Error, Result};
@@ -38,7 +39,11 @@ pub struct Device {
 
 enum Kind {
     Cuda(Box<Cuda>),
-    Simulated(Box<Machine>),
+    Simulated {
+        machine: Box<Machine>,
+        /// What is at the other end of a link.
+        peer: Option<Box<(Link, Machine)>>,
+    },
 }
 
 impl Device {
@@ -71,7 +76,7 @@ impl Device {
         if let Some(machine) = simulated(name) {
             let machine = Machine::find(machine)?;
             let (facts, telemetry) = described(&mut Sim::new(machine.clone(), 0));
-            let kind = Kind::Simulated(Box::new(machine));
+            let kind = Kind::Simulated { machine: Box::new(machine), peer: None };
             return Ok(Device {
                 kind,
                 facts,
@@ -85,8 +90,7 @@ impl Device {
         }
         // Before there is a context: to make one disturbs what runs on the GPU.
         let found = strata_cuda::find(name)?;
-        let key = found.uuid.or(found.pci).unwrap_or_else(|| format!("cuda-{}", found.ordinal));
-        let (lock, patience, unlocked) = match Lock::take(&key, wait, interrupted)? {
+        let (lock, patience, unlocked) = match Lock::take(&key(&found), wait, interrupted)? {
             Taken::Held(lock, left) => (Some(lock), left, None),
             Taken::Impossible(reason) => (None, wait, Some(reason)),
         };
@@ -95,6 +99,37 @@ impl Device {
         let kind = Kind::Cuda(Box::new(gpu));
         let opened = Instant::now();
         Ok(Device { kind, facts, telemetry, patience, unlocked, _lock: lock, opened, recorded: None })
+    }
+
+    /// A device with access to the memory of another one. Nothing is locked: the caller has the locks of both.
+    pub(crate) fn open_linked(from: &str, to: &str) -> Result<Self> {
+        let opened = Instant::now();
+        let (kind, (facts, telemetry)) = match (simulated(from), simulated(to)) {
+            (Some(own), Some(other)) => {
+                let (own, other) = (Machine::find(own)?, Machine::find(other)?);
+                let Some(link) = own.spec.link.clone() else {
+                    return Err(Error::Input(format!("`{from}`: its machine file describes no link to another GPU")));
+                };
+                let found = described(&mut Sim::new(own.clone(), 0).linked(&link, &other));
+                (Kind::Simulated { machine: Box::new(own), peer: Some(Box::new((link, other))) }, found)
+            }
+            (None, None) => {
+                let mut gpu = Cuda::open_linked(from, to)?;
+                let found = described(&mut gpu);
+                (Kind::Cuda(Box::new(gpu)), found)
+            }
+            _ => return Err(Error::Input(format!("`{from}` and `{to}`: a GPU has no link to a simulated one"))),
+        };
+        Ok(Device {
+            kind,
+            facts,
+            telemetry,
+            patience: Duration::ZERO,
+            unlocked: None,
+            _lock: None,
+            opened,
+            recorded: None,
+        })
     }
 
     /// The GPUs that the driver offers.
@@ -123,20 +158,20 @@ impl Device {
 
     /// Whether nothing real is measured.
     pub fn is_simulated(&self) -> bool {
-        matches!(self.kind, Kind::Simulated(_))
+        matches!(self.kind, Kind::Simulated { .. })
     }
 
     /// What runs the kernels, as results name it: `cuda` or `sim`.
     pub fn backend(&self) -> &'static str {
         match self.kind {
             Kind::Cuda(_) => "cuda",
-            Kind::Simulated(_) => "sim",
+            Kind::Simulated { .. } => "sim",
         }
     }
 
     /// What a reader of this device's numbers should know, if there is anything.
     pub(crate) fn warning(&self) -> Option<String> {
-        let Kind::Simulated(machine) = &self.kind else { return self.unlocked.clone() };
+        let Kind::Simulated { machine, .. } = &self.kind else { return self.unlocked.clone() };
         let capability = machine.spec.device.compute_capability;
         let (major, minor) = kernels::PTX.oldest_target();
         ((capability.0, capability.1) < (major, minor)).then(|| {
@@ -161,17 +196,27 @@ impl Device {
                 let bench = Bench::new(gpu.as_mut(), Arc::clone(interrupted))?;
                 Ok(Session::new(bench, started).watching(self.patience, clock_khz))
             }
-            Kind::Simulated(machine) => {
-                let machine = machine.clone();
+            Kind::Simulated { machine, peer } => {
+                let (machine, peer) = (machine.clone(), peer.clone());
                 // The members' memory lies at the same addresses, which differ from seed to seed as from process to process.
                 let open = move |number: usize| {
                     let noise = seed.wrapping_mul(MEMBERS as u64) + number as u64;
-                    Sim::new(*machine.clone(), noise).beginning_at(seed % BEGINNINGS)
+                    let sim = Sim::new(*machine.clone(), noise).beginning_at(seed % BEGINNINGS);
+                    match &peer {
+                        Some(peer) => sim.linked(&peer.0, &peer.1),
+                        None => sim,
+                    }
                 };
                 Ok(Session::new(Fleet::new(MEMBERS, interrupted, open)?, started))
             }
         }
     }
+}
+
+/// By what a GPU is locked.
+pub(crate) fn key(found: &Listed) -> String {
+    let known = found.uuid.as_ref().or(found.pci.as_ref()).cloned();
+    known.unwrap_or_else(|| format!("cuda-{}", found.ordinal))
 }
 
 /// Its facts and its state now.

@@ -171,6 +171,17 @@ impl Error {
     }
 }
 
+/// An error with what caused it.
+pub(crate) fn in_full(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use strata_report::report;
 
 use crate::answer::{Extent, Terminal};
 use crate::device::{Device, check_device_name};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, in_full};
 use crate::recorded::Recorded;
 use crate::run::{Effort, Options, Progress};
 
@@ -215,17 +215,6 @@ impl Asked<'_> {
         let found = device.discover_only(self.only, options)?;
         Ok((found.topology, device.recorded().cloned()))
     }
-}
-
-/// An error with what caused it.
-fn in_full(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 impl NodeDiscovery {

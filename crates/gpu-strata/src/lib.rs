@@ -81,6 +81,7 @@ mod gpus;
 mod health;
 mod host;
 mod launch;
+mod linked;
 mod lock;
 mod machine;
 mod policy;
@@ -100,6 +101,7 @@ pub use fleet::{ExpectedHosts, Fleet, FleetOptions, expected_hosts, fleet};
 pub use gpus::{NodeDiscovery, NodeOptions, check_device_names, devices_named, discover_node, is_of_several};
 pub use health::{Examined, GpuCount, Health, Outcome, Verdict, check_node};
 pub use launch::{L1OfLaunch, Launch, l1};
+pub use linked::{LinkDiscovery, LinkOptions, discover_links};
 pub use machine::Machine;
 pub use policy::{Acceptance, Policy};
 pub use recorded::Recorded;
@@ -107,5 +109,7 @@ pub use recording::{ExportSummary, Imported, Recording, Written};
 pub use run::{Effort, Options, Progress, Timings};
 pub use several::{Compared, ComparisonOfSeveral, compare_all, compare_several};
 
-pub use strata_model::{attribute, characterization, experiment, facts, node, pattern, samples, topology, units};
+pub use strata_model::{
+    attribute, characterization, experiment, facts, links, node, pattern, samples, topology, units,
+};
 pub use strata_report::report::{devices as devices_table, printable, sample_line};

@@ -87,6 +87,9 @@ impl Recorder {
 /// Writes what is known before the first sample.
 fn begin(writer: &mut Writer, header: &Header, asked: &Asked<'_>) -> std::result::Result<(), RecordingError> {
     writer.header(header)?;
+    if let Some(peer) = &header.device.peer {
+        writer.peer(peer)?;
+    }
     match asked {
         Asked::Topology(selection) => writer.selection(selection),
         Asked::Parts(suite) => writer.asked(suite),
@@ -112,9 +115,13 @@ fn name(device: &DeviceFacts, run: &RunInfo) -> String {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric());
         words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
     };
+    let start = |uuid: &str| uuid.trim_start_matches("GPU-").chars().take(UUID_CHARACTERS).collect::<String>();
     let mut parts = plain(&device.name);
     if let Some(uuid) = &device.uuid {
-        parts.push(uuid.trim_start_matches("GPU-").chars().take(UUID_CHARACTERS).collect::<String>());
+        parts.push(start(uuid));
+    }
+    if let Some(peer) = device.peer.as_ref().and_then(|peer| peer.uuid.as_ref()) {
+        parts.push(format!("to-{}", start(peer)));
     }
     parts.push(run.started.chars().filter(char::is_ascii_alphanumeric).collect());
     format!("{}.strata", parts.join("-"))
@@ -123,6 +130,7 @@ fn name(device: &DeviceFacts, run: &RunInfo) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strata_model::facts::PeerFacts;
 
     #[test]
     fn a_name_says_which_gpu_and_when() {
@@ -130,6 +138,9 @@ mod tests {
         let device = DeviceFacts { name: "NVIDIA H200 (x)".into(), uuid, ..DeviceFacts::default() };
         let run = RunInfo { started: "2026-11-23T18:15:00Z".into(), ..RunInfo::default() };
         assert_eq!(name(&device, &run), "nvidia-h200-x-a37f137f-20261123T181500Z.strata");
+        let peer = Some(PeerFacts { uuid: Some("GPU-da08b34e-0000".into()), ..PeerFacts::default() });
+        let linked = DeviceFacts { peer, ..device };
+        assert_eq!(name(&linked, &run), "nvidia-h200-x-a37f137f-to-da08b34e-20261123T181500Z.strata");
         let simulated = DeviceFacts { name: "Tesla K20c".into(), ..DeviceFacts::default() };
         assert_eq!(name(&simulated, &run), "tesla-k20c-20261123T181500Z.strata");
     }

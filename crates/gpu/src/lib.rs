@@ -82,7 +82,7 @@ impl<'t> Array<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Texture(pub u64);
 
-/// A copy between device memory and pinned host memory, either way.
+/// A copy between device memory and pinned host memory or the memory of another GPU, either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// Where the bytes go.
@@ -173,6 +173,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Memory of another GPU was asked for, and there is none.
+    pub fn without_peer() -> Self {
+        Error::Unsupported { reason: "this GPU was opened without another one whose memory it could reach".into() }
+    }
+
     /// Whether there is no usable driver or device at all (exit status 3).
     pub fn is_absence(&self) -> bool {
         matches!(self, Error::Driver(_) | Error::NoDevice(_))
@@ -220,7 +225,13 @@ pub trait Gpu {
     /// Allocates pinned host memory that the device can load from; the address is the device's.
     fn allocate_pinned(&mut self, bytes: Bytes) -> Result<DevicePtr>;
 
-    /// Gives memory of either kind back.
+    /// Allocates memory of the GPU at the other end of a link, which kernels of this one can load from and store to. A GPU that was
+    /// opened without one has none.
+    fn allocate_on_peer(&mut self, _bytes: Bytes) -> Result<DevicePtr> {
+        Err(Error::without_peer())
+    }
+
+    /// Gives memory of any kind back.
     fn free(&mut self, memory: DevicePtr) -> Result<()>;
 
     /// Copies to the device and waits.

@@ -18,6 +18,9 @@ use strata_model::topology::{self, Element, ElementName, RunInfo, Selection, Top
 const NOT_MEASURED: &str =
     "this GPU has no such thing, or this version of strata does not measure it; `strata explain` says what is measured";
 
+/// The same of the memory of another GPU.
+const OF_A_LINK: &str = "it is the memory of another GPU; `strata links` measures it";
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -48,7 +51,11 @@ impl Request {
             !wanted.is_whole() && !stated.any(|(attribute, _)| wanted.has(wanted.element(), attribute))
         };
         let absent = self.selection.only.iter().filter(is_absent);
-        absent.map(|wanted| format!("{wanted} was asked for, and is not there: {why}")).collect()
+        let why = |wanted: &Wanted| match wanted.element() {
+            ElementName::PeerL2 | ElementName::PeerDram => OF_A_LINK,
+            _ => why,
+        };
+        absent.map(|wanted| format!("{wanted} was asked for, and is not there: {}", why(wanted))).collect()
     }
 }
 
@@ -108,7 +115,7 @@ pub fn discover(
         element.extend(latency::nanoseconds(element, clock.held.as_ref()));
     }
     clock.warnings.extend(question.limit(&mut elements, NOT_MEASURED));
-    // The device has no clusters, no such copies and no such instructions, or they were not asked for when the recording was made.
+    // The device has no clusters, no such copies and no such instructions, it was measured without another GPU, or they were not asked for when the recording was made.
     let of_later = [
         ElementName::Die,
         ElementName::DistributedShared,
@@ -116,6 +123,8 @@ pub fn discover(
         ElementName::InstructionL0,
         ElementName::InstructionL1,
         ElementName::InstructionL15,
+        ElementName::PeerL2,
+        ElementName::PeerDram,
     ];
     elements.retain(|name, element| !of_later.contains(name) || element.findings().next().is_some());
     let stages = asking.into_stages();

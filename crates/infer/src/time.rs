@@ -29,6 +29,8 @@ pub fn of_element(name: ElementName) -> u32 {
         | ElementName::InstructionL0
         | ElementName::InstructionL1
         | ElementName::InstructionL15
+        | ElementName::PeerL2
+        | ElementName::PeerDram
         | ElementName::ScalarL1 => 0,
     }
 }

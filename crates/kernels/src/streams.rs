@@ -87,7 +87,7 @@ impl StreamProgram {
     /// The text for a stream.
     pub fn of(stream: &Stream) -> Self {
         let Stream { traffic, path, width, unroll, .. } = *stream;
-        StreamProgram { traffic, path, width: width.bytes().0 as u32, unroll, way: Way::Plain }
+        StreamProgram { traffic, path: path.kernel(), width: width.bytes().0 as u32, unroll, way: Way::Plain }
     }
 
     /// The text for a stream by partition.
@@ -120,7 +120,7 @@ impl StreamProgram {
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for traffic in Traffic::ALL {
-            for path in Stream::PATHS {
+            for path in Stream::PATHS.into_iter().filter(|path| path.kernel() == *path) {
                 for way in Way::ALL.into_iter().filter(|way| way.is_possible(traffic, path)) {
                     for width in AccessWidth::ALL.map(|width| width.bytes().0 as u32) {
                         all.extend(UNROLLS.map(|unroll| StreamProgram { traffic, path, width, unroll, way }));
@@ -137,7 +137,7 @@ impl StreamProgram {
     pub fn samples() -> Vec<Self> {
         let mut all = Vec::new();
         let longest = UNROLLS[UNROLLS.len() - 1];
-        for path in Stream::PATHS {
+        for path in Stream::PATHS.into_iter().filter(|path| path.kernel() == *path) {
             let (traffic, way) = (Traffic::Read, Way::Plain);
             let read = |(width, unroll)| StreamProgram { traffic, path, width, unroll, way };
             all.extend(match path {

@@ -51,7 +51,7 @@ pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
 pub use disturb::{Disturb, Partner};
 pub use imported::Imported;
 pub use launched::Launched;
-pub use load_path::LoadPath;
+pub use load_path::{LoadPath, Side};
 pub use loaded_chase::LoadedChase;
 pub use order::{Chain, LARGE_PAGE, Order, pages_span};
 pub use page_walk::PageWalk;

@@ -4,13 +4,16 @@
 mod board;
 mod host;
 mod limits;
+mod peer;
 
 pub use board::{BoardFacts, RemappedRows, Unavailable};
 pub use host::HostFacts;
+pub use peer::PeerFacts;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::apart;
 use crate::units::Bytes;
 
 /// Facts from the driver. Sizes in bytes, clocks in kHz as the driver gives them. `None`, and 0 of a plain number: nobody says; in
@@ -117,6 +120,10 @@ pub struct DeviceFacts {
     pub max_linear_texture: Option<u64>,
     /// Smallest piece of device memory that the driver maps, in bytes.
     pub mapping_granularity: Option<u64>,
+    /// The GPU whose memory it reaches over a link, in a run that measured a link.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "apart")]
+    #[schemars(with = "Option<PeerFacts>")]
+    pub peer: Option<PeerFacts>,
 }
 
 impl DeviceFacts {

@@ -13,6 +13,7 @@ pub mod experiment;
 pub mod facts;
 pub mod glossary;
 pub mod import;
+pub mod links;
 pub mod locate;
 mod moment;
 pub mod names;

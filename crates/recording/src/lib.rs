@@ -35,15 +35,15 @@
 //! | 3 `End` | [`RunInfo`] as known at the end |
 //! | 4 `Asked` | [`Suite`]: parts, thread counts, distances and jumps that a characterization was asked for, as four lists |
 //! | 5 `Seen` | list of [`Disturbance`]s: from and to in seconds (f64), sign (enum), option of microseconds (f64), option of processes (u32), experiments (u32), consequence (enum) |
-//! | 6 `Part` | a part of the run: its name and its JSON, as two strings. `selection` is [`Selection`], `host` is [`HostFacts`], `board` is [`BoardFacts`]; other names are of later versions and are passed over |
+//! | 6 `Part` | a part of the run: its name and its JSON, as two strings. `selection` is [`Selection`], `host` is [`HostFacts`], `board` is [`BoardFacts`], `peer` is [`PeerFacts`](strata_model::facts::PeerFacts); other names are of later versions and are passed over |
 //! | 7 `AskedCounts` | the rest of the [`Suite`]: list of numbers of barriers, list of numbers of variables, number of statements (u32 each) |
 //!
 //! The first block is the only `Header`. `Asked` is the second, if the run was a characterization; a replay gives then
 //! the report of one. `AskedCounts` follows it, where they are not the default ones. `Code` and `Measured` follow in any order. `Seen` says that the run
 //! watched for other users of the device, and what it saw; a file without it is of a run that did not watch, or that was cut. A
 //! discovery writes the part `selection`, what it was asked for, behind the header: a [`RunInfo`] holds only the elements of that. In
-//! older files all that the `RunInfo` names was asked for, with bandwidth if there is a `Stream`. A
-//! run writes its other `Part`s at its end. A file without one is of a run that left it out or could not have it, or it was cut. Of
+//! older files all that the `RunInfo` names was asked for, with bandwidth if there is a `Stream`. A run
+//! that measured a link writes `peer` there, too. A run writes its other `Part`s at its end. A file without one is of a run that left it out or could not have it, or it was cut. Of
 //! several with one name the last counts. `End` is the last block; where it is missing the run
 //! was interrupted or the file cut, and all complete blocks still count. Bytes after `End` are an error.
 //!
@@ -148,6 +148,8 @@ const OLDEST_OF_KINDS: u16 = 4;
 
 /// The name of the part that says what a discovery was asked for.
 const SELECTION: &str = "selection";
+/// The same of the other GPU of a link.
+const PEER: &str = "peer";
 
 /// The name of the part that describes the host.
 const HOST: &str = "host";

@@ -10,7 +10,7 @@ use super::input::{Frame, Input};
 use super::legacy::Legacy;
 use super::wire::{Block, Unpacked};
 use super::{
-    BOARD, Code, Cut, Entries, Entry, Error, HOST, Header, Lost, MAX_HELD, Missing, OLDEST_OF_KINDS, Recording,
+    BOARD, Code, Cut, Entries, Entry, Error, HOST, Header, Lost, MAX_HELD, Missing, OLDEST_OF_KINDS, PEER, Recording,
     SELECTION,
 };
 use strata_model::characterization::Suite;
@@ -164,6 +164,13 @@ impl Content {
             }
             Block::Seen(seen) => self.seen.get_or_insert_default().extend(seen),
             Block::Part(name, json) => match name.as_str() {
+                PEER => {
+                    let Some(header) = &mut self.header else { return Ok(()) };
+                    header.device.peer = Some(part(&json).map_err(&damaged)?);
+                    if let Some(defect) = header.device.defect() {
+                        return Err(damaged(defect));
+                    }
+                }
                 SELECTION => self.selection = Some(part(&json).map_err(damaged)?),
                 HOST => self.host = Some(part(&json).map_err(damaged)?),
                 BOARD => self.board = Some(part(&json).map_err(damaged)?),

@@ -9,10 +9,10 @@ use zstd::bulk::Compressor;
 
 use super::experiments::Kinds;
 use super::wire::{self, Block, FRAME, MAGIC, PREAMBLE, WireEntry};
-use super::{BOARD, Code, Entry, Error, HOST, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, SELECTION, VERSION};
+use super::{BOARD, Code, Entry, Error, HOST, Header, MAX_BLOCK, MAX_FACTS, MAX_HELD, PEER, SELECTION, VERSION};
 use strata_model::characterization::Suite;
 use strata_model::disturbance::Disturbance;
-use strata_model::facts::{BoardFacts, HostFacts};
+use strata_model::facts::{BoardFacts, HostFacts, PeerFacts};
 use strata_model::topology::{RunInfo, Selection};
 
 /// Effort of the compression. Level 6 takes four times as long for 4 % less; five million latencies take 0.05 s at 3.
@@ -140,6 +140,11 @@ impl<W: Write> Writer<W> {
     /// Writes what a discovery was asked for. To be called right after the header.
     pub fn selection(&mut self, selection: &Selection) -> Result<(), Error> {
         self.part(SELECTION, selection)
+    }
+
+    /// Writes what is known of the other GPU of a link. To be called right after the header.
+    pub fn peer(&mut self, peer: &PeerFacts) -> Result<(), Error> {
+        self.part(PEER, peer)
     }
 
     /// Writes a kernel that was loaded.

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Sim;
 use super::exec::{self, Clustered, CopyCosts, Fault, Grid, LANES, LaneCosts};
 use super::machine::Spec;
 use super::machine::spec::Pipeline;
 use super::model::banks::Banks;
-use super::{HOST_BASE, Sim};
 use strata_gpu::{Error, Function, Launch, Module, Result};
 use strata_model::units::Bytes;
 
@@ -202,7 +202,7 @@ impl Sim {
             shared_cycles: [spec.shared.cycles.get(), spec.shared.conflict.get()],
             banks: self.banks(launch),
             lanes: lane_costs(spec),
-            host: (spec.memory.host_cycles.get(), HOST_BASE),
+            host: spec.memory.host_cycles.get(),
             budget: self.budget,
             fetched: fetched.map(|bytes| (CODE_BYTES * function.module as u64, bytes)),
             queued: spec.has_queues(),

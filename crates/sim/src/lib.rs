@@ -22,6 +22,7 @@ use model::atomics::Lines;
 use model::clock::{Clock, Slices};
 use model::hierarchy::Hierarchy;
 use model::instructions::Instructions;
+use model::link::Link;
 use model::memory::Memory;
 use model::ports::Width;
 use model::texture::{self, Texels};
@@ -30,10 +31,13 @@ use strata_gpu::{
     Array, Copy, DeviceFacts, DevicePtr, Error, Function, Gpu, Launch, Mig, Module, OtherProcesses, Resources, Result,
     Telemetry, Texture,
 };
+use strata_model::facts::PeerFacts;
 use strata_model::units::Bytes;
 
 /// Where device memory begins.
 const DEVICE_BASE: u64 = 1 << 33;
+/// Where memory of another GPU begins.
+const PEER_BASE: u64 = 1 << 44;
 /// Where pinned host memory begins.
 const HOST_BASE: u64 = 1 << 45;
 /// Allocations of at least this begin at a multiple of it, as the driver maps memory in such pages.
@@ -81,6 +85,7 @@ impl Sim {
             now: 0,
             slices: Slices::NONE,
             bus: [Width::new(machine.spec.memory.host_bandwidth), Width::new(machine.spec.memory.host_bandwidth)],
+            link: None,
         };
         Sim {
             facts: facts::facts(&machine),
@@ -107,6 +112,19 @@ impl Sim {
     /// With device memory that begins so many large pages further on: where a driver puts it differs from process to process.
     pub fn beginning_at(mut self, pages: u64) -> Self {
         self.device_base = DEVICE_BASE + pages * LARGE_PAGE;
+        self
+    }
+
+    /// With access to the memory of a GPU of the other machine over this link.
+    pub fn linked(mut self, link: &machine::spec::Link, other: &Machine) -> Self {
+        self.state.link = Some(Link::new(link, other, 0));
+        let theirs = facts::facts(other);
+        self.facts.peer = Some(PeerFacts {
+            name: theirs.name,
+            l2_size: theirs.l2_size,
+            free_memory: theirs.free_memory,
+            ..PeerFacts::default()
+        });
         self
     }
 
@@ -198,6 +216,11 @@ impl Sim {
     }
 }
 
+/// Whether an address is in another GPU's memory.
+fn is_on_peer(address: u64) -> bool {
+    (PEER_BASE..HOST_BASE).contains(&address)
+}
+
 impl Gpu for Sim {
     fn facts(&self) -> &DeviceFacts {
         &self.facts
@@ -231,6 +254,19 @@ impl Gpu for Sim {
         Ok(DevicePtr(address))
     }
 
+    fn allocate_on_peer(&mut self, bytes: Bytes) -> Result<DevicePtr> {
+        self.usable()?;
+        let Some(peer) = &self.facts.peer else { return Err(Error::without_peer()) };
+        let (total, others) = (Bytes(peer.free_memory), self.state.allocations.iter());
+        let used: u64 = others.filter(|(start, _)| is_on_peer(*start)).map(|(_, bytes)| bytes).sum();
+        if used + bytes.0 > total.0 {
+            return Err(Error::OutOfMemory { needed: bytes, free: Bytes(total.0 - used), total });
+        }
+        let address = self.place(PEER_BASE, bytes.0);
+        self.remember(address, bytes.0);
+        Ok(DevicePtr(address))
+    }
+
     fn free(&mut self, memory: DevicePtr) -> Result<()> {
         self.usable()?;
         let Ok(at) = self.state.allocations.binary_search_by_key(&memory.0, |a| a.0) else {
@@ -239,7 +275,7 @@ impl Gpu for Sim {
         };
         let (start, bytes) = self.state.allocations.remove(at);
         self.state.memory.clear(start, bytes);
-        if start < HOST_BASE {
+        if start < PEER_BASE {
             self.used -= bytes;
         }
         Ok(())
@@ -260,9 +296,14 @@ impl Gpu for Sim {
 
     fn transfer(&mut self, copies: &[Copy]) -> Result<f64> {
         self.usable()?;
-        let Some(rate) = self.machine.spec.memory.host_bandwidth else {
-            let reason =
-                format!("the machine file of the simulated {} does not state its `host_bandwidth`", self.facts.name);
+        let over_link = copies.iter().any(|copy| is_on_peer(copy.to.0) || is_on_peer(copy.from.0));
+        let spec = &self.machine.spec;
+        let (way, key) = match &spec.link {
+            Some(link) if over_link => (link.bandwidth.map(|rate| (rate, link.cycles)), "link.bandwidth"),
+            _ => (spec.memory.host_bandwidth.map(|rate| (rate, spec.memory.host_cycles)), "host_bandwidth"),
+        };
+        let Some((rate, latency)) = way else {
+            let reason = format!("the machine file of the simulated {} does not state its `{key}`", self.facts.name);
             return Err(Error::Unsupported { reason });
         };
         let mut each_way = [0, 0];
@@ -272,11 +313,11 @@ impl Gpu for Sim {
             let mut bytes = vec![0; copy.bytes.0 as usize];
             self.state.memory.read(copy.from.0, &mut bytes);
             self.state.memory.write(copy.to.0, &bytes).map_err(|_| Self::full())?;
-            each_way[usize::from(copy.to.0 < HOST_BASE)] += copy.bytes.0;
+            each_way[usize::from(copy.to.0 < PEER_BASE)] += copy.bytes.0;
         }
         let longest = each_way[0].max(each_way[1]);
         let begun = self.state.now;
-        self.state.now += self.machine.spec.memory.host_cycles.get() + rate.cycles(longest);
+        self.state.now += latency.get() + rate.cycles(longest);
         Ok((self.state.clock.nanoseconds(self.state.now) - self.state.clock.nanoseconds(begun)) / 1e3)
     }
 
@@ -284,7 +325,10 @@ impl Gpu for Sim {
         self.usable()?;
         self.inside("clear", memory, bytes.0)?;
         self.state.memory.clear(memory.0, bytes.0);
-        self.state.hierarchy.overwrite(memory.0, bytes.0);
+        match &mut self.state.link {
+            Some(link) if is_on_peer(memory.0) => link.overwrite(memory.0, bytes.0),
+            _ => self.state.hierarchy.overwrite(memory.0, bytes.0),
+        }
         Ok(())
     }
 

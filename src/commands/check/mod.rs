@@ -131,11 +131,12 @@ fn listed(timeout: Duration, deadline: Instant) -> Result<Vec<(String, Option<St
 /// The command line that measures one GPU.
 fn measurement(arguments: &Check, policies: &[Policy], device: &str) -> Vec<String> {
     let seconds = |duration: Duration| duration.as_secs_f64().to_string();
-    let (effort, seed, wait) = (arguments.effort.name(), arguments.seed.to_string(), seconds(arguments.wait));
+    let (effort, seed, wait) =
+        (arguments.effort.name(), arguments.conditions.seed.to_string(), seconds(arguments.conditions.wait));
     let options = ["--device", device, "--effort", effort, "--seed", &seed, "--wait", &wait, "--format", "json"];
     let mut line: Vec<String> =
         ["--quiet", "discover", "--compact"].into_iter().chain(options).map(str::to_owned).collect();
-    if arguments.no_host_facts {
+    if arguments.conditions.no_host_facts {
         line.push("--no-host-facts".to_owned());
     }
     let wanted: Vec<_> = policies.iter().map(Policy::wanted).collect();

@@ -265,7 +265,7 @@ pub extern "C" fn cuCtxSynchronize() -> Code {
     in_context(|_| Ok(()))
 }
 
-fn index(device: i32) -> Result<usize, Code> {
+pub fn index(device: i32) -> Result<usize, Code> {
     usize::try_from(device).ok().filter(|&index| index < NAMES.len()).ok_or(INVALID_DEVICE)
 }
 

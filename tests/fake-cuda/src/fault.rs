@@ -51,6 +51,8 @@ pub enum Fault {
     TextureFails,
     /// `unload-fails`: `cuModuleUnload` unloads, and gives the result of an earlier launch.
     UnloadFails,
+    /// `no-peers`: no device has access to the memory of the other.
+    NoPeers,
     /// `mig`: the first device is an instance of a divided GPU.
     Mig,
 }
@@ -82,6 +84,7 @@ pub fn fault() -> Fault {
         "copy-fails" => Fault::CopyFails,
         "texture-fails" => Fault::TextureFails,
         "unload-fails" => Fault::UnloadFails,
+        "no-peers" => Fault::NoPeers,
         "mig" => Fault::Mig,
         other => {
             eprintln!("fake-cuda: there is no fault `{other}`");

@@ -27,6 +27,7 @@ mod memory;
 mod model;
 mod module;
 mod nvml;
+mod peer;
 mod stream;
 
 use std::ffi::{CString, c_char};
@@ -42,9 +43,11 @@ const LAUNCH_OUT_OF_RESOURCES: Code = 701;
 const NOT_SUPPORTED: Code = 801;
 const INVALID_CONTEXT: Code = 201;
 const INVALID_HANDLE: Code = 400;
+const PEER_ACCESS_ALREADY_ENABLED: Code = 704;
+const PEER_ACCESS_NOT_ENABLED: Code = 705;
 
 /// Name and description of every result that the stand-in gives, but one.
-const RESULTS: [(Code, &str, &str); 16] = [
+const RESULTS: [(Code, &str, &str); 18] = [
     (SUCCESS, "CUDA_SUCCESS", "no error"),
     (INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"),
     (OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"),
@@ -58,6 +61,8 @@ const RESULTS: [(Code, &str, &str); 16] = [
     (500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"),
     (700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
     (LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
+    (PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"),
+    (PEER_ACCESS_NOT_ENABLED, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"),
     (720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"),
     (NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"),
     (999, "CUDA_ERROR_UNKNOWN", "unknown error"),

@@ -1,7 +1,7 @@
 //! What the stand-in remembers.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::{Code, INVALID_CONTEXT, NOT_INITIALIZED};
@@ -69,6 +69,8 @@ pub struct Model {
     pub milliseconds: f64,
     /// A kernel has gone wrong: everything fails with this.
     pub poisoned: Option<Code>,
+    /// Devices with access to the memory of others.
+    pub accesses: HashSet<(usize, usize)>,
     /// Bytes of device memory that other processes hold.
     pub held: u64,
     /// What runs the kernels.

@@ -67,9 +67,28 @@ pub extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize,
     in_context(|model| copy(model, to.addr() as u64, from, bytes, stream, to.addr() as u64))
 }
 
+/// `cuMemcpyDtoDAsync`, also from one device to the other if one of them has access.
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuMemcpyDtoDAsync"))]
+pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: *mut c_void) -> Code {
+    in_context(|model| {
+        if model.on_device(to).is_some() || model.on_device(from).is_some() {
+            return Err(INVALID_VALUE);
+        }
+        queue(model, to, from, bytes, stream)
+    })
+}
+
 /// A copy of which the host's range begins at `host`.
 fn copy(model: &mut Model, to: u64, from: u64, bytes: usize, stream: *mut c_void, host: u64) -> Result<(), Code> {
-    if !model.holds(to, bytes as u64) || !model.holds(from, bytes as u64) || model.on_device(host).is_none() {
+    if model.on_device(host).is_none() {
+        return Err(INVALID_VALUE);
+    }
+    queue(model, to, from, bytes, stream)
+}
+
+fn queue(model: &mut Model, to: u64, from: u64, bytes: usize, stream: *mut c_void) -> Result<(), Code> {
+    if !model.holds(to, bytes as u64) || !model.holds(from, bytes as u64) {
         return Err(INVALID_VALUE);
     }
     *until(model, stream)? += bytes as f64 / COPIED;

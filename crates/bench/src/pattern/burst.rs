@@ -4,7 +4,7 @@ use super::plan::LaunchPlan;
 use super::{Bench, Outcome};
 use strata_gpu::{DevicePtr, Function, Launch, Result};
 use strata_kernels::content;
-use strata_model::experiment::{Content, PatternRun, WARP};
+use strata_model::experiment::{Content, PatternRun, Side, WARP};
 use strata_model::pattern::{BURST_OPTIONAL, MOST_BURST, Pattern, burst_at, burst_optional};
 use strata_model::samples::{Failure, Lap};
 use strata_model::units::Bytes;
@@ -18,7 +18,7 @@ impl Bench<'_> {
     pub(super) fn burst(&mut self, run: &PatternRun, function: Function) -> Result<Outcome> {
         // Words that the host knows: as many as the longest burst wants, so that memory is pinned once.
         let longest = Pattern::Burst { loads: MOST_BURST, each: MOST_BURST, warps: 1 };
-        let words = self.filled_source(true, longest.footprint(), Content::Random)?;
+        let words = self.filled_source(Side::Host, longest.footprint(), Content::Random)?;
         self.launch_pattern(run, run.pattern, function, &plan(run, words))
     }
 }

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::latency::{self, Setting};
-use super::{Gap, Notebook, l2};
+use super::levels::HitMiss;
+use super::{Gap, Measurement, Notebook, l2};
 use crate::analysis::{mean, robust};
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::units::{Bytes, MIB};
@@ -44,56 +45,88 @@ pub struct Dram {
 pub fn dram(notebook: &Notebook) -> Result<Dram, Gap> {
     notebook.once(&notebook.memo.dram, (), || {
         let facts = notebook.facts();
-        let beyond_l2 = Bytes(facts.l2_size.max(MIB) * DRAM_FACTOR).round_up(PAGE);
-        let wanted = beyond_l2.max(PAGE * LEAST_PAGES);
-        if wanted.0 > facts.free_memory / 2 {
-            return Gap::unknown(format!(
-                "three times the L2 and {LEAST_PAGES} pages, {wanted}, are more than half of the {} that are free",
-                Bytes(facts.free_memory)
-            ));
-        }
+        let wanted = beyond(Bytes(facts.l2_size), Bytes(facts.free_memory))?;
         let (levels, overhead) = (l2::levels(notebook)?, overhead(notebook)?);
-        let chases = cold_chases(notebook, wanted);
-        let mut values = Vec::new();
-        let mut pages: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();
-        let (mut every, mut hits) = (Vec::new(), 0usize);
-        for measurement in notebook.read(&chases)? {
-            let allocation = measurement.experiment.place.allocation;
-            let mut kept: Vec<f64> = Vec::new();
-            for (i, &latency) in measurement.latencies().iter().enumerate() {
-                // It finds no translation.
-                if i.is_multiple_of(LINES_A_PAGE as usize) {
-                    continue;
-                }
-                let is_hit = latency <= levels.threshold;
-                let latency = f64::from(latency) - overhead;
-                every.push(latency);
-                if is_hit {
-                    hits += 1;
-                } else {
-                    kept.push(latency);
-                    pages.entry((allocation, i / LINES_A_PAGE as usize)).or_default().push(latency);
-                }
+        of_cold(notebook, &cold_chases(notebook, LoadPath::GlobalCg, wanted), wanted, levels.threshold, overhead)
+    })
+}
+
+/// The same of the memory of the GPU at the other end of a link.
+///
+/// # Errors
+///
+/// As [`dram`], and an unknown if there is no other GPU.
+pub fn of_peer(notebook: &Notebook) -> Result<Dram, Gap> {
+    notebook.once(&notebook.memo.peer_dram, (), || {
+        let Some(peer) = &notebook.facts().peer else { return Gap::unknown("there is no other GPU in this run") };
+        let wanted = beyond(Bytes(peer.l2_size), Bytes(peer.free_memory))?;
+        let cold = cold_chases(notebook, LoadPath::Peer, wanted);
+        // Warm lines tell what hits take, and how much timing adds. All of them before the large footprint, for which the memory is
+        // allocated again: elsewhere, where lines may be farther away.
+        let small = Setting::small(LoadPath::Peer);
+        let overhead = latency::overhead(notebook, &small)?;
+        let [warm, _] = latency::singles_and_pairs(notebook, &small);
+        let (warm, misses) = (notebook.read(&[warm])?, notebook.read(&cold)?);
+        let misses: Vec<&[u32]> = misses.iter().map(Measurement::latencies).collect();
+        let levels = HitMiss::learn(warm[0].latencies(), &misses)?;
+        of_cold(notebook, &cold, wanted, levels.threshold, overhead)
+    })
+}
+
+/// A footprint beyond an L2 of this size, if half of the free memory has room for it.
+fn beyond(l2_size: Bytes, free: Bytes) -> Result<Bytes, Gap> {
+    let wanted = Bytes(l2_size.0.max(MIB) * DRAM_FACTOR).round_up(PAGE).max(PAGE * LEAST_PAGES);
+    if wanted.0 > free.0 / 2 {
+        return Gap::unknown(format!(
+            "three times the L2 and {LEAST_PAGES} pages, {wanted}, are more than half of the {free} that are free"
+        ));
+    }
+    Ok(wanted)
+}
+
+/// What these chases after a flush show. Loads up to the threshold are hits.
+fn of_cold(
+    notebook: &Notebook,
+    chases: &[Chase],
+    footprint: Bytes,
+    threshold: u32,
+    overhead: f64,
+) -> Result<Dram, Gap> {
+    let mut values = Vec::new();
+    let mut pages: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();
+    let (mut every, mut hits) = (Vec::new(), 0usize);
+    for measurement in notebook.read(chases)? {
+        let allocation = measurement.experiment.place.allocation;
+        let mut kept: Vec<f64> = Vec::new();
+        for (i, &latency) in measurement.latencies().iter().enumerate() {
+            // It finds no translation.
+            if i.is_multiple_of(LINES_A_PAGE as usize) {
+                continue;
             }
-            if !kept.is_empty() {
-                values.push((allocation, robust::trimmed_mean(&kept)));
-            }
-        }
-        if values.is_empty() {
-            return Gap::unknown("no load after a flush of the L2 takes longer than a hit");
-        }
-        let measured = with_pages(latency::Measured::of(&values), &pages);
-        let share = hits as f64 / every.len().max(1) as f64;
-        let as_hits = Some(share).filter(|share| *share > FEW_HITS);
-        Ok(Dram {
-            measured: if as_hits.is_some() {
-                measured.down_to(mean::interval(&every, latency::LEVEL).0)
+            let is_hit = latency <= threshold;
+            let latency = f64::from(latency) - overhead;
+            every.push(latency);
+            if is_hit {
+                hits += 1;
             } else {
-                measured
-            },
-            as_hits,
-            footprint: wanted,
-        })
+                kept.push(latency);
+                pages.entry((allocation, i / LINES_A_PAGE as usize)).or_default().push(latency);
+            }
+        }
+        if !kept.is_empty() {
+            values.push((allocation, robust::trimmed_mean(&kept)));
+        }
+    }
+    if values.is_empty() {
+        return Gap::unknown("no load after a flush of the L2 takes longer than a hit");
+    }
+    let measured = with_pages(latency::Measured::of(&values), &pages);
+    let share = hits as f64 / every.len().max(1) as f64;
+    let as_hits = Some(share).filter(|share| *share > FEW_HITS);
+    Ok(Dram {
+        measured: if as_hits.is_some() { measured.down_to(mean::interval(&every, latency::LEVEL).0) } else { measured },
+        as_hits,
+        footprint,
     })
 }
 
@@ -110,7 +143,7 @@ pub(super) fn with_pages<K>(measured: latency::Measured, pages: &BTreeMap<K, Vec
     measured.widened((high - low) / 2.0)
 }
 
-fn cold_chases(notebook: &Notebook, footprint: Bytes) -> Vec<Chase> {
+fn cold_chases(notebook: &Notebook, path: LoadPath, footprint: Bytes) -> Vec<Chase> {
     let allocations = notebook.effort().choose(1, 3, 5);
     let sms = latency::spread_sms(notebook, notebook.effort().choose(2, 8, 33));
     let mut chases = Vec::new();
@@ -118,7 +151,7 @@ fn cold_chases(notebook: &Notebook, footprint: Bytes) -> Vec<Chase> {
         for &sm in &sms {
             let chase = Chase {
                 order: Order::Paged { page: PAGE, lines: LINES_A_PAGE },
-                ..Chase::each_load(LoadPath::GlobalCg, footprint, Bytes(256))
+                ..Chase::each_load(path, footprint, Bytes(256))
             };
             chases.push(Chase {
                 timing: Timing::straight(chase.lap() as u32),

@@ -259,7 +259,7 @@ pub fn overhead(notebook: &Notebook, setting: &Setting) -> Result<f64, Gap> {
 }
 
 /// A chain of which each load is timed, and the same of which each two loads are.
-fn singles_and_pairs(notebook: &Notebook, setting: &Setting) -> [Chase; 2] {
+pub(super) fn singles_and_pairs(notebook: &Notebook, setting: &Setting) -> [Chase; 2] {
     [Timing::straight(OVERHEAD_LOADS), Timing::EachPair { pairs: OVERHEAD_LOADS }].map(|timing| Chase {
         order: Order::Random,
         seed: notebook.seed(2),

@@ -53,6 +53,7 @@ pub(super) struct Memo {
     pub l2_capacity: Cache<Bytes, Capacity>,
     /// The latency of DRAM.
     pub dram: Cache<(), Dram>,
+    pub peer_dram: Cache<(), Dram>,
     /// The latencies of near and far memory.
     pub near_far: Cache<(), NearFar>,
     /// The bandwidth of a memory.

@@ -153,6 +153,14 @@ impl Asked {
         Ok(levels)
     }
 
+    /// Refuses lines of a size that loads cannot be apart.
+    fn loadable(&self) -> Result<(), Gap> {
+        if self.line.0.is_multiple_of(SECTOR.0) {
+            return Ok(());
+        }
+        Gap::unknown(format!("lines of {} are no multiple of {SECTOR}, the least distance of loads", self.line))
+    }
+
     /// The shares of each access.
     fn table(&self, notebook: &Notebook) -> Result<Vec<(Access, Shares)>, Gap> {
         if self.capacity / self.line < FEWEST_HELD {
@@ -161,12 +169,7 @@ impl Asked {
                 self.capacity / self.line
             ));
         }
-        if !self.line.0.is_multiple_of(SECTOR.0) {
-            return Gap::unknown(format!(
-                "lines of {} are no multiple of {SECTOR}, the least distance of loads",
-                self.line
-            ));
-        }
+        self.loadable()?;
         let mut accesses = self.accesses(notebook);
         let through_l1 = self.residency(notebook, Access::Ca, self.emptied(), Bytes(0), 0);
         if self.path == LoadPath::GlobalCg && notebook.is_not_recorded(&through_l1)? {
@@ -317,6 +320,7 @@ pub fn write_policy(notebook: &Notebook, asked: &Asked) -> Result<Finding<String
 ///
 /// An unknown, where the cache holds few lines, or loads that hit and that miss cannot be told apart.
 pub fn fetch_by_hint(notebook: &Notebook, asked: &Asked) -> Result<Finding<Fetches>, Gap> {
+    asked.loadable()?;
     // The first bytes of every block lie in a part of the sets: in few of them, if the lines are short.
     let lines = asked.lines().min(asked.capacity.0 / (4 * BLOCK.0));
     if lines < FEWEST_HELD {

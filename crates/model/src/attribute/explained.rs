@@ -117,6 +117,12 @@ impl Attribute {
                 "A combination that the chain did not meet is missing; the note says which.",
                 "To tell which part of a slow load is the cache and which the translation.",
             ),
+            Attribute::KeptBy => (
+                "A small chain in the other GPU's memory is walked again and again, by `ld.global.ca` and by `ld.global.cg`. If it takes \
+                 no longer than a chain in this GPU's memory, a cache here has kept its lines.",
+                "Only lines that one SM loads twice are looked at.",
+                "Whether data of another GPU that is read again should be copied first.",
+            ),
             Attribute::SharedWith => (
                 "One path fills a cache, another path loads, and the first one looks again. If its data are gone, both use \
                  the same cache.",
@@ -509,9 +515,21 @@ impl Attribute {
                 "The time that it takes to fetch results.",
             ),
             Attribute::BothWaysBandwidth => (
-                "As the copy to the device, with a copy to the host at the same time. Both count.",
+                "As the copy to the device, with a copy to the host at the same time. Both count. Of a link: each GPU's \
+                 engine fetches from the other.",
                 "A GPU with one copy engine makes one copy after the other.",
                 "Whether a program gains by sending while it fetches.",
+            ),
+            Attribute::FromPeerBandwidth => (
+                "The driver copies 16 MiB and 128 MiB of the other GPU's memory, timed by events of the device. The difference of the two \
+                 leaves out what starting a copy takes.",
+                "Nothing else may use the link at the same time.",
+                "The time that it takes to fetch a tensor from the other GPU without its SMs and without this GPU's.",
+            ),
+            Attribute::ToPeerBandwidth => (
+                "As the copy from the other GPU, the other way.",
+                "Nothing else may use the link at the same time.",
+                "The time that it takes to send a tensor to the other GPU.",
             ),
             Attribute::AtomicThroughput => (
                 "Blocks stay on all SMs and add by `red` for a set time; each thread has words of its own, and those of a warp lie \

@@ -145,6 +145,8 @@ attributes! {
         "Misses below the usable capacity that do not grow with the footprint.";
     Staircase STAIRCASE: Curve, "staircase", "Misses by footprint", Capacity, "",
         "Share of the loads of a lap that miss, by footprint, from the usable capacity to where everything misses.";
+    KeptBy KEPT_BY: Elements, "kept_by", "Kept by", Capacity, "",
+        "Caches of this GPU that keep lines of the other GPU's memory.";
     LineSize LINE_SIZE: Bytes, "line_size", "Cache line", Capacity, "B",
         "Size of a cache line: the unit of allocation.";
     FetchGranularity FETCH_GRANULARITY: Bytes, "fetch_granularity", "Fetch granularity", Capacity, "B",
@@ -295,6 +297,10 @@ attributes! {
         "Bytes a second that a copy engine moves from the device to pinned host memory.";
     BothWaysBandwidth BOTH_WAYS_BANDWIDTH: BytesPerSecond, "both_ways_bandwidth", "Copies both ways", Bandwidth, "B/s",
         "Bytes a second, those of both directions together, while one copy engine serves each direction.";
+    FromPeerBandwidth FROM_PEER_BANDWIDTH: BytesPerSecond, "from_peer_bandwidth", "Copy from the other GPU", Bandwidth, "B/s",
+        "Bytes a second that a copy engine moves from the other GPU's memory to this GPU's.";
+    ToPeerBandwidth TO_PEER_BANDWIDTH: BytesPerSecond, "to_peer_bandwidth", "Copy to the other GPU", Bandwidth, "B/s",
+        "Bytes a second that a copy engine moves from this GPU's memory to the other GPU's.";
     BulkCopyBandwidth BULK_COPY_BANDWIDTH: BytesPerSecond, "bulk_copy_bandwidth", "Bulk copies from the L2", Bandwidth, "B/s",
         "Bytes a second that all SMs together bring from the L2 to shared memory by `cp.async.bulk`.";
     BulkCopyDramBandwidth BULK_COPY_DRAM_BANDWIDTH: BytesPerSecond, "bulk_copy_dram_bandwidth", "Bulk copies from DRAM", Bandwidth, "B/s",

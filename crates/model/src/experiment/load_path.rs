@@ -6,6 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
+/// Whose memory is allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The GPU's own.
+    Device,
+    /// Pinned memory of the host.
+    Host,
+    /// The memory of the GPU at the other end of a link.
+    Peer,
+}
+
 /// How a load reaches memory: the instruction, and so the caches on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,11 +39,15 @@ pub enum LoadPath {
     Host,
     /// `atom.global.add` of zero: carried out where the line is at home, whatever copies there are.
     Atomic,
+    /// `ld.global.cg` of another GPU's memory.
+    Peer,
+    /// `ld.global.ca` of another GPU's memory.
+    PeerCa,
 }
 
 impl LoadPath {
     /// Every path, in the order of the documentation.
-    pub const ALL: [LoadPath; 9] = [
+    pub const ALL: [LoadPath; 11] = [
         LoadPath::GlobalCa,
         LoadPath::GlobalCg,
         LoadPath::GlobalNc,
@@ -42,6 +57,8 @@ impl LoadPath {
         LoadPath::Local,
         LoadPath::Host,
         LoadPath::Atomic,
+        LoadPath::Peer,
+        LoadPath::PeerCa,
     ];
 
     /// Short name, used for kernels and in exported tables.
@@ -56,6 +73,8 @@ impl LoadPath {
             LoadPath::Local => "local",
             LoadPath::Host => "host",
             LoadPath::Atomic => "atomic",
+            LoadPath::Peer => "peer",
+            LoadPath::PeerCa => "peer_ca",
         }
     }
 
@@ -71,6 +90,26 @@ impl LoadPath {
             LoadPath::Local => "ld.local",
             LoadPath::Host => "ld.volatile.global (pinned host memory)",
             LoadPath::Atomic => "atom.global.add",
+            LoadPath::Peer => "ld.global.cg (another GPU's memory)",
+            LoadPath::PeerCa => "ld.global.ca (another GPU's memory)",
+        }
+    }
+
+    /// Whose memory it loads from, where that is allocated for it.
+    pub const fn side(self) -> Side {
+        match self {
+            LoadPath::Host => Side::Host,
+            LoadPath::Peer | LoadPath::PeerCa => Side::Peer,
+            _ => Side::Device,
+        }
+    }
+
+    /// The path of the same instruction to the GPU's own memory: both have one kernel.
+    pub const fn kernel(self) -> LoadPath {
+        match self {
+            LoadPath::Peer => LoadPath::GlobalCg,
+            LoadPath::PeerCa => LoadPath::GlobalCa,
+            path => path,
         }
     }
 

@@ -90,7 +90,7 @@ pub struct Stream {
     /// What the threads do.
     pub traffic: Traffic,
     /// By which instruction they load, one of [`Stream::PATHS`]; stores go by the usual one. [`LoadPath::Host`] is pinned host memory for
-    /// both. A load of constants brings the same bytes to all lanes of a warp.
+    /// both, and [`LoadPath::Peer`] another GPU's memory. A load of constants brings the same bytes to all lanes of a warp.
     pub path: LoadPath,
     /// Bytes of one access of a thread.
     pub width: AccessWidth,
@@ -120,9 +120,9 @@ pub struct Stream {
 
 impl Stream {
     /// The paths that there are kernels for.
-    pub const PATHS: [LoadPath; 7] = {
-        use LoadPath::{Constant, GlobalCa, GlobalCg, GlobalNc, Host, Shared, Texture};
-        [GlobalCa, GlobalCg, GlobalNc, Host, Shared, Texture, Constant]
+    pub const PATHS: [LoadPath; 8] = {
+        use LoadPath::{Constant, GlobalCa, GlobalCg, GlobalNc, Host, Peer, Shared, Texture};
+        [GlobalCa, GlobalCg, GlobalNc, Host, Shared, Texture, Constant, Peer]
     };
 
     /// Whether there are kernels for this kind of traffic by this path: what only an SM has is only read.
@@ -205,6 +205,7 @@ impl fmt::Display for Stream {
         let region = self.region.in_words();
         let path = match (traffic, path) {
             (Traffic::Write, LoadPath::Host) => "st.global of host memory".to_owned(),
+            (Traffic::Write, LoadPath::Peer) => "st.global of another GPU's memory".to_owned(),
             (Traffic::Write, _) => "st.global".to_owned(),
             (_, path) => path.to_string(),
         };

@@ -1,4 +1,4 @@
-//! A copy between host memory and the device's, by its copy engines.
+//! A copy between the device's memory and the host's or another GPU's, by its copy engines.
 
 use std::fmt;
 
@@ -17,17 +17,26 @@ pub enum Direction {
     ToHost,
     /// Both at the same time, by two engines.
     Both,
+    /// From the memory of the GPU at the other end of a link.
+    FromPeer,
+    /// To that memory.
+    ToPeer,
+    /// Both at the same time: an engine of each GPU fetches from the other.
+    BothPeer,
 }
 
 impl Direction {
     /// Every direction.
-    pub const ALL: [Direction; 3] = [Direction::ToDevice, Direction::ToHost, Direction::Both];
+    pub const ALL: [Direction; 6] = {
+        use Direction::{Both, BothPeer, FromPeer, ToDevice, ToHost, ToPeer};
+        [ToDevice, ToHost, Both, FromPeer, ToPeer, BothPeer]
+    };
 
     /// Copies that are under way at the same time.
     pub const fn copies(self) -> u64 {
         match self {
-            Direction::ToDevice | Direction::ToHost => 1,
-            Direction::Both => 2,
+            Direction::ToDevice | Direction::ToHost | Direction::FromPeer | Direction::ToPeer => 1,
+            Direction::Both | Direction::BothPeer => 2,
         }
     }
 }
@@ -35,7 +44,7 @@ impl Direction {
 /// Largest copy: a few milliseconds on the slowest bus that a GPU has.
 const MOST: Bytes = Bytes::mib(256);
 
-/// The driver copies pinned host memory by the device's copy engines; no SM has a part in it.
+/// The driver copies by the device's copy engines, to or from pinned host memory or another GPU's memory; no SM has a part in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
@@ -68,6 +77,9 @@ impl fmt::Display for Transfer {
             Direction::ToDevice => "from host to device",
             Direction::ToHost => "from device to host",
             Direction::Both => "each way at the same time",
+            Direction::FromPeer => "from another GPU",
+            Direction::ToPeer => "to another GPU",
+            Direction::BothPeer => "from and to another GPU at the same time",
         };
         write!(f, "copy of {} {way}", self.bytes)
     }

@@ -1,6 +1,6 @@
 //! What no device has: bounds of the counts that are read from files.
 
-use super::DeviceFacts;
+use super::{DeviceFacts, PeerFacts};
 
 /// Most of each count: dozens of times what devices have, and so few that memory and time for each of them can be had.
 const MOST_MULTIPROCESSORS: u64 = 4096;
@@ -22,6 +22,7 @@ impl DeviceFacts {
     /// may come from anyone.
     pub fn defect(&self) -> Option<String> {
         let or_none = |count: Option<u32>| u64::from(count.unwrap_or(0));
+        let of_peer = |bytes: fn(&PeerFacts) -> u64| self.peer.as_ref().map_or(0, bytes);
         let counts = [
             ("multiprocessors", self.multiprocessors.into(), MOST_MULTIPROCESSORS),
             ("cores per multiprocessor", or_none(self.cores_per_multiprocessor), MOST_THREADS),
@@ -38,6 +39,8 @@ impl DeviceFacts {
             ("bytes of memory", self.total_memory, MOST_MEMORY),
             ("bytes of free memory", self.free_memory, MOST_MEMORY),
             ("bytes of L2", self.l2_size, MOST_MEMORY),
+            ("bytes of the other GPU's free memory", of_peer(|peer| peer.free_memory), MOST_MEMORY),
+            ("bytes of the other GPU's L2", of_peer(|peer| peer.l2_size), MOST_MEMORY),
             ("kHz of the SM clock", self.clock_khz.into(), MOST_CLOCK),
             ("kHz of the memory clock", self.memory_clock_khz.into(), MOST_CLOCK),
             ("bits of the memory bus", self.memory_bus_bits.into(), MOST_BITS),

@@ -54,6 +54,12 @@ impl ElementName {
             ElementName::InstructionL15 => {
                 "The third instruction cache, between the second one and the L2. On Hopper the SMs of a GPC share it."
             }
+            ElementName::PeerL2 => {
+                "The L2 of another GPU of the node, which this GPU's SMs reach over a link. `strata links` measures it."
+            }
+            ElementName::PeerDram => {
+                "The memory of another GPU of the node, behind that GPU's L2. `strata links` measures it."
+            }
             ElementName::ScalarL1 => "The scalar data cache of an AMD GPU. Only imported timings have it.",
         }
     }
@@ -81,6 +87,8 @@ impl ElementName {
             ElementName::InstructionL0 => "Inner loops: code that does not fit is fetched again in each pass.",
             ElementName::InstructionL1 => "Kernels whose inner loops are large, and long ones without a loop.",
             ElementName::InstructionL15 => "Several large kernels at a time, each on some SMs of a GPC.",
+            ElementName::PeerL2 => "Flags and small tables that one GPU writes and another reads.",
+            ElementName::PeerDram => "Tensors that are divided among the GPUs of a node, and their exchange.",
             ElementName::ScalarL1 => "Values that are the same for all lanes of a wavefront.",
         }
     }
@@ -134,7 +142,8 @@ impl ElementName {
             ElementName::Local => (LATENCY, &[Cached]),
             ElementName::Dram => (LATENCY, &[Size, NearLatency, FarLatency]),
             ElementName::ConstantUniform => (LATENCY, &[Size]),
-            ElementName::Host => (LATENCY, &[]),
+            ElementName::Host | ElementName::PeerDram => (LATENCY, &[]),
+            ElementName::PeerL2 => (LATENCY, &[KeptBy]),
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum, SmsOfAnInstance, InstanceOfSms]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[SmsOfAnInstance, InstanceOfSms]),
             ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),
@@ -160,6 +169,7 @@ impl ElementName {
             FarLoadedLatency,
         ];
         const COPY_ENGINES: &[Attribute] = &[HostToDeviceBandwidth, DeviceToHostBandwidth, BothWaysBandwidth];
+        const LINK_ENGINES: &[Attribute] = &[FromPeerBandwidth, ToPeerBandwidth, BothWaysBandwidth];
         const COPIES_TO_SHARED: &[Attribute] =
             &[BulkCopyBandwidth, BulkCopyDramBandwidth, CpAsyncBandwidth, CpAsyncDramBandwidth];
         const ATOMICS: &[Attribute] =
@@ -182,6 +192,8 @@ impl ElementName {
             ElementName::L2 => &[READS, WRITES, &[SaturatingSms, EffectiveSize], UNDER_LOAD, BY_PARTITION, ATOMICS],
             ElementName::Dram => &[READS, WRITES, COPIES, &[SaturatingSms], UNDER_LOAD, BY_PARTITION, AT_RANDOM],
             ElementName::Host => &[READS, WRITES, COPY_ENGINES],
+            ElementName::PeerL2 => &[READS, WRITES],
+            ElementName::PeerDram => &[READS, WRITES, LINK_ENGINES],
             _ => &[],
         };
         let has = move |attribute: &Attribute| {

@@ -54,11 +54,15 @@ pub enum ElementName {
     InstructionL1,
     /// The third.
     InstructionL15,
+    /// The L2 of the GPU at the other end of a link.
+    PeerL2,
+    /// The memory of that GPU.
+    PeerDram,
 }
 
 impl ElementName {
     /// All of them, in the order of a report.
-    pub const ALL: [ElementName; 21] = [
+    pub const ALL: [ElementName; 23] = [
         ElementName::L1,
         ElementName::Texture,
         ElementName::ReadOnly,
@@ -80,6 +84,8 @@ impl ElementName {
         ElementName::InstructionL0,
         ElementName::InstructionL1,
         ElementName::InstructionL15,
+        ElementName::PeerL2,
+        ElementName::PeerDram,
     ];
 
     /// Whether an NVIDIA GPU may have it, and so whether it is asked for.
@@ -110,6 +116,8 @@ impl ElementName {
             ElementName::InstructionL0 => "instruction_l0",
             ElementName::InstructionL1 => "instruction_l1",
             ElementName::InstructionL15 => "instruction_l15",
+            ElementName::PeerL2 => "peer_l2",
+            ElementName::PeerDram => "peer_dram",
             ElementName::ScalarL1 => "scalar_l1",
         }
     }
@@ -137,6 +145,8 @@ impl ElementName {
             ElementName::InstructionL0 => "Instruction L0",
             ElementName::InstructionL1 => "Instruction L1",
             ElementName::InstructionL15 => "Instruction L1.5",
+            ElementName::PeerL2 => "Peer L2",
+            ElementName::PeerDram => "Peer DRAM",
             ElementName::ScalarL1 => "Scalar L1",
         }
     }

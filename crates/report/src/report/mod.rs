@@ -22,6 +22,7 @@ pub mod health;
 mod html;
 mod hwloc;
 pub mod launched;
+pub mod links;
 mod machine;
 mod markdown;
 mod mt4g;

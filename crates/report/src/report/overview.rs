@@ -76,7 +76,8 @@ impl Walk {
             Walk::Warm(LoadPath::Host) => &[Host],
             Walk::Warm(LoadPath::GlobalCg) | Walk::FromL2(_) => &[L2, Dram],
             Walk::ByPage(_) => &[TlbL1, TlbL2, TlbL3],
-            Walk::Warm(LoadPath::Atomic) => &[],
+            // What lies in another GPU is no footprint of this one's caches.
+            Walk::Warm(LoadPath::Atomic | LoadPath::Peer | LoadPath::PeerCa) => &[],
         }
     }
 }

@@ -22,7 +22,7 @@ use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Finding, RunInfo};
 
 /// The templates; by the ending of its name, what stands in each is escaped as HTML.
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("page.html", include_str!("templates/page.html")),
     ("warnings.html", include_str!("templates/warnings.html")),
     ("device.html", include_str!("templates/device.html")),
@@ -35,6 +35,7 @@ const TEMPLATES: [(&str, &str); 12] = [
     ("comparison.html", include_str!("templates/comparison.html")),
     ("several.html", include_str!("templates/several.html")),
     ("fleet.html", include_str!("templates/fleet.html")),
+    ("links.html", include_str!("templates/links.html")),
 ];
 
 /// uPlot, which draws: the version, its origin and its licence are in `templates/vendor/README.md`.

@@ -11,6 +11,7 @@ use crate::model::hierarchy::{Requester, Way, Wishes};
 use crate::model::memory::word;
 use crate::model::texture::Texels;
 use crate::ptx::{CachePolicy, Hinted, Inst, NONE, Op, Space};
+use crate::{HOST_BASE, PEER_BASE};
 use strata_model::pattern::Sampling;
 
 /// Where the local memory of all threads lies.
@@ -240,7 +241,7 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
 #[inline]
 fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> u64 {
     match inst.op {
-        _ if is_on_host(address, grid) => on_host(inst, by, state, grid, now),
+        _ if is_outside(address) => outside(inst, (way, by), address, state, grid, now),
         Op::Store(_) => {
             state.hierarchy.store(way, by, address, now);
             1
@@ -259,29 +260,50 @@ pub(super) fn handed(inst: &Inst, way: Way) -> u64 {
     }
 }
 
-pub(super) fn is_on_host(address: u64, grid: &Grid) -> bool {
-    (grid.host.1..LOCAL_BASE).contains(&address)
+/// Whether an address is not in the device's own memory: in pinned memory of the host, or in another GPU's.
+pub(super) fn is_outside(address: u64) -> bool {
+    (PEER_BASE..LOCAL_BASE).contains(&address)
 }
 
-/// Whether an access is a store that the bus to the host must take before its warp goes on.
-fn is_sent(inst: &Inst, address: u64, grid: &Grid) -> bool {
-    matches!(inst.op, Op::Store(_)) && is_on_host(address, grid)
+/// Whether an access is a store that the bus to the host, or a link, must take before its warp goes on.
+fn is_sent(inst: &Inst, address: u64) -> bool {
+    matches!(inst.op, Op::Store(_)) && is_outside(address)
 }
 
-/// Cycles of a request that crosses the bus to the host. A store is done once the bus has taken it. Anything else is outstanding until
-/// it is answered, as a request to the caches of the device is.
-pub(super) fn on_host(inst: &Inst, by: Requester, state: &mut State, grid: &Grid, now: u64) -> u64 {
-    let State { hierarchy, bus, .. } = state;
+/// Cycles of a request that crosses the bus to the host, or a link to another GPU. A store is done once that has taken it. Anything else is
+/// outstanding until it is answered, as a request to the caches of the device is.
+pub(super) fn outside(
+    inst: &Inst,
+    (way, by): (Way, Requester),
+    address: u64,
+    state: &mut State,
+    grid: &Grid,
+    now: u64,
+) -> u64 {
+    let State { hierarchy, bus, link, .. } = state;
+    let (Some(link), true) = (link, address < HOST_BASE) else {
+        return match inst.op {
+            Op::Store(_) => 1 + bus[1].wait(now, COALESCED),
+            _ => hierarchy.past_caches(by, now, |left| grid.host + bus[0].wait(left, COALESCED)),
+        };
+    };
     match inst.op {
-        Op::Store(_) => 1 + bus[1].wait(now, COALESCED),
-        _ => hierarchy.past_caches(by, now, |left| grid.host.0 + bus[0].wait(left, COALESCED)),
+        Op::Store(_) => link.store(address, now),
+        Op::Load(_) if link.is_cached => match hierarchy.load_private(way, by, address, handed(inst, way), now) {
+            Some(cycles) => cycles,
+            None => {
+                hierarchy.keep_private(way, by, address);
+                hierarchy.past_caches(by, now, |left| link.load(address, left))
+            }
+        },
+        _ => hierarchy.past_caches(by, now, |left| link.load(address, left)),
     }
 }
 
 /// Cycles that a request with atomics of so many lanes on the line of an address waits at `now`, and for which it then keeps the line for
-/// the lanes that are `alike` in their word. What the host has is in no line.
+/// the lanes that are `alike` in their word. What the host or another GPU has is in no line.
 fn turn(inst: &Inst, address: u64, (lanes, alike): (u64, u64), state: &mut State, grid: &Grid, now: u64) -> (u64, u64) {
-    if !matches!(inst.op, Op::Atomic(..)) || is_on_host(address, grid) {
+    if !matches!(inst.op, Op::Atomic(..)) || is_outside(address) {
         return (0, 0);
     }
     let further = (alike - 1) * grid.lanes.atomic;
@@ -350,7 +372,7 @@ pub(super) fn blocked(by: Requester, state: &State, grid: &Grid, now: u64) -> u6
 fn one_request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> Cost {
     let (held, _) = turn(inst, address, (1, 1), state, grid, now);
     let cycles = held + request(inst, way, by, address, state, grid, now + held);
-    let held = if is_sent(inst, address, grid) { cycles } else { held };
+    let held = if is_sent(inst, address) { cycles } else { held };
     Cost { cycles, held: held.max(blocked(by, state, grid, now)) }
 }
 
@@ -405,7 +427,7 @@ pub(super) fn memory(
     }
     let is_atomic = matches!(inst.op, Op::Atomic(..));
     // A store of the device's memory takes as long whenever it is made.
-    let answered = |address: u64| matches!(inst.op, Op::Store(_)) && !is_on_host(address, grid);
+    let answered = |address: u64| matches!(inst.op, Op::Store(_)) && !is_outside(address);
     let one = |state: &mut State, address: u64, after: u64| {
         let cycles = request(inst, way, owner.by, address, state, grid, when.now + after);
         if answered(address) { cycles } else { after + cycles }
@@ -420,7 +442,7 @@ pub(super) fn memory(
     for &(address, after) in requests.all() {
         if !is_atomic {
             cycles = cycles.max(one(state, address, after));
-            held = if is_sent(inst, address, grid) { cycles } else { after };
+            held = if is_sent(inst, address) { cycles } else { after };
             continue;
         }
         let line = state.atomics.line_of(address);

@@ -20,6 +20,7 @@ use crate::model::banks::Banks;
 use crate::model::clock::{Clock, Slices};
 use crate::model::hierarchy::Hierarchy;
 use crate::model::instructions::Instructions;
+use crate::model::link::Link;
 use crate::model::memory::Memory;
 use crate::model::ports::Width;
 use crate::model::texture::Texels;
@@ -54,6 +55,8 @@ pub(crate) struct State {
     pub passes: Passes,
     /// The bus to the host: what comes from there, and what goes there.
     pub bus: [Width; 2],
+    /// The link to another GPU, if its memory can be reached.
+    pub link: Option<Link>,
     /// The barriers of clusters, and whether a phase of one has just ended.
     pub cluster_barriers: Vec<ClusterBarrier>,
     pub phase_ended: bool,
@@ -126,8 +129,8 @@ pub(crate) struct Grid<'a> {
     pub banks: Banks,
     /// What lanes cost each other.
     pub lanes: LaneCosts,
-    /// Latency of pinned host memory, and where it begins.
-    pub host: (u64, u64),
+    /// Latency of pinned host memory.
+    pub host: u64,
     /// Instructions after which the kernel is stopped.
     pub budget: u64,
     /// Where its code lies, and how many bytes of it are fetched at a time; none where fetching takes no time.

@@ -1,6 +1,6 @@
 //! The load of a chase, without what only other accesses need.
 
-use super::access::{Cost, When, blocked, handed, is_on_host, on_host, way_of};
+use super::access::{Cost, When, blocked, handed, is_outside, outside, way_of};
 use super::launch::{Fault, Grid, State};
 use super::warp::Warp;
 use crate::model::hierarchy::{Requester, Way};
@@ -44,8 +44,8 @@ impl<'a> Plain<'a> {
             };
             (cycles, 0)
         } else {
-            let cycles = match is_on_host(address, grid) {
-                true => on_host(self.inst, by, state, grid, now),
+            let cycles = match is_outside(address) {
+                true => outside(self.inst, (self.way, by), address, state, grid, now),
                 false => state.hierarchy.load(self.way, by, address, handed(self.inst, self.way), now),
             };
             (cycles, blocked(by, state, grid, now))

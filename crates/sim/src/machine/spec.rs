@@ -44,6 +44,8 @@ pub struct Spec {
     pub shared: Shared,
     /// What lies behind the caches.
     pub memory: Memory,
+    /// The link to another GPU; none if absent.
+    pub link: Option<Link>,
     /// Which way loads go.
     pub path: Paths,
     /// Values that others have reported of this GPU, and why they may differ from what is modelled.
@@ -338,6 +340,25 @@ pub struct Memory {
     pub sources: Sources,
 }
 
+/// A link to the memory of another GPU, which has the same clock.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Latency of a load that the other GPU's L2 answers.
+    pub cycles: Delay,
+    /// Latency of a load that its memory answers.
+    pub memory_cycles: Delay,
+    /// Bytes a cycle of the SM clock that the link carries each way, for all SMs or a copy engine. If absent, any number for the SMs,
+    /// and copy engines do not reach the other GPU.
+    pub bandwidth: Option<Rate>,
+    /// Whether the first cache of an SM keeps lines of the other GPU's memory.
+    #[serde(default)]
+    pub cached: bool,
+    /// Sources.
+    #[serde(default)]
+    pub sources: Sources,
+}
+
 /// The way of one kind of load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -408,6 +429,7 @@ impl Spec {
             || self.shared.remote_bandwidth.is_some()
             || self.memory.bandwidth.is_some()
             || self.memory.host_bandwidth.is_some()
+            || self.link.as_ref().is_some_and(|link| link.bandwidth.is_some())
             || self.path.all().any(|(_, path)| path.bandwidth.is_some())
             || caches()
             || crossings()

@@ -237,6 +237,19 @@ impl Hierarchy {
         answered - now
     }
 
+    /// Whether a cache of the device has a line where it is at home. It has it afterwards.
+    pub fn has_at_home(&mut self, address: u64) -> bool {
+        let Hierarchy { plan, content, .. } = self;
+        let Some(route) = &plan.routes[Way::GlobalCg as usize] else { return false };
+        let of_device = route.levels.iter().filter(|level| plan.kinds[level.cache].scope == Scope::Device);
+        let mut has = false;
+        for level in of_device {
+            let place = plan.kinds[level.cache].spec.partitions.as_ref().map_or(0, |parts| home(parts, address));
+            has |= content.device[level.cache][place].cache.load_as(address, Wish::Plain);
+        }
+        has
+    }
+
     /// The cycle until which the SM asks its caches for nothing: it has a request that waits until another is answered.
     #[inline]
     pub fn blocked(&self, sm: u32) -> u64 {

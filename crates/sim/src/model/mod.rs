@@ -7,6 +7,7 @@ pub mod cache;
 pub mod clock;
 pub mod hierarchy;
 pub mod instructions;
+pub(crate) mod link;
 pub mod memory;
 mod noise;
 mod parts;

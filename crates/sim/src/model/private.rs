@@ -34,6 +34,13 @@ impl Hierarchy {
         Some(level.cycles + waited + self.noise.draw())
     }
 
+    /// Brings a line that lies behind no cache of the device into the SM's first cache on this way.
+    pub fn keep_private(&mut self, way: Way, by: Requester, address: u64) {
+        let plan = &self.plan;
+        let Some((_, _, kind)) = plan.first_in_sm(way) else { return };
+        self.content.private(plan, by.sm).caches[kind.place(by)].cache.load_as(address, by.wishes.sm);
+    }
+
     /// Loads of so many bytes of each of these sectors, each so many cycles after `now`, as [`Hierarchy::load`] does it for one after
     /// the other: cycles until the last value can be used. Only if the SM's first cache has all of them and needs no translation;
     /// otherwise nothing is changed. Sectors of a line are neighbours.

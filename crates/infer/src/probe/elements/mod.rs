@@ -4,6 +4,7 @@
 mod constant;
 mod l1;
 mod memory;
+mod peer;
 
 use super::async_copy;
 use super::capacity::{self, Capacity, Search};
@@ -105,6 +106,11 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
         ElementName::InstructionL0 => instruction_cache(notebook, 0),
         ElementName::InstructionL1 => instruction_cache(notebook, 1),
         ElementName::InstructionL15 => instruction_cache(notebook, 2),
+        ElementName::PeerL2 | ElementName::PeerDram => match &notebook.facts().peer {
+            Some(other) if name == ElementName::PeerL2 => peer::l2(notebook, other),
+            Some(other) => peer::memory(notebook, other),
+            None => Element::default(),
+        },
         // No kernel here reaches it.
         ElementName::ScalarL1 => Element::default(),
     }

@@ -23,7 +23,7 @@ pub mod transfer;
 use super::{Gap, Notebook, Unknown};
 use curves::{effective_size, saturating_sms};
 use halving::Round;
-use interval::{OTHER_PAGES, digits};
+use interval::{OTHER_LINK, OTHER_PAGES, digits};
 pub use search::{Peak, peak};
 use search::{Shape, tried};
 pub use sides::Rate;
@@ -32,7 +32,7 @@ use strata_model::attribute::{
     LOADED_LATENCY_NS, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, SATURATING_SMS, TRIAD_BANDWIDTH, TRIAD_BANDWIDTH_PER_SM,
     Typed, WRITE_BANDWIDTH, WRITE_BANDWIDTH_PER_SM,
 };
-use strata_model::experiment::{Content, LoadPath, Prepare, Region, Stream, Traffic, WARP};
+use strata_model::experiment::{Content, LoadPath, Prepare, Region, Side, Stream, Traffic, WARP};
 use strata_model::topology::{BANDWIDTH_BY_BYTES_IN_FLIGHT, Entry, Finding, SeriesPoint};
 use strata_model::units::{Bytes, BytesPerClock, BytesPerSecond};
 
@@ -165,10 +165,16 @@ impl Level {
         }
     }
 
+    /// Of another GPU's memory or L2, over a link. A pass of all SMs takes about as long as one of host memory.
+    pub const fn peer(traffic: Traffic, footprint: Bytes) -> Self {
+        let level = Level::host(traffic, footprint);
+        Level { path: LoadPath::Peer, other_place: OTHER_LINK, ..level }
+    }
+
     /// The stream, which goes over its footprint once before it counts, so that a cache that all SMs share has all of it: a launch before
     /// may have left other memory there, and few bytes in flight take long.
     fn filled(&self, stream: Stream, multiprocessors: u32) -> Stream {
-        if self.is_fixed || self.region == Region::Own || self.path == LoadPath::Host {
+        if self.is_fixed || self.region == Region::Own || self.path.side() != Side::Device {
             return stream;
         }
         let turns = stream.footprint.0.div_ceil(stream.in_flight().0 * u64::from(multiprocessors));

@@ -4,7 +4,7 @@ use super::halving::{Rates, Round, further_repeats, has_room, method, rates, sea
 use super::interval::{OTHER_CLOCK, per_second, promised, thousandths};
 use super::{Level, NEARLY, lap};
 use crate::probe::{Gap, Notebook};
-use strata_model::experiment::{AccessWidth, LoadPath, Region, Stream};
+use strata_model::experiment::{AccessWidth, LoadPath, Region, Side, Stream};
 use strata_model::units::Bytes;
 
 /// Shapes of a launch: bytes of an access, accesses of a thread in a pass, threads of a block, blocks of an SM. Of a device that
@@ -53,6 +53,9 @@ const SHAPES_OF_CONSTANTS: [(u32, u32, u32); 12] = [
 const FINE: u64 = 8;
 /// Most bytes that an SM has in flight across the bus to the host. More only wait longer: an H200 reads as much with 1 KiB.
 const MOST_TO_HOST: Bytes = Bytes::kib(8);
+/// The same across a link to another GPU. An H200 reads as much with 4 KiB, and where passes take as long as a launch counts, their number says
+/// little.
+const MOST_OVER_LINK: Bytes = Bytes::kib(16);
 
 /// One shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +168,15 @@ pub(super) fn tried(notebook: &Notebook, level: &Level) -> Result<Vec<(u64, f64)
     Ok(tried)
 }
 
+/// Most bytes that an SM has in flight by this path, if there is a limit.
+fn most_in_flight(path: LoadPath) -> Option<Bytes> {
+    match path.side() {
+        Side::Device => None,
+        Side::Host => Some(MOST_TO_HOST),
+        Side::Peer => Some(MOST_OVER_LINK),
+    }
+}
+
 /// The shapes that the device may have room for.
 pub(super) fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
     let facts = notebook.facts();
@@ -172,7 +184,8 @@ pub(super) fn shapes(notebook: &Notebook, level: &Level) -> Vec<Shape> {
     let fits = |shape: &Shape| {
         has_room(facts, shape.threads, shape.blocks)
             && level.stream(sms, *shape, Round::Search, 0).footprint.0 > 0
-            && (level.path != LoadPath::Host || level.stream(sms, *shape, Round::Search, 0).in_flight() <= MOST_TO_HOST)
+            && most_in_flight(level.path)
+                .is_none_or(|most| level.stream(sms, *shape, Round::Search, 0).in_flight() <= most)
     };
     let words = |(unroll, threads, blocks)| Shape { width: AccessWidth::B4, unroll, threads, blocks };
     let all: Vec<Shape> = match level.path {

@@ -20,7 +20,7 @@ const HEAT: [[f64; 3]; 2] = [[255.0, 246.0, 224.0], [224.0, 122.0, 34.0]];
 pub(super) const ON_HEAT: &str = "#000000";
 
 /// The shade of a number, from 0 to 1.
-pub(super) fn heat(shade: f64) -> String {
+pub(in crate::report) fn heat(shade: f64) -> String {
     let [light, dark] = HEAT;
     let part = |at: usize| (light[at] + (dark[at] - light[at]) * shade.clamp(0.0, 1.0)).round() as u8;
     format!("#{:02x}{:02x}{:02x}", part(0), part(1), part(2))

@@ -20,7 +20,7 @@ use std::fmt;
 
 pub(super) use boxes::{Area, Hand, Label, in_lines, line_width};
 pub(super) use canvas::{Anchor, Canvas, Picture};
-pub(super) use colours::{COLOURS, GREY};
+pub(super) use colours::{COLOURS, GREY, heat};
 
 use super::plot::Plot;
 
