@@ -1,5 +1,5 @@
 //! `cargo xtask licences`: whether every dependency has a licence that this project can live with, and the list of those in
-//! `strata`.
+//! `strata` and its Python module.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -26,15 +26,17 @@ const ALLOWED: [&str; 11] = [
 ];
 /// The platform that is built for; others need more crates, which nobody has downloaded.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+/// The crate of the Python module, which is in the list, too.
+const PYTHON: &str = "strata-python";
 /// Where the list is.
 const LIST: &str = "THIRD-PARTY.md";
 /// What the list begins with; what no crate brings is said here.
 const HEAD: &str = "\
 # Code of others
 
-`strata` is linked with these crates. It also holds uPlot (MIT, <https://github.com/leeoniya/uPlot>), which draws plots in HTML
-reports, and the C library that `zstd-sys` builds (BSD-3-Clause, <https://github.com/facebook/zstd>). `Cargo.lock` has the
-versions; `cargo xtask licences --write` writes this list.
+`strata` and its Python module are linked with these crates. They also hold uPlot (MIT, <https://github.com/leeoniya/uPlot>),
+which draws plots in HTML reports, and the C library that `zstd-sys` builds (BSD-3-Clause,
+<https://github.com/facebook/zstd>). `Cargo.lock` has the versions; `cargo xtask licences --write` writes this list.
 
 | crate | licence |
 |---|---|
@@ -136,6 +138,7 @@ fn refusal(package: &Package) -> Option<String> {
 fn list(metadata: &Metadata) -> String {
     let dependencies: HashMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (&*node.id, node)).collect();
     let mut open: Vec<&str> = metadata.workspace_default_members.iter().map(String::as_str).collect();
+    open.extend(metadata.packages.iter().filter(|package| package.name == PYTHON).map(|package| package.id.as_str()));
     let mut linked = BTreeSet::new();
     while let Some(id) = open.pop() {
         if linked.insert(id) {
