@@ -1,5 +1,5 @@
 //! `cargo xtask licences`: whether every dependency has a licence that this project can live with, and the list of those in
-//! `strata`.
+//! `strata` and its Python module.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -26,15 +26,17 @@ const ALLOWED: [&str; 11] = [
 ];
 /// The platform that is built for; others need more crates, which nobody has downloaded.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+/// The crate of the Python module, which is in the list, too.
+const PYTHON: &str = "strata-python";
 /// Where the list is.
 const LIST: &str = "THIRD-PARTY.md";
 /// What the list begins with; what no crate brings is said here.
 const HEAD: &str = "\
 # Code of others
 
-`strata` is linked with these crates. It also holds uPlot (MIT, <https://github.com/leeoniya/uPlot>), which draws plots in HTML
-reports, and the C library that `zstd-sys` builds (BSD-3-Clause, <https://github.com/facebook/zstd>). `Cargo.lock` has the
-versions; `cargo xtask licences --write` writes this list.
+`strata` and its Python module are linked with these crates. They also hold uPlot (MIT, <https://github.com/leeoniya/uPlot>),
+which draws plots in HTML reports, and the C library that `zstd-sys` builds (BSD-3-Clause,
+<https://github.com/facebook/zstd>). `Cargo.lock` has the versions; `cargo xtask licences --write` writes this list.
 
 | crate | licence |
 |---|---|
@@ -42,20 +44,26 @@ versions; `cargo xtask licences --write` writes this list.
 
 /// What `cargo metadata` says, as far as it is needed.
 #[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
+pub struct Metadata {
+    /// All packages, also those of tests and tools.
+    pub packages: Vec<Package>,
     workspace_default_members: Vec<String>,
     resolve: Resolve,
 }
 
+/// A package, of this repository or of others.
 #[derive(Deserialize)]
-struct Package {
+pub struct Package {
     id: String,
-    name: String,
-    license: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its licence, by SPDX.
+    pub license: Option<String>,
     repository: Option<String>,
     /// None for the packages of this repository.
-    source: Option<String>,
+    pub source: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -108,7 +116,12 @@ pub fn licences(root: &Path, write: bool) -> Result<()> {
     Ok(())
 }
 
-fn metadata(root: &Path) -> Result<Metadata> {
+/// What cargo knows of all packages.
+///
+/// # Errors
+///
+/// If cargo cannot tell.
+pub fn metadata(root: &Path) -> Result<Metadata> {
     let output = Command::new("cargo")
         .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", PLATFORM])
         .current_dir(root)
@@ -132,10 +145,11 @@ fn refusal(package: &Package) -> Option<String> {
     }
 }
 
-/// The list of what is linked into `strata`.
-fn list(metadata: &Metadata) -> String {
+/// The packages that `strata` and its Python module are linked with, themselves included.
+pub fn linked(metadata: &Metadata) -> Vec<&Package> {
     let dependencies: HashMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (&*node.id, node)).collect();
     let mut open: Vec<&str> = metadata.workspace_default_members.iter().map(String::as_str).collect();
+    open.extend(metadata.packages.iter().filter(|package| package.name == PYTHON).map(|package| package.id.as_str()));
     let mut linked = BTreeSet::new();
     while let Some(id) = open.pop() {
         if linked.insert(id) {
@@ -143,13 +157,17 @@ fn list(metadata: &Metadata) -> String {
             open.extend(all.filter(|d| d.dep_kinds.iter().any(|kind| kind.kind.is_none())).map(|d| d.pkg.as_str()));
         }
     }
-    let is_listed = |package: &&Package| package.source.is_some() && linked.contains(&*package.id);
+    metadata.packages.iter().filter(|package| linked.contains(&*package.id)).collect()
+}
+
+/// The list of what is linked into `strata` and its Python module.
+fn list(metadata: &Metadata) -> String {
     let row = |Package { name, license, repository, .. }: &Package| {
         let name = repository.as_ref().map_or(name.clone(), |address| format!("[{name}]({address})"));
         format!("| {name} | {} |\n", license.as_deref().unwrap_or_default())
     };
-    let rows: BTreeSet<String> = metadata.packages.iter().filter(is_listed).map(row).collect();
-    HEAD.to_owned() + &rows.into_iter().collect::<String>()
+    let others = linked(metadata).into_iter().filter(|package| package.source.is_some());
+    HEAD.to_owned() + &others.map(row).collect::<BTreeSet<String>>().into_iter().collect::<String>()
 }
 
 #[cfg(test)]
@@ -160,7 +178,15 @@ mod tests {
     fn one_licence_to_choose_is_enough_and_all_to_keep_must_be_allowed() {
         let refused = |license: Option<&str>| {
             let license = license.map(str::to_owned);
-            refusal(&Package { id: "x".into(), name: "x".into(), license, repository: None, source: None }).is_some()
+            refusal(&Package {
+                id: "x".into(),
+                name: "x".into(),
+                version: "1.0.0".into(),
+                license,
+                repository: None,
+                source: None,
+            })
+            .is_some()
         };
         let allowed = ["MIT", "MIT/Apache-2.0", "Unlicense OR MIT", "Apache-2.0 WITH LLVM-exception", "MIT AND ISC"];
         assert_eq!(allowed.map(|license| refused(Some(license))), [false; 5]);

@@ -1,5 +1,5 @@
-//! Developer tasks of gpu-strata: the check of the kernels' machine code, the tables of docs/evidence, and how
-//! far results agree.
+//! Developer tasks of gpu-strata: the check of the kernels' machine code, the tables of docs/evidence, how far results agree, and
+//! what is released.
 //!
 //! Reading order: [`check`] (what is checked), [`wheels`] and [`assemble`] (how machine code is made), `strata_kernels::cubin` and
 //! [`disassemble`] (how it is read), [`sass`] (instructions), [`opcodes`] and [`rules`] (what they must look like).
@@ -16,6 +16,7 @@ mod check;
 mod circular;
 mod coverage;
 mod disassemble;
+mod dist;
 mod evidence;
 mod flow;
 mod fuzz;
@@ -73,6 +74,11 @@ enum Task {
         /// A machine's name, or a machine file
         machine: String,
     },
+    /// Build what is released into target/dist: archives, packages for Debian, Python wheels, components, checksums.
+    ///
+    /// zig links, so that the programs run on glibc 2.17 and later; pip fetches it. Each program is tried on a simulated GPU, that for
+    /// aarch64 in an emulator.
+    Dist(dist::Request),
     /// Print the experiments behind docs/evidence/h200.md as JSON, for `strata measure`; given a recording of them, the tables
     Evidence {
         /// A recording of the experiments
@@ -128,6 +134,7 @@ fn run(task: Task) -> Result<()> {
             print!("{}", circular::table(&recording, &machine)?);
             Ok(())
         }
+        Task::Dist(request) => dist::dist(root, &request),
         Task::Fuzz(request) => fuzz::fuzz(root, &request),
         Task::Judge(request) => judge::study(&request),
         Task::Licences { write } => licences::licences(root, write),

@@ -6,6 +6,7 @@ use strata_model::characterization::{Characterization, Suite};
 use strata_model::evidence::Evidence;
 use strata_model::facts::DeviceFacts;
 use strata_model::topology::{RunInfo, Topology};
+use strata_report::compare::{self, Document};
 use strata_report::report;
 
 pub use strata_report::report::{Extent, Markdown, PictureFile, Pictures, Terminal};
@@ -83,6 +84,34 @@ impl From<Characterized> for Answer {
 }
 
 impl Answer {
+    /// A result that was written as JSON. Reports call it `name` where it cannot be read. The samples behind it are not in JSON, so a
+    /// page made of it shows none.
+    ///
+    /// ```
+    /// use gpu_strata::{Answer, Recording};
+    ///
+    /// let json = Recording::example("h200")?.replay_only(&["shared"])?.json()?;
+    /// assert_eq!(Answer::from_json(json.as_bytes(), "h200.json")?.json()?, json);
+    /// # Ok::<(), gpu_strata::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Document`] for what is no result; [`Error::Input`] for a summary of MT4G.
+    pub fn from_json(json: &[u8], name: &str) -> Result<Self> {
+        match compare::parse(name, json)? {
+            Document::Topology(topology) => {
+                Ok(Discovery { topology: *topology, timings: None, evidence: Evidence::default() }.into())
+            }
+            Document::Characterization(characterization) => {
+                Ok(Characterized { characterization: *characterization, timings: None }.into())
+            }
+            Document::Mt4g(_) => {
+                Err(Error::Input(format!("`{name}` is a summary of MT4G, of which there is no report")))
+            }
+        }
+    }
+
     /// Whether a probe failed, as opposed to finding that something cannot be known.
     pub fn is_partial(&self) -> bool {
         match self {

@@ -27,6 +27,8 @@ pub enum Side {
     Standard,
     /// A result, and the name to show for it.
     Answer(Box<Answer>, String),
+    /// A result as JSON, and the name to show for it.
+    Text(Vec<u8>, String),
     /// What is published of a GPU, by the name of a chip or product.
     Published(String),
     /// What is published of the other side's GPU.
@@ -76,6 +78,7 @@ impl Side {
                 Ok(Loaded::Document(read(io::stdin().lock(), path)?, STANDARD_INPUT.to_owned()))
             }
             Side::Answer(answer, name) => Ok(Loaded::Document(document(*answer), name)),
+            Side::Text(text, name) => Ok(Loaded::Document(compare::parse(&name, &text)?, name)),
             Side::Published(name) => Ok(Loaded::Published(name)),
             Side::PublishedOfOther => Ok(Loaded::PublishedOfOther),
         }
