@@ -22,6 +22,7 @@ mod gpus;
 mod hwloc;
 mod import;
 mod launch;
+mod links;
 mod mt4g;
 mod node;
 mod only;

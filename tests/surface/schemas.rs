@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::published::{defects, object, path_of};
 use serde_json::{Value, json};
 use strata_model::characterization::{self, Characterization};
+use strata_model::links::{self, Links};
 use strata_model::node::{self, Node};
 use strata_model::topology::{self, Topology};
 use strata_report::compare::{self, Comparison};
@@ -38,6 +39,7 @@ fn what_is_published_is_what_is_printed() {
         (policy::ACCEPTANCE, report::schema::<Acceptance>().unwrap()),
         (fleet::SCHEMA, report::schema::<fleet::Fleet>().unwrap()),
         (health::SCHEMA, report::schema::<health::Health>().unwrap()),
+        (links::SCHEMA, report::schema::<Links>().unwrap()),
     ];
     for (name, now) in printed {
         let path = path_of(name);
