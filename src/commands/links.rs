@@ -53,6 +53,8 @@ pub fn run(arguments: &Links, call: Call) -> Result<ExitCode, Fault> {
         LinksFormat::Html => found.html()?,
     };
     destination.write(&text)?;
-    let complete = found.recorded.iter().fold(true, |all, recorded| measuring::told(call, recorded, record) && all);
+    // Of each recording, also of those behind one that is not complete.
+    let told: Vec<bool> = found.recorded.iter().map(|recorded| measuring::told(call, recorded, record)).collect();
+    let complete = told.into_iter().all(|complete| complete);
     Ok(if complete && !found.links.is_partial() { ExitCode::SUCCESS } else { output::partial() })
 }

@@ -181,8 +181,16 @@ fn locked(known: &[Option<Listed>], wait: Duration, interrupted: &AtomicBool) ->
 
 /// What is known of a GPU of the node.
 fn gpu(device: &str, listed: Option<&Listed>, links: &[Link]) -> LinkedGpu {
-    let topology = || links.iter().filter(|link| link.from == device).find_map(|link| link.topology.as_ref());
-    let name = listed.map(|gpu| gpu.name.clone()).or_else(|| Some(topology()?.device.name.clone()));
+    // A simulated GPU is only known by links from it or to it.
+    let known = |link: &Link| {
+        let facts = &link.topology.as_ref()?.device;
+        match (link.from == device, link.to == device) {
+            (true, _) => Some(facts.name.clone()),
+            (_, true) => facts.peer.as_ref().map(|peer| peer.name.clone()),
+            _ => None,
+        }
+    };
+    let name = listed.map(|gpu| gpu.name.clone()).or_else(|| links.iter().find_map(known));
     let pci = listed.and_then(|gpu| gpu.pci.clone());
     LinkedGpu {
         device: device.to_owned(),

@@ -286,7 +286,7 @@ fn values_of_any_size_stay_in_their_boxes() {
         ("the most", of_number(u64::MAX, 1e300)),
         ("unknown", unknown(MISCHIEF)),
     ] {
-        // The die is no memory, and the shared memory of other blocks is in the picture anyway.
+        // The die is no memory, the shared memory of other blocks is in the picture anyway, and another GPU is not.
         let drawn_apart = |name: &ElementName| {
             !matches!(
                 name,
@@ -296,6 +296,8 @@ fn values_of_any_size_stay_in_their_boxes() {
                     | ElementName::InstructionL0
                     | ElementName::InstructionL1
                     | ElementName::InstructionL15
+                    | ElementName::PeerL2
+                    | ElementName::PeerDram
             )
         };
         let memories = ElementName::ALL.into_iter().filter(drawn_apart);

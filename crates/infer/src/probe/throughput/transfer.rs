@@ -13,7 +13,7 @@ use strata_model::units::{Bytes, BytesPerSecond};
 /// A short copy and a long one: what starts a copy takes is in both, and drops out of their difference.
 const LENGTHS: [Bytes; 2] = [Bytes::mib(8), Bytes::mib(32)];
 /// The same over a link between GPUs, which is several times as fast as the bus.
-const LINK_LENGTHS: [Bytes; 2] = [Bytes::mib(16), Bytes::mib(128)];
+const LINK_LENGTHS: [Bytes; 2] = [Bytes::mib(8), Bytes::mib(64)];
 
 /// Whose memory is at the other end.
 fn whose(direction: Direction) -> &'static str {

@@ -90,10 +90,22 @@ pub(super) struct Drawing {
 impl Drawing {
     /// What is drawn of a topology; nothing of one without elements.
     pub fn of(topology: &Topology) -> Option<Self> {
-        // The die is no memory, the memory of other blocks is drawn where it is, as shared memory, and no data goes through instruction caches.
+        // The die is no memory, the memory of other blocks is drawn where it is, as shared memory, and no data goes through instruction caches, and what another GPU has is not of this one.
         let is_drawn = |name: &ElementName| {
-            use ElementName::{AsyncCopy, Die, DistributedShared, InstructionL0, InstructionL1, InstructionL15};
-            !matches!(name, Die | DistributedShared | AsyncCopy | InstructionL0 | InstructionL1 | InstructionL15)
+            use ElementName::{
+                AsyncCopy, Die, DistributedShared, InstructionL0, InstructionL1, InstructionL15, PeerDram, PeerL2,
+            };
+            let apart = matches!(
+                name,
+                Die | DistributedShared
+                    | AsyncCopy
+                    | InstructionL0
+                    | InstructionL1
+                    | InstructionL15
+                    | PeerL2
+                    | PeerDram
+            );
+            !apart
         };
         if !topology.elements.keys().any(is_drawn) {
             return None;
