@@ -77,7 +77,9 @@ def test_other_threads_work_during_a_run() -> None:
 
 
 INTERRUPTED = """
-import sys, strata
+import signal, sys, strata
+# A program in the background of a shell inherits that interrupts are ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     strata.discover(device="sim:k20c", record=sys.argv[1], progress=lambda step: print("measuring", flush=True))
 except KeyboardInterrupt as interrupt:
