@@ -116,6 +116,10 @@ impl Queued {
         match (known.host(from, bytes), known.host(to, bytes)) {
             (Some(from), None) => Ok(Queued::ToDevice { to, from, bytes }),
             (None, Some(to)) => Ok(Queued::ToHost { to, from, bytes }),
+            // A range may begin in pinned memory and leave it.
+            (None, None) if [to, from].iter().any(|&address| known.host(address, 1).is_some()) => {
+                Err(Error::Unsupported { reason: "a copy goes beyond the end of pinned host memory".into() })
+            }
             (None, None) => Ok(Queued::Within { to, from, bytes }),
             (Some(_), Some(_)) => {
                 Err(Error::Unsupported { reason: "copy engines do not copy from host memory to host memory".into() })
