@@ -528,7 +528,7 @@ impl Attribute {
             ),
             Attribute::ToPeerBandwidth => (
                 "As the copy from the other GPU, the other way.",
-                "Nothing else may use the link at the same time.",
+                "What others move over the same link at that time is missing in it.",
                 "The time that it takes to send a tensor to the other GPU.",
             ),
             Attribute::AtomicThroughput => (
