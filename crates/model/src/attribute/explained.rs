@@ -521,7 +521,7 @@ impl Attribute {
                 "Whether a program gains by sending while it fetches.",
             ),
             Attribute::FromPeerBandwidth => (
-                "The driver copies 8 MiB and 64 MiB of the other GPU's memory, timed by events of the device. The difference of the two \
+                "The driver copies 32 MiB and 96 MiB of the other GPU's memory, timed by events of the device. The difference of the two \
                  leaves out what starting a copy takes.",
                 "Nothing else may use the link at the same time.",
                 "The time that it takes to fetch a tensor from the other GPU without its SMs and without this GPU's.",
