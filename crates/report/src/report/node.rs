@@ -73,26 +73,37 @@ fn head(node: &Node) -> Vec<String> {
     if measured.iter().any(|topology| topology.run.simulated) {
         lines.push(SIMULATED.to_owned());
     }
+    let products = products(measured.iter().map(|topology| topology.device.name.as_str()));
+    let how = if node.together && measured.len() > 1 { ", measured at the same time" } else { "" };
+    lines.push(format!("{products}{how}"));
+    lines.push(run(measured.iter().copied(), &node.tool_version, &node.started, node.duration_s));
+    lines.extend(node.host.as_ref().map(surroundings::host));
+    lines
+}
+
+/// The products of several GPUs, each with how many there are: `2 x NVIDIA H200, 1 x NVIDIA H100`.
+pub(super) fn products<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut products: Vec<(&str, usize)> = Vec::new();
-    for topology in &measured {
-        let name = topology.device.name.as_str();
+    for name in names {
         match products.iter_mut().find(|(other, _)| *other == name) {
             Some((_, count)) => *count += 1,
             None => products.push((name, 1)),
         }
     }
-    let products: Vec<String> = products.iter().map(|(name, count)| format!("{count} x {name}")).collect();
-    let how = if node.together && measured.len() > 1 { ", measured at the same time" } else { "" };
-    lines.push(format!("{}{how}", products.join(", ")));
-    let driver = measured.iter().find_map(|topology| topology.device.driver_version.as_deref());
+    products.iter().map(|(name, count)| format!("{count} x {name}")).collect::<Vec<_>>().join(", ")
+}
+
+/// By what and when several results of one run were measured. They have effort and seed in common.
+pub(super) fn run<'t>(
+    mut measured: impl Iterator<Item = &'t Topology> + Clone,
+    tool_version: &str,
+    started: &str,
+    duration_s: f64,
+) -> String {
+    let driver = measured.clone().find_map(|topology| topology.device.driver_version.as_deref());
     let driver = driver.map_or(String::new(), |version| format!("; driver {version}"));
-    let (effort, seed) = measured.first().map_or(("", 0), |topology| (topology.run.effort.as_str(), topology.run.seed));
-    lines.push(format!(
-        "strata {}, {effort} effort, seed {seed}, {}, {:.1} s{driver}",
-        node.tool_version, node.started, node.duration_s
-    ));
-    lines.extend(node.host.as_ref().map(surroundings::host));
-    lines
+    let (effort, seed) = measured.next().map_or(("", 0), |topology| (topology.run.effort.as_str(), topology.run.seed));
+    format!("strata {tool_version}, {effort} effort, seed {seed}, {started}, {duration_s:.1} s{driver}")
 }
 
 fn table(node: &Node) -> String {

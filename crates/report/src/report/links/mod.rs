@@ -6,8 +6,8 @@ mod text;
 pub use html::html;
 pub use text::text;
 
-use super::surroundings;
 use super::words::{self, SIMULATED};
+use super::{node, surroundings};
 use strata_model::attribute::{Attribute, KEPT_BY};
 use strata_model::links::{Link, LinkedGpu, Links};
 use strata_model::topology::{ElementName, Finding, Topology};
@@ -92,26 +92,12 @@ impl Quantity {
 /// What it is of; first of all whether anything real was measured.
 fn head(links: &Links) -> Vec<String> {
     let mut lines = Vec::new();
-    let first = links.measured().map(|(_, topology)| topology).next();
-    if first.is_some_and(|topology| topology.run.simulated) {
+    let measured: Vec<&Topology> = links.measured().map(|(_, topology)| topology).collect();
+    if measured.iter().any(|topology| topology.run.simulated) {
         lines.push(SIMULATED.to_owned());
     }
-    let mut products: Vec<(&str, usize)> = Vec::new();
-    for gpu in &links.gpus {
-        match products.iter_mut().find(|(name, _)| *name == gpu.name) {
-            Some((_, count)) => *count += 1,
-            None => products.push((&gpu.name, 1)),
-        }
-    }
-    let products: Vec<String> = products.iter().map(|(name, count)| format!("{count} x {name}")).collect();
-    lines.push(format!("Links of {}", products.join(", ")));
-    let driver = first.and_then(|topology| topology.device.driver_version.as_deref());
-    let driver = driver.map_or(String::new(), |version| format!("; driver {version}"));
-    let (effort, seed) = first.map_or(("", 0), |topology| (topology.run.effort.as_str(), topology.run.seed));
-    lines.push(format!(
-        "strata {}, {effort} effort, seed {seed}, {}, {:.1} s{driver}",
-        links.tool_version, links.started, links.duration_s
-    ));
+    lines.push(format!("Links of {}", node::products(links.gpus.iter().map(|gpu| gpu.name.as_str()))));
+    lines.push(node::run(measured.iter().copied(), &links.tool_version, &links.started, links.duration_s));
     lines.extend(links.host.as_ref().map(surroundings::host));
     lines
 }
