@@ -20,13 +20,15 @@ const STATUS: &str = "A GPU has passed, is untested (in use by others, no driver
     npd                0         2           1       1\n\n\
     A file that cannot be used is untested. A misspelt option always gives 2.\n\n\
     The first line is that of the node. Each GPU is measured by a process of its own. One that gives no answer in time is killed, and \
-    the others keep their results.";
+    the others keep their results. If a policy was made from results of `strata links`, each pair of GPUs is measured after that, one \
+    pair after the other; a link has a verdict, too.";
 
 /// `strata check`
 #[derive(Args, Debug)]
 #[command(after_help = STATUS)]
 pub struct Check {
-    /// Limits for one GPU product, as `strata compare --write-policy` makes them. Give the option once for each product of the node
+    /// Limits for one GPU product, or for the links between GPUs of it, as `strata compare --write-policy` makes them. Give the option once
+    /// for each product of the node
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
     pub policy: Vec<PathBuf>,
     /// The GPUs: all, or a list of names such as cuda:0,cuda:2 or sim:k20c; `strata devices` lists them

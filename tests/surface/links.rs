@@ -95,3 +95,98 @@ fn what_cannot_be_is_refused() {
     refused(&["links", "--device", &format!("sim:h200,sim:{there}"), "--output", there], &["would be lost"]);
     assert_eq!(fs::read_to_string(file).unwrap(), "kept");
 }
+
+/// Results of `strata links` between two healthy GPUs, with seeds 1 to 3.
+fn good(dir: &TempDir, name: &str) -> Vec<String> {
+    let file = |seed: &str| dir.path().join(format!("good{seed}.json")).to_str().unwrap().to_owned();
+    let run = |seed: &str| {
+        let run = links(&[name, name], &["--seed", seed, "--format", "json", "--output", &file(seed)]);
+        assert_eq!(run.status, Some(0), "{}", run.stderr);
+        file(seed)
+    };
+    ["1", "2", "3"].map(run).to_vec()
+}
+
+#[test]
+fn a_slow_link_is_named_by_a_check_and_in_a_fleet() {
+    let dir = TempDir::new().unwrap();
+    let [fast, slow] = [("fast", 16), ("slow", 8)].map(|(name, width)| gpu(&dir, name, width));
+    let results = good(&dir, &fast);
+    let [of_links, of_gpus, node] = ["links.toml", "gpus.toml", "node.json"]
+        .map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    let results: Vec<&str> = results.iter().map(String::as_str).collect();
+    let made = strata(&[&["compare"], &results[..], &["--write-policy", &of_links]].concat());
+    assert_eq!(made.status, Some(0), "{}", made.stderr);
+
+    // A check measures the links alone, if its only policy is for links.
+    let devices = format!("{fast},{slow}");
+    let check = |policies: &[&str], more: &[&str]| {
+        let policies: Vec<&str> = policies.iter().flat_map(|policy| ["--policy", policy]).collect();
+        strata(&[&["check", "--effort", "quick", "--seed", "4", "--device", &devices], &policies[..], more].concat())
+    };
+    let run = check(&[&of_links], &["--result", &node]);
+    assert_eq!(run.status, Some(1), "{}{}", run.stdout, run.stderr);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{}", run.stdout);
+    let begins = format!("1 of 2 links failed: {slow} to {fast} peer_dram from_peer_bandwidth is ");
+    assert!(lines[0].starts_with(&begins) && lines[0].ends_with(" % below its limit"), "{}", lines[0]);
+    assert!(lines[1].starts_with(&format!("{fast} to {slow} passed: ")), "{}", lines[1]);
+    assert!(lines[2].starts_with(&format!("{slow} to {fast} failed: peer_dram from_peer_bandwidth: ")), "{}", lines[2]);
+
+    // Its result is one of a fleet, beside the results of `strata links`.
+    let kept = fs::read_to_string(&node).unwrap();
+    published::conforms(&kept);
+    let fleet = strata(&[&["fleet"], &results[..], &[&node, "--format", "json"]].concat());
+    assert_eq!(fleet.status, Some(1), "{}", fleet.stderr);
+    published::conforms(&fleet.stdout);
+    let fleet: Value = serde_json::from_str(&fleet.stdout).unwrap();
+    assert_eq!([&fleet["gpus"], &fleet["links"], &fleet["results"]], [&json!(0), &json!(8), &json!(8)]);
+    let product = &fleet["products"][0];
+    assert_eq!([&product["name"], &product["is_of_links"]], [&json!("Quadro 2000 to Quadro 2000"), &json!(true)]);
+    let stands_out = product["stand_out"].as_array().unwrap();
+    assert_eq!(stands_out.len(), 1, "{stands_out:?}");
+    assert_eq!(stands_out[0]["gpu"]["device"], json!(format!("{slow} to {fast}")));
+    assert_eq!(stands_out[0]["outliers"][0]["place"], json!("peer_dram from_peer_bandwidth"));
+    let text = strata(&[&["fleet"], &results[..], &[&node]].concat());
+    assert!(text.stdout.contains("Fleet of 8 links: Quadro 2000 to Quadro 2000"), "{}", text.stdout);
+    assert!(text.stdout.contains("1 link stands out."), "{}", text.stdout);
+
+    // With a policy for the GPUs both are checked, and neither policy is used for the other's results.
+    let good: Vec<String> = ["1", "2"].map(|seed| dir.path().join(format!("gpu{seed}.json")).display().to_string()).to_vec();
+    for (seed, file) in ["1", "2"].iter().zip(&good) {
+        let only = ["--only", "constant_l1.size", "--effort", "quick", "--seed", seed];
+        let to = ["--format", "json", "--output", file];
+        assert_eq!(strata(&[&["discover", "--device", &fast], &only[..], &to[..]].concat()).status, Some(0));
+    }
+    let made = strata(&["compare", &good[0], &good[1], "--write-policy", &of_gpus]);
+    assert_eq!(made.status, Some(0), "{}", made.stderr);
+    let both = check(&[&of_links, &of_gpus], &["--format", "json"]);
+    assert_eq!(both.status, Some(1), "{}", both.stderr);
+    published::conforms(&both.stdout);
+    let both: Value = serde_json::from_str(&both.stdout).unwrap();
+    let verdicts = |key: &str| both[key].as_array().unwrap().iter().map(|one| one["verdict"].clone()).collect::<Vec<_>>();
+    assert_eq!((verdicts("gpus"), verdicts("links")), (vec![json!("passed"); 2], vec![json!("passed"), json!("failed")]));
+    refused(
+        &["compare", "--policy", &of_links, &good[0]],
+        &["is of Quadro 2000, and", "is for links from Quadro 2000 to Quadro 2000; give the policy for it"],
+    );
+    let mixed = ["compare", results[0], &good[0], "--write-policy", "/nowhere/policy.toml"];
+    refused(&mixed, &["is of links from Quadro 2000 to Quadro 2000 and", "so make one of each"]);
+}
+
+#[test]
+fn a_check_says_why_a_pair_of_gpus_has_no_links() {
+    let dir = TempDir::new().unwrap();
+    let fast = gpu(&dir, "fast", 16);
+    let policy = dir.path().join("links.toml").to_str().unwrap().to_owned();
+    let results = good(&dir, &fast);
+    let results: Vec<&str> = results.iter().map(String::as_str).collect();
+    assert_eq!(strata(&[&["compare"], &results[..2], &["--write-policy", &policy]].concat()).status, Some(0));
+    let check = |devices: &str| strata(&["check", "--effort", "quick", "--policy", &policy, "--device", devices]);
+    let run = check(&format!("{fast},sim:840m"));
+    assert_eq!(run.status, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("sim:840m to ") && run.stdout.contains("no link to another GPU"), "{}", run.stdout);
+    // One GPU has no link, so nobody can tell.
+    let run = check(&fast);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(2), "nothing was found to check\n"), "{}", run.stderr);
+}

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use strata_model::links::Link;
 use strata_model::node::{self, Node, NodeGpu};
 use strata_model::topology::{Topology, Wanted};
 use strata_report::report;
@@ -179,7 +180,7 @@ pub fn discover_node(devices: &[String], options: NodeOptions<'_>) -> Result<Nod
             Err(error) => NodeGpu { device, topology: None, failure: Some(in_full(&error)) },
         });
     }
-    Ok(NodeDiscovery { recorded, ..NodeDiscovery::of(gpus) })
+    Ok(NodeDiscovery { recorded, ..NodeDiscovery::of(gpus, Vec::new()) })
 }
 
 /// What each thread is told.
@@ -218,9 +219,10 @@ impl Asked<'_> {
 }
 
 impl NodeDiscovery {
-    /// The node of these GPUs, which were measured at the same time.
-    pub fn of(gpus: Vec<NodeGpu>) -> Self {
-        let runs = || gpus.iter().filter_map(|gpu| Some(&gpu.topology.as_ref()?.run));
+    /// The node of these GPUs, which were measured at the same time, and of the links between them, if they were measured.
+    pub fn of(gpus: Vec<NodeGpu>, links: Vec<Link>) -> Self {
+        let topologies = || gpus.iter().map(|gpu| &gpu.topology).chain(links.iter().map(|link| &link.topology));
+        let runs = || topologies().filter_map(|topology| Some(&topology.as_ref()?.run));
         let node = Node {
             schema: node::SCHEMA.to_owned(),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -229,6 +231,7 @@ impl NodeDiscovery {
             together: true,
             host: runs().find_map(|run| run.host.clone()),
             gpus,
+            links,
         };
         NodeDiscovery { node, recorded: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! The health of a node: each of its GPUs against the policy of its product.
+//! The health of a node: each of its GPUs, and each link between them, against the policy of its product.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Health {
     pub document: health::Health,
 }
 
-/// Holds each GPU against the policy of its product. `count` says how many GPUs there should be, and `took` how long it was until
+/// Holds each GPU and each link against the policy of its product. `count` says how many GPUs there should be, and `took` how long it was until
 /// all were measured.
 ///
 /// The measurements are the caller's, so that a driver that never answers can be left to another process, as `strata check` does.
@@ -32,7 +32,7 @@ impl Health {
         self.document.verdict
     }
 
-    /// One line for the node, and one for each GPU. `status` stands before the first one.
+    /// One line for the node, one for each GPU, and one for each link. `status` stands before the first one.
     pub fn text(&self, status: Option<&str>) -> String {
         report::health::text(&self.document, status)
     }

@@ -64,6 +64,11 @@ impl Policy {
         self.policy.limits()
     }
 
+    /// Whether it is for links between GPUs of its product and not for the GPUs.
+    pub fn is_of_links(&self) -> bool {
+        self.policy.is_of_links()
+    }
+
     /// What a discovery must measure so that each limit can be judged; all of it if there is none.
     pub fn wanted(&self) -> Vec<Wanted> {
         self.policy.wanted()

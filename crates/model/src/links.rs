@@ -63,10 +63,38 @@ pub struct Link {
     pub failure: Option<String>,
 }
 
+impl Link {
+    /// Both ends, for people.
+    pub fn name(&self) -> String {
+        format!("{} to {}", self.from, self.to)
+    }
+
+    /// What no run has written, if anything is: neither a topology nor a reason, or a topology that says what cannot be or is of no
+    /// link.
+    pub fn defect(&self) -> Option<String> {
+        let what = match (&self.topology, &self.failure) {
+            (Some(topology), None) if topology.device.peer.is_none() => "a topology of no link".to_owned(),
+            (Some(topology), None) => topology.defect()?,
+            (None, Some(_)) => return None,
+            (None, None) => "neither a topology nor a failure".to_owned(),
+            (Some(_), Some(_)) => "a topology and a failure".to_owned(),
+        };
+        Some(format!("{}: {what}", self.name()))
+    }
+}
+
 impl Links {
     /// Whether a link was not measured, or some probe failed.
     pub fn is_partial(&self) -> bool {
         self.links.iter().any(|link| link.topology.as_ref().is_none_or(Topology::is_partial))
+    }
+
+    /// What no run has written, if anything is.
+    pub fn defect(&self) -> Option<String> {
+        match self.links.is_empty() {
+            true => Some("no link".to_owned()),
+            false => self.links.iter().find_map(Link::defect),
+        }
     }
 
     /// The link from one GPU to another, by their names.

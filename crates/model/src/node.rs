@@ -1,9 +1,10 @@
-//! The result of a node: what was found of each of its GPUs.
+//! The result of a node: what was found of each of its GPUs, and of the links between them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::HostFacts;
+use crate::links::Link;
 use crate::moment;
 use crate::topology::Topology;
 
@@ -29,8 +30,11 @@ pub struct Node {
     /// The host; absent if the user left it out, or if all GPUs are simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFacts>,
-    /// The GPUs, in the order in which they were asked for.
+    /// The GPUs, in the order in which they were asked for; none if a health check measured links alone.
     pub gpus: Vec<NodeGpu>,
+    /// The links between them, if they were measured: each ordered pair, first all links from the first GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
 }
 
 /// One of the GPUs of a node: either its topology, or why there is none.
@@ -47,9 +51,11 @@ pub struct NodeGpu {
 }
 
 impl Node {
-    /// Whether a GPU was not measured, or some probe failed.
+    /// Whether a GPU or a link was not measured, or some probe failed.
     pub fn is_partial(&self) -> bool {
-        self.gpus.iter().any(|gpu| gpu.topology.as_ref().is_none_or(Topology::is_partial))
+        let topologies = self.gpus.iter().map(|gpu| &gpu.topology);
+        let mut all = topologies.chain(self.links.iter().map(|link| &link.topology));
+        all.any(|topology| topology.as_ref().is_none_or(Topology::is_partial))
     }
 
     /// The GPUs that were measured, with their names.
@@ -57,12 +63,12 @@ impl Node {
         self.gpus.iter().filter_map(|gpu| Some((gpu.device.as_str(), gpu.topology.as_ref()?)))
     }
 
-    /// What no run has written, if anything is: a GPU with neither a topology nor a reason, or a topology that says what cannot be.
+    /// What no run has written, if anything is: a GPU or a link with neither a topology nor a reason, or a topology that says what cannot be.
     pub fn defect(&self) -> Option<String> {
-        if self.gpus.is_empty() {
-            return Some("no GPU".to_owned());
+        if self.gpus.is_empty() && self.links.is_empty() {
+            return Some("neither a GPU nor a link".to_owned());
         }
-        self.gpus.iter().find_map(|gpu| {
+        let of_gpus = self.gpus.iter().find_map(|gpu| {
             let what = match (&gpu.topology, &gpu.failure) {
                 (Some(topology), None) => topology.defect()?,
                 (None, Some(_)) => return None,
@@ -70,6 +76,7 @@ impl Node {
                 (Some(_), Some(_)) => "a topology and a failure".to_owned(),
             };
             Some(format!("{}: {what}", gpu.device))
-        })
+        });
+        of_gpus.or_else(|| self.links.iter().find_map(Link::defect))
     }
 }

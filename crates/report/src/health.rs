@@ -1,4 +1,4 @@
-//! The health of a node: each of its GPUs against the policy of its product.
+//! The health of a node: each of its GPUs, and each link between them, against the policy of its product.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use strata_model::facts::{HostFacts, OtherProcesses};
 use strata_model::topology::Topology;
 
 use crate::compare::Document;
-use crate::policy::{Checked, Policy, PolicyFacts};
+use crate::policy::{Checked, Policy, PolicyFacts, subject};
 use crate::report::acceptance;
 
 /// Name and version of the JSON document.
@@ -49,8 +49,11 @@ pub struct Health {
     pub count: Option<Count>,
     /// The policies.
     pub policies: Vec<PolicyFacts>,
-    /// The GPUs, in the order in which they were asked for.
+    /// The GPUs, in the order in which they were asked for; none if all policies are for links.
     pub gpus: Vec<GpuHealth>,
+    /// The links between them, if a policy is for links: first all from the first GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkHealth>,
 }
 
 /// How many GPUs a node has.
@@ -82,11 +85,29 @@ pub struct GpuHealth {
     pub checked: Option<Checked>,
 }
 
-/// A GPU that somebody tried to measure.
+/// The health of a link: of the way from the SMs and copy engines of one GPU to the memory of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkHealth {
+    /// The GPU whose SMs load and store, by the name by which it was asked for.
+    pub from: String,
+    /// The GPU whose memory it is.
+    pub to: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// The same in one line.
+    pub summary: String,
+    /// Every limit and what the link says, if it was measured and there is a policy for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<Checked>,
+}
+
+/// A GPU or a link that somebody tried to measure.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// The name by which it was asked for.
+    /// The name by which the GPU was asked for.
     pub device: String,
+    /// Of a link, the GPU whose memory it is.
+    pub to: Option<String>,
     /// Its UUID, where it is known without a measurement.
     pub uuid: Option<String>,
     /// What came of the measurement.
@@ -96,61 +117,74 @@ pub struct Examined {
 /// What came of a measurement.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// It has a result.
+    /// There is a result.
     Measured(Box<Topology>),
-    /// The GPU is at fault, and how: it did not answer in time, or the program crashed in its driver.
+    /// The GPU or the link is at fault, and how: it did not answer in time, or the program crashed in its driver.
     Sick(String),
-    /// There is no result, and nobody knows whether the GPU is at fault.
+    /// There is no result, and nobody knows whether it is at fault.
     Untested(String),
 }
 
-/// Holds each GPU against the policy of its product.
+/// Holds each GPU and each link against the policy of its product.
 pub fn check(policies: &[&Policy], examined: Vec<Examined>, count: Option<Count>, duration_s: f64) -> Health {
     let host = examined.iter().find_map(|one| match &one.outcome {
         Outcome::Measured(topology) => topology.run.host.clone(),
         _ => None,
     });
-    let gpus: Vec<GpuHealth> = examined.into_iter().map(|one| gpu(policies, one)).collect();
+    let (mut gpus, mut links) = (Vec::new(), Vec::new());
+    for Examined { device, to, uuid, outcome } in examined {
+        match to {
+            None => gpus.push(gpu(policies, device, uuid, outcome)),
+            Some(to) => {
+                let (verdict, summary, checked) = held(policies, &format!("{device} to {to}"), outcome);
+                links.push(LinkHealth { from: device, to, verdict, summary, checked });
+            }
+        }
+    }
     let short_of = count.filter(|count| count.found < count.expected);
-    let worst = gpus.iter().map(|gpu| gpu.verdict).max().unwrap_or(Verdict::Untested);
+    let parts: [Vec<Part<'_>>; 2] =
+        [gpus.iter().map(Part::of_gpu).collect(), links.iter().map(Part::of_link).collect()];
+    let worst = parts.iter().flatten().map(|part| part.verdict).max().unwrap_or(Verdict::Untested);
     Health {
         schema: SCHEMA.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         verdict: if short_of.is_some() { Verdict::Failed } else { worst },
-        summary: summary(&gpus, worst, short_of),
+        summary: summary(&parts, worst, short_of),
         duration_s,
         host,
         count,
         policies: policies.iter().map(|policy| policy.facts()).collect(),
         gpus,
+        links,
     }
 }
 
-fn gpu(policies: &[&Policy], Examined { device, uuid, outcome }: Examined) -> GpuHealth {
-    let unmeasured = |verdict, summary| GpuHealth {
-        device: device.clone(),
-        uuid: uuid.clone(),
-        product: None,
-        verdict,
-        summary,
-        checked: None,
-    };
+fn gpu(policies: &[&Policy], device: String, uuid: Option<String>, outcome: Outcome) -> GpuHealth {
+    let facts = if let Outcome::Measured(topology) = &outcome { Some(&topology.device) } else { None };
+    let (product, known) = (facts.map(|facts| facts.name.clone()), facts.and_then(|facts| facts.uuid.clone()));
+    let (verdict, summary, checked) = held(policies, &device, outcome);
+    GpuHealth { device, uuid: known.or(uuid), product, verdict, summary, checked }
+}
+
+/// What comes of the policies for a GPU or a link of this name.
+fn held(policies: &[&Policy], name: &str, outcome: Outcome) -> (Verdict, String, Option<Checked>) {
     let topology = match outcome {
         Outcome::Measured(topology) => topology,
-        Outcome::Sick(why) => return unmeasured(Verdict::Failed, why),
-        Outcome::Untested(why) => return unmeasured(Verdict::Untested, why),
+        Outcome::Sick(why) => return (Verdict::Failed, why, None),
+        Outcome::Untested(why) => return (Verdict::Untested, why, None),
     };
-    let (product, disturbed) = (topology.device.name.clone(), disturbed(&topology));
-    let uuid = topology.device.uuid.clone().or_else(|| uuid.clone());
-    let of = if topology.run.simulated { "the simulated " } else { "" };
+    let disturbed = disturbed(&topology);
+    let simulated = if topology.run.simulated { "the simulated " } else { "" };
+    let peer = topology.device.peer.as_ref().map(|peer| peer.name.as_str());
+    let of = subject(&format!("{simulated}{}", topology.device.name), peer);
     let document = Document::Topology(topology);
     // A policy of another product refuses it.
-    let checked = policies.iter().find_map(|policy| policy.checked(&document, &device).ok());
+    let checked = policies.iter().find_map(|policy| policy.checked(&document, name).ok());
     let (verdict, summary) = match &checked {
         Some(checked) => judged(checked, disturbed),
-        None => (Verdict::Untested, format!("no policy is for {of}{product}; give one with --policy")),
+        None => (Verdict::Untested, format!("no policy is for {of}; give one with --policy")),
     };
-    GpuHealth { product: Some(product), uuid, checked, ..unmeasured(verdict, summary) }
+    (verdict, summary, checked)
 }
 
 /// Whether something else used the GPU during the run.
@@ -179,28 +213,52 @@ fn judged(checked: &Checked, disturbed: bool) -> (Verdict, String) {
     }
 }
 
-/// The node in one line, the worst first. Node Problem Detector shows 80 characters of it.
-fn summary(gpus: &[GpuHealth], worst: Verdict, short_of: Option<Count>) -> String {
-    let missing =
-        short_of.map(|count| format!("{} of {} GPUs are missing", count.expected - count.found, count.expected));
-    let mut such = gpus.iter().filter(|gpu| gpu.verdict == worst);
-    let found = such.next().map(|first| match (worst, such.count() + 1, gpus.len()) {
-        (Verdict::Passed, 1, _) => "the GPU passed".to_owned(),
-        (Verdict::Passed, count, _) => format!("all {count} GPUs passed"),
-        (verdict, _, 1) => format!("{} {}: {}", first.device, word(verdict), short(first)),
-        (verdict, count, all) => format!("{count} of {all} GPUs {}: {} {}", word(verdict), first.device, short(first)),
-    });
-    match (missing, found) {
-        (Some(missing), Some(found)) => format!("{missing}; {found}"),
-        (one, other) => one.or(other).unwrap_or_else(|| "no GPU was found".to_owned()),
+/// A GPU or a link, as the line for the node needs it.
+struct Part<'h> {
+    name: String,
+    verdict: Verdict,
+    summary: &'h str,
+    checked: Option<&'h Checked>,
+}
+
+impl<'h> Part<'h> {
+    fn of_gpu(gpu: &'h GpuHealth) -> Self {
+        let GpuHealth { device, verdict, summary, checked, .. } = gpu;
+        Part { name: device.clone(), verdict: *verdict, summary, checked: checked.as_ref() }
+    }
+
+    fn of_link(link: &'h LinkHealth) -> Self {
+        let LinkHealth { from, to, verdict, summary, checked } = link;
+        Part { name: format!("{from} to {to}"), verdict: *verdict, summary, checked: checked.as_ref() }
     }
 }
 
-/// What is wrong with a GPU, as short as it can be said.
-fn short(gpu: &GpuHealth) -> String {
-    let outside = gpu.checked.iter().filter(|_| gpu.verdict == Verdict::Failed).flat_map(|checked| &checked.outside);
+/// The node in one line, the worst first. Node Problem Detector shows 80 characters of it.
+fn summary([gpus, links]: &[Vec<Part<'_>>; 2], worst: Verdict, short_of: Option<Count>) -> String {
+    let missing =
+        short_of.map(|count| format!("{} of {} GPUs are missing", count.expected - count.found, count.expected));
+    let found = [such(gpus, ["GPU", "GPUs"], worst), such(links, ["link", "links"], worst)];
+    let said: Vec<String> = missing.into_iter().chain(found.into_iter().flatten()).collect();
+    if said.is_empty() { "nothing was found to check".to_owned() } else { said.join("; ") }
+}
+
+/// Those of the parts that the worst verdict of the node is of.
+fn such(parts: &[Part<'_>], [one, many]: [&str; 2], worst: Verdict) -> Option<String> {
+    let mut such = parts.iter().filter(|part| part.verdict == worst);
+    let first = such.next()?;
+    Some(match (worst, such.count() + 1, parts.len()) {
+        (Verdict::Passed, 1, _) => format!("the {one} passed"),
+        (Verdict::Passed, count, _) => format!("all {count} {many} passed"),
+        (verdict, _, 1) => format!("{} {}: {}", first.name, word(verdict), short(first)),
+        (verdict, count, all) => format!("{count} of {all} {many} {}: {} {}", word(verdict), first.name, short(first)),
+    })
+}
+
+/// What is wrong with a GPU or a link, as short as it can be said.
+fn short(part: &Part<'_>) -> String {
+    let outside = part.checked.iter().filter(|_| part.verdict == Verdict::Failed).flat_map(|checked| &checked.outside);
     let Some((first, beyond)) = outside.take(1).find_map(|first| Some((first, first.beyond_percent?))) else {
-        return gpu.summary.clone();
+        return part.summary.to_owned();
     };
     let stated = first.stated.value.as_ref().and_then(Value::number).or(first.stated.high);
     let is_below = first.low.zip(stated).is_some_and(|(low, stated)| stated < low);

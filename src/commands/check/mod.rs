@@ -1,5 +1,6 @@
-//! `strata check`: each GPU of a node against a policy, in bounded time.
+//! `strata check`: each GPU of a node, and each link between them, against a policy, in bounded time.
 
+mod links;
 mod watched;
 
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use gpu_strata::facts::Listed;
+use gpu_strata::links::Link;
 use gpu_strata::node::NodeGpu;
 use gpu_strata::topology::Topology;
 use gpu_strata::{Examined, GpuCount, Health, NodeDiscovery, Outcome, Policy, Verdict, check_node};
@@ -82,7 +84,8 @@ fn status(style: ExitStyle, verdict: Verdict) -> (u8, &'static str) {
     }
 }
 
-/// Measures all GPUs at the same time, each in a process of its own, and says how many there should be and are.
+/// Measures all GPUs at the same time, each in a process of its own, and then the links between them; what no policy is for is left out.
+/// Says how many GPUs there should be and are.
 fn examine(arguments: &Check, policies: &[Policy], deadline: Instant) -> (Vec<Examined>, Option<GpuCount>) {
     let listed = match arguments.device.trim().eq_ignore_ascii_case(ALL) {
         true => listed(arguments.timeout, deadline),
@@ -92,10 +95,27 @@ fn examine(arguments: &Check, policies: &[Policy], deadline: Instant) -> (Vec<Ex
     let gpus = match listed {
         Ok(gpus) => gpus,
         Err(outcome) => {
-            return (vec![Examined { device: DRIVER.to_owned(), uuid: None, outcome }], count(0));
+            return (vec![Examined { device: DRIVER.to_owned(), to: None, uuid: None, outcome }], count(0));
         }
     };
     let found = count(gpus.len());
+    let (of_links, of_gpus): (Vec<&Policy>, Vec<&Policy>) = policies.iter().partition(|policy| policy.is_of_links());
+    let names: Vec<String> = gpus.iter().map(|(device, _)| device.clone()).collect();
+    let mut examined = if of_gpus.is_empty() { Vec::new() } else { each(arguments, &of_gpus, gpus, deadline) };
+    if !of_links.is_empty() {
+        let links = links::examine(arguments, &of_links, &names, &examined, deadline);
+        examined.extend(links);
+    }
+    (examined, found)
+}
+
+/// Measures all GPUs at the same time.
+fn each(
+    arguments: &Check,
+    policies: &[&Policy],
+    gpus: Vec<(String, Option<String>)>,
+    deadline: Instant,
+) -> Vec<Examined> {
     let mut started: Vec<_> =
         gpus.iter().map(|(device, _)| Watched::start(&measurement(arguments, policies, device))).collect();
     let mut ended: Vec<Option<Ended>> =
@@ -109,9 +129,9 @@ fn examine(arguments: &Check, policies: &[Policy], deadline: Instant) -> (Vec<Ex
                 (Ok(_), Some(ended)) => outcome(ended),
                 (Ok(watched), None) => killed(watched.is_gone(patience), arguments.timeout),
             };
-            Examined { device, uuid, outcome }
+            Examined { device, to: None, uuid, outcome }
         });
-    (examined.collect(), found)
+    examined.collect()
 }
 
 /// The GPUs that the driver lists: names and UUIDs.
@@ -129,17 +149,22 @@ fn listed(timeout: Duration, deadline: Instant) -> Result<Vec<(String, Option<St
 }
 
 /// The command line that measures one GPU.
-fn measurement(arguments: &Check, policies: &[Policy], device: &str) -> Vec<String> {
+fn measurement(arguments: &Check, policies: &[&Policy], device: &str) -> Vec<String> {
+    command(arguments, policies, &["discover", "--compact"], device)
+}
+
+/// A command line that measures what these policies have limits for.
+fn command(arguments: &Check, policies: &[&Policy], command: &[&str], device: &str) -> Vec<String> {
     let seconds = |duration: Duration| duration.as_secs_f64().to_string();
     let (effort, seed, wait) =
         (arguments.effort.name(), arguments.conditions.seed.to_string(), seconds(arguments.conditions.wait));
     let options = ["--device", device, "--effort", effort, "--seed", &seed, "--wait", &wait, "--format", "json"];
     let mut line: Vec<String> =
-        ["--quiet", "discover", "--compact"].into_iter().chain(options).map(str::to_owned).collect();
+        ["--quiet"].iter().chain(command).copied().chain(options).map(str::to_owned).collect();
     if arguments.conditions.no_host_facts {
         line.push("--no-host-facts".to_owned());
     }
-    let wanted: Vec<_> = policies.iter().map(Policy::wanted).collect();
+    let wanted: Vec<_> = policies.iter().map(|policy| policy.wanted()).collect();
     // One policy that needs everything is enough.
     if wanted.iter().all(|wanted| !wanted.is_empty()) {
         let names: Vec<String> = wanted.iter().flatten().map(ToString::to_string).collect();
@@ -187,12 +212,16 @@ fn killed(is_gone: bool, timeout: Duration) -> Outcome {
 
 /// All measured values, as a discovery of several GPUs has them.
 fn measured(examined: &[Examined]) -> NodeDiscovery {
-    let gpu = |one: &Examined| {
-        let (topology, failure) = match &one.outcome {
+    let (mut gpus, mut links) = (Vec::new(), Vec::new());
+    for Examined { device, to, outcome, .. } in examined {
+        let (topology, failure) = match outcome {
             Outcome::Measured(topology) => (Some((**topology).clone()), None),
             Outcome::Sick(why) | Outcome::Untested(why) => (None, Some(why.clone())),
         };
-        NodeGpu { device: one.device.clone(), topology, failure }
-    };
-    NodeDiscovery::of(examined.iter().map(gpu).collect())
+        match to {
+            None => gpus.push(NodeGpu { device: device.clone(), topology, failure }),
+            Some(to) => links.push(Link { from: device.clone(), to: to.clone(), topology, failure }),
+        }
+    }
+    NodeDiscovery::of(gpus, links)
 }

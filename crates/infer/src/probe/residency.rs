@@ -11,6 +11,7 @@
 
 use super::levels::HitMiss;
 use super::{Gap, Measurement, Notebook, ask_all};
+use crate::analysis::{ks, robust};
 use strata_model::attribute::{Effect, FetchRow, Fetches, HintRow, Hints};
 use strata_model::experiment::{Access, LoadPath, Residency};
 use strata_model::topology::Finding;
@@ -30,6 +31,10 @@ const ALL: f64 = 0.8;
 const NONE: f64 = 0.2;
 /// Where so many times fewer lines stay than of plain loads, all go first; where more do, some.
 const FEW: f64 = 3.0;
+/// Lines that stay take longer by at least this part of what a miss costs, where another cache has them.
+const ELSEWHERE: f64 = 0.1;
+/// Level of the test that they do.
+const ALPHA: f64 = 0.001;
 /// Shares differ by this at least: the lines that a random policy keeps vary by a tenth.
 const APART: f64 = 0.3;
 
@@ -57,6 +62,33 @@ pub struct Asked {
 
 /// Shares of the lines that stay: right after the access, after half of the capacity, and after twice the capacity.
 type Shares = [f64; 3];
+
+/// What was seen of all accesses.
+struct Table {
+    /// The shares of each, the plain load first.
+    rows: Vec<(Access, Shares)>,
+    /// Those whose lines stay, but take so many cycles longer than those of plain loads: a cache behind this one may have them.
+    elsewhere: Vec<(Access, f64)>,
+}
+
+impl Table {
+    fn shares(&self, access: Access) -> Option<Shares> {
+        self.rows.iter().find(|(other, _)| *other == access).map(|(_, shares)| *shares)
+    }
+
+    fn is_elsewhere(&self, access: Access) -> bool {
+        self.elsewhere.iter().any(|(other, _)| *other == access)
+    }
+
+    /// What is said of accesses whose lines another cache may have.
+    fn doubts(&self) -> Option<String> {
+        let all: Vec<String> = (self.elsewhere.iter())
+            .map(|(access, longer)| format!("{} ({longer:.0} cycles)", access.words()))
+            .collect();
+        let what = "lines take longer than those of plain loads, so another cache may have them";
+        (!all.is_empty()).then(|| format!("{what}: {}", all.join(", ")))
+    }
+}
 
 impl Asked {
     /// The accesses that the device has, the plain load first.
@@ -162,7 +194,7 @@ impl Asked {
     }
 
     /// The shares of each access.
-    fn table(&self, notebook: &Notebook) -> Result<Vec<(Access, Shares)>, Gap> {
+    fn table(&self, notebook: &Notebook) -> Result<Table, Gap> {
         if self.capacity / self.line < FEWEST_HELD {
             return Gap::unknown(format!(
                 "the cache holds {} lines, too few to fill it in part",
@@ -179,22 +211,26 @@ impl Asked {
         let few = ENOUGH.div_ceil(self.lines()) as u32;
         let repeats = notebook.effort().choose(1, 2, 3).max(few);
         let afters = self.afters();
-        let of = |access: Access| -> Result<(Access, Shares), Gap> {
-            let each = |after: Bytes| -> Result<f64, Gap> {
+        let of = |access: Access| -> Result<(Access, Shares, Vec<u32>), Gap> {
+            let each = |after: Bytes| -> Result<(f64, Vec<u32>), Gap> {
                 // In a full cache lines that give way first displace each other. Whether they are kept at all shows in an empty one.
                 let before = if after.0 == 0 { self.emptied() } else { self.all };
                 let asked: Vec<Residency> =
                     (0..repeats).map(|repeat| self.residency(notebook, access, before, after, repeat)).collect();
-                let missed = |of: &Measurement<Residency>| levels.miss_share(of.latencies());
-                let missed: Vec<f64> = notebook.read(&asked)?.iter().map(missed).collect();
-                Ok(1.0 - missed.iter().sum::<f64>() / missed.len() as f64)
+                let measurements = notebook.read(&asked)?;
+                let missed: Vec<f64> = measurements.iter().map(|of| levels.miss_share(of.latencies())).collect();
+                let stay = measurements.iter().flat_map(Measurement::latencies).copied();
+                let stay = stay.filter(|&latency| !levels.is_miss(latency)).collect();
+                Ok((1.0 - missed.iter().sum::<f64>() / missed.len() as f64, stay))
             };
             // Most first, so that the memory that is read lies at one place throughout: a cache of few ways loses lines by their sets.
-            let shares = ask_all([afters[2], afters[1], afters[0]].map(each))?;
-            Ok((access, [shares[2], shares[1], shares[0]]))
+            let mut seen = ask_all([afters[2], afters[1], afters[0]].map(each))?;
+            let (now, stay) = seen.pop().unwrap_or_default();
+            Ok((access, [now, seen[1].0, seen[0].0], stay))
         };
-        let table = ask_all(accesses.into_iter().map(of))?;
-        let (_, plain) = table[0];
+        let seen = ask_all(accesses.into_iter().map(of))?;
+        let (_, plain, hits) = &seen[0];
+        let plain = *plain;
         let [now, half, twice] = plain;
         if !is_control(plain) {
             return Gap::unknown(format!(
@@ -207,8 +243,20 @@ impl Asked {
                 afters[2]
             ));
         }
-        Ok(table)
+        // In the L2 lines of the other partition take longer although they stay.
+        let is_l1 = self.path == LoadPath::GlobalCa;
+        let longer = |stay: &[u32]| slower(hits, stay).filter(|longer| *longer > ELSEWHERE * (levels.miss - levels.hit));
+        let elsewhere = seen[1..].iter().filter(|_| is_l1);
+        let elsewhere = elsewhere.filter_map(|(access, _, stay)| Some((*access, longer(stay)?))).collect();
+        Ok(Table { rows: seen.into_iter().map(|(access, shares, _)| (access, shares)).collect(), elsewhere })
     }
+}
+
+/// By how many cycles the median of some loads is above that of others, if they are slower by more than chance.
+fn slower(hits: &[u32], others: &[u32]) -> Option<f64> {
+    let cycles = |all: &[u32]| -> Vec<f64> { all.iter().copied().map(f64::from).collect() };
+    ks::slower(&cycles(others), &cycles(hits), ALPHA)?;
+    Some(robust::quantile_u32(others, 0.5)? - robust::quantile_u32(hits, 0.5)?)
 }
 
 /// Whether these shares of plain loads tell what other accesses do: they are there at first, and gone in the end.
@@ -218,13 +266,13 @@ fn is_control([now, half, twice]: Shares) -> bool {
 
 /// The shares of plain loads that take the way of an access. Past the L1 a load brings in what it asks for; through the L1 it may bring in more,
 /// where the L1 fetches more at once. Stores go past it, too. Recordings of before 2026-11-28 have plain loads past the L1 only.
-fn plain_of(table: &[(Access, Shares)], access: Access) -> Option<Shares> {
-    let (first, plain) = table[0];
+fn plain_of(table: &Table, access: Access) -> Option<Shares> {
+    let (first, plain) = table.rows[0];
     let through_l1 = matches!(
         access,
         Access::Cs | Access::L1NoAllocate | Access::L2EvictFirst | Access::L2EvictUnchanged | Access::L2EvictLast
     );
-    let by_ca = table.iter().find(|(other, _)| *other == Access::Ca).map(|(_, shares)| *shares);
+    let by_ca = table.shares(Access::Ca);
     let plain = if first == Access::Cg && through_l1 { by_ca.unwrap_or(plain) } else { plain };
     is_control(plain).then_some(plain)
 }
@@ -261,12 +309,12 @@ fn effect(plain: Shares, shares: Shares, was_empty: bool) -> Option<Effect> {
 /// An unknown, where the cache holds few lines or plain loads do not behave as the control must.
 pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> {
     let table = asked.table(notebook)?;
-    let (plain, shares) = table[0];
+    let (plain, shares) = table.rows[0];
     let of = |(access, shares): (Access, Shares)| {
-        let plain = plain_of(&table, access)?;
+        let plain = plain_of(&table, access).filter(|_| !table.is_elsewhere(access))?;
         effect(plain, shares, asked.emptied().0 == 0)
     };
-    let hinted = table[1..].iter().filter(|(access, _)| *access != Access::Ca);
+    let hinted = table.rows[1..].iter().filter(|(access, _)| *access != Access::Ca);
     let rows: Vec<(Access, Option<Effect>)> = hinted.map(|&row| (row.0, of(row))).collect();
     let known = rows.iter().filter_map(|&(access, effect)| Some(HintRow { access, effect: effect? })).collect();
     let [_, half, twice] = asked.afters();
@@ -281,6 +329,7 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
     );
     let between = rows.iter().filter(|(_, effect)| effect.is_none()).map(|(access, _)| access.words());
     let finding = Finding::measured(Hints(known), method).note(control);
+    let finding = table.doubts().into_iter().fold(finding, Finding::note);
     Ok(match between.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => finding,
         some => finding.note(format!("the shares of the lines that stay do not tell what becomes of those of {some}")),
@@ -294,8 +343,10 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
 /// As of [`hints`], and where stores lie between.
 pub fn write_policy(notebook: &Notebook, asked: &Asked) -> Result<Finding<String>, Gap> {
     let table = asked.table(notebook)?;
-    let of = |access: Access| table.iter().find(|(other, _)| *other == access).map(|(_, shares)| *shares);
-    let policy = match (of(Access::Store), of(Access::StoreHeld)) {
+    if [Access::Store, Access::StoreHeld].iter().any(|&access| table.is_elsewhere(access)) {
+        return Gap::unknown(table.doubts().unwrap_or_default());
+    }
+    let policy = match (table.shares(Access::Store), table.shares(Access::StoreHeld)) {
         (Some([now, ..]), _) if now >= ALL => "allocates",
         (Some(stored), Some([now, ..])) if is_gone(stored) && now >= ALL => "updates",
         (Some(stored), Some(held)) if is_gone(stored) && is_gone(held) => "evicts",

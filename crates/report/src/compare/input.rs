@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::comparison::{self, Kind};
 use super::mt4g::Summary;
 use super::statement::Statement;
+use strata_model::facts::PeerFacts;
 use strata_model::characterization::{self, Characterization};
+use strata_model::links::{self, Link, Links};
 use strata_model::node::{self, Node};
 use strata_model::topology::{self, RunInfo, Topology};
 
@@ -38,6 +40,14 @@ impl Document {
             Document::Topology(topology) => Statement::of_topology(topology, name),
             Document::Characterization(answer) => Statement::of_characterization(answer, name),
             Document::Mt4g(summary) => summary.statement(name),
+        }
+    }
+
+    /// The GPU at the other end, of a result of a link.
+    pub fn peer(&self) -> Option<&PeerFacts> {
+        match self {
+            Document::Topology(topology) => topology.device.peer.as_ref(),
+            Document::Characterization(_) | Document::Mt4g(_) => None,
         }
     }
 
@@ -163,6 +173,9 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
         Some(Value::String(schema)) if schema == node::SCHEMA => {
             other("is of several GPUs, and one is wanted here".to_owned())
         }
+        Some(Value::String(schema)) if schema == links::SCHEMA => {
+            other("is of the links of several GPUs, and a result of one GPU is wanted here".to_owned())
+        }
         Some(Value::String(schema)) if schema == comparison::SCHEMA => other("is already a comparison".to_owned()),
         Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
         None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
@@ -170,7 +183,8 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
     }
 }
 
-/// Reads the documents in a text, each with the name of its GPU if it is one of a node: those of all GPUs that were measured, or the one that it is.
+/// Reads the documents in a text, each with the name of its GPU or link if it is one of a node: those of all GPUs and links that were
+/// measured, or the one that it is.
 ///
 /// # Errors
 ///
@@ -178,18 +192,33 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
 pub fn parse_all(name: &str, bytes: &[u8]) -> Result<Vec<(Document, Option<String>)>, Error> {
     let text = str::from_utf8(bytes).unwrap_or_default();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let is_node = serde_json::from_str::<Label>(text)
-        .is_ok_and(|label| label.schema.as_ref().and_then(Value::as_str) == Some(node::SCHEMA));
-    if !is_node {
-        return Ok(vec![(parse(name, bytes)?, None)]);
+    let label = serde_json::from_str::<Label>(text).ok();
+    match label.as_ref().and_then(|label| label.schema.as_ref()).and_then(Value::as_str) {
+        Some(node::SCHEMA) => {
+            let of_node: Node = typed(name, text)?;
+            possible(name, of_node.defect())?;
+            let measured = of_node.gpus.into_iter().filter_map(|gpu| Some((boxed(gpu.topology?), Some(gpu.device))));
+            Ok(measured.chain(measured_links(of_node.links)).collect())
+        }
+        Some(links::SCHEMA) => {
+            let of_links: Links = typed(name, text)?;
+            possible(name, of_links.defect())?;
+            Ok(measured_links(of_links.links).collect())
+        }
+        _ => Ok(vec![(parse(name, bytes)?, None)]),
     }
-    let of_node: Node = typed(name, text)?;
-    possible(name, of_node.defect())?;
-    let measured = of_node.gpus.into_iter().filter_map(|gpu| {
-        let topology = gpu.topology?;
-        Some((Document::Topology(Box::new(topology)), Some(gpu.device)))
-    });
-    Ok(measured.collect())
+}
+
+/// The links that were measured, each with its name.
+fn measured_links(links: Vec<Link>) -> impl Iterator<Item = (Document, Option<String>)> {
+    links.into_iter().filter_map(|link| {
+        let name = link.name();
+        Some((boxed(link.topology?), Some(name)))
+    })
+}
+
+fn boxed(topology: Topology) -> Document {
+    Document::Topology(Box::new(topology))
 }
 
 /// Refuses what no run has written.

@@ -13,12 +13,15 @@ pub struct Fleet {
     /// Name and version of the format.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
-    /// No GPU stands out or changed, and no host is missing: exit status 0.
+    /// No GPU or link stands out or changed, and no host is missing: exit status 0.
     pub well: bool,
     /// Results that count.
     pub results: usize,
     /// GPUs. Results of one UUID are of one GPU; a result without a UUID is of a GPU of its own.
     pub gpus: usize,
+    /// Links from one GPU to another.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub links: usize,
     /// When the first of these runs started, RFC 3339; absent where no result says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
@@ -57,11 +60,14 @@ pub struct Counted {
     pub results: usize,
 }
 
-/// The GPUs of one name.
+/// The GPUs of one name, or the links from them to those of another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Product {
-    /// The name, as the driver has it; of MIG instances with their size.
+    /// The name, as the driver has it; of MIG instances with their size, and of links with the name of the GPU whose memory it is.
     pub name: String,
+    /// Links are counted here, and not GPUs, also where a key says `gpus`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_links: bool,
     /// No hardware was measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
@@ -140,7 +146,7 @@ pub struct Common {
     pub gpus: usize,
 }
 
-/// Which GPU it is.
+/// Which GPU or link it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Gpu {
     /// The host of the list of those that are expected, if the file's path has its name.
@@ -148,9 +154,15 @@ pub struct Gpu {
     pub host: Option<String>,
     /// File of its last result.
     pub file: String,
+    /// The name that it has there, if that is a result of several GPUs or of links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// UUID, where the driver tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
+    /// Of a link, UUID of the GPU whose memory it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
     /// When that run started, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,

@@ -118,6 +118,7 @@ pub fn merge(paths: &[PathBuf], options: &Options) -> Result<Merged, Error> {
     let changed = changes::changes(&by_gpu, &all, &chosen, options);
     let results = all.results.iter().map(|found| found.file.as_path());
     let hosts = options.expected.as_ref().map(|expected| expected.missing(results, &skipped));
+    let count = |of_links| by_gpu.iter().filter(|(key, _)| key.is_of_links() == of_links).map(|(_, all)| all.len()).sum();
     let dates = || all.results.iter().filter_map(|found| Some((product::time(found)?, found.run.started.as_ref()?)));
     let fleet = Fleet {
         schema: SCHEMA.into(),
@@ -125,7 +126,8 @@ pub fn merge(paths: &[PathBuf], options: &Options) -> Result<Merged, Error> {
             && products.iter().all(|product| product.stand_out.is_empty())
             && hosts.as_ref().is_none_or(|hosts| hosts.missing.is_empty()),
         results: all.results.len(),
-        gpus: by_gpu.values().map(Vec::len).sum(),
+        gpus: count(false),
+        links: count(true),
         first: dates().min().map(|(_, started)| started.clone()),
         last: dates().max().map(|(_, started)| started.clone()),
         versions: product::counted(all.results.iter().map(|found| found.run.tool_version.as_str())),

@@ -20,6 +20,8 @@ pub struct Key {
     simulated: bool,
     /// SMs of a MIG instance: instances of different sizes are no one product.
     instance: Option<u32>,
+    /// Of links, the GPU whose memory it is.
+    to: Option<String>,
 }
 
 /// How the scope of a run begins if it was a MIG instance's.
@@ -33,32 +35,40 @@ impl Key {
             name: found.product.clone(),
             simulated: found.run.simulated,
             instance: is_instance.then_some(found.multiprocessors),
+            to: found.peer.as_ref().map(|peer| peer.product.clone()),
         }
+    }
+
+    /// Whether links are compared, and not GPUs.
+    pub fn is_of_links(&self) -> bool {
+        self.to.is_some()
     }
 
     /// For people.
     pub fn title(&self) -> String {
-        match self.instance {
+        let name = match self.instance {
             None => self.name.clone(),
             Some(sms) => format!("{}, MIG instance of {sms} SMs", self.name),
-        }
+        };
+        self.to.as_ref().map_or(name.clone(), |to| format!("{name} to {to}"))
     }
 }
 
-/// The results of each GPU of each product, in the order of time.
+/// The results of each GPU or link of each product, in the order of time.
 pub type ByGpu = BTreeMap<Key, Vec<Vec<usize>>>;
 
 /// Sorts results by product and GPU.
 pub fn by_gpu(results: &[Found]) -> ByGpu {
     let mut products = ByGpu::new();
-    let mut gpus: HashMap<(Key, &str), usize> = HashMap::new();
+    let mut gpus: HashMap<(Key, &str, Option<&str>), usize> = HashMap::new();
     for (at, found) in results.iter().enumerate() {
         let key = Key::of(found);
         let all = products.entry(key.clone()).or_default();
-        match &found.uuid {
-            None => all.push(vec![at]),
-            Some(uuid) => {
-                let gpu = *gpus.entry((key, uuid)).or_insert(all.len());
+        let peer = found.peer.as_ref().map(|peer| peer.uuid.as_deref());
+        match (&found.uuid, peer) {
+            (None, _) | (_, Some(None)) => all.push(vec![at]),
+            (Some(uuid), peer) => {
+                let gpu = *gpus.entry((key, uuid, peer.flatten())).or_insert(all.len());
                 if gpu == all.len() {
                     all.push(Vec::new());
                 }
@@ -81,7 +91,14 @@ pub fn time(found: &Found) -> Option<std::time::SystemTime> {
 /// Who a result is of.
 pub fn gpu(found: &Found, options: &Options) -> Gpu {
     let host = options.expected.as_ref().and_then(|all| Some(all.name(all.host_of(&found.file)?).to_owned()));
-    Gpu { host, file: found.file.display().to_string(), uuid: found.uuid.clone(), started: found.run.started.clone() }
+    Gpu {
+        host,
+        file: found.file.display().to_string(),
+        device: found.device.clone(),
+        uuid: found.uuid.clone(),
+        peer: found.peer.as_ref().and_then(|peer| peer.uuid.clone()),
+        started: found.run.started.clone(),
+    }
 }
 
 /// What all GPUs of a product say.
@@ -108,6 +125,7 @@ pub fn product(key: &Key, gpus: &[Vec<usize>], all: &All, chosen: &[bool], optio
     let results = gpus.iter().flatten().map(|at| &all.results[*at]);
     Product {
         name: key.title(),
+        is_of_links: key.is_of_links(),
         simulated: key.simulated,
         results: gpus.iter().map(Vec::len).sum(),
         gpus: gpus.len(),

@@ -49,15 +49,28 @@ pub struct Cell {
     pub said: Short,
 }
 
+/// The GPU at the other end of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Peer {
+    /// As its driver names it.
+    pub product: String,
+    /// UUID.
+    pub uuid: Option<String>,
+}
+
 /// A result.
 #[derive(Debug)]
 pub struct Found {
     /// Its file.
     pub file: PathBuf,
+    /// The GPU or link of a node, by the name in its result.
+    pub device: Option<String>,
     /// The GPU, as its driver names it.
     pub product: String,
     /// UUID of the GPU.
     pub uuid: Option<String>,
+    /// Of a link, the GPU whose memory it is.
+    pub peer: Option<Peer>,
     /// Version of the driver.
     pub driver: Option<String>,
     /// SMs that the process could use; 0 where nobody says.
@@ -183,7 +196,7 @@ pub fn read(files: &[PathBuf]) -> All {
 /// Equal for two copies of a result, also where one of them is compact.
 fn fingerprint(found: &Found) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (&found.product, &found.uuid, &found.run.started, found.run.seed).hash(&mut hasher);
+    (&found.product, &found.uuid, &found.peer, &found.run.started, found.run.seed).hash(&mut hasher);
     for cell in &found.cells {
         (cell.id, cell.unit).hash(&mut hasher);
         match cell.said {
@@ -210,23 +223,26 @@ fn one(path: &Path, bytes: &mut Vec<u8>, scratch: &mut Vec<u8>, words: &Mutex<Wo
         return Outcome::Skipped(what.into());
     }
     let all = match Light::quick(bytes, scratch) {
-        Some(light) => vec![light],
+        Some(light) => vec![(light, None)],
         None => match strictly(bytes) {
             Ok(all) => all,
             Err(outcome) => return outcome,
         },
     };
-    Outcome::Found(all.into_iter().map(|light| short(path, light, words)).collect())
+    Outcome::Found(all.into_iter().map(|(light, device)| short(path, light, device, words)).collect())
 }
 
-/// What the reader of a comparison says of the bytes.
-fn strictly(bytes: &[u8]) -> Result<Vec<Light>, Outcome> {
+/// What the reader of a comparison says of the bytes: each result, of a node with the name of its GPU or link.
+fn strictly(bytes: &[u8]) -> Result<Vec<(Light, Option<String>)>, Outcome> {
     let not = |what: &str| Outcome::Skipped(format!("{what}; a fleet is made of results of `strata discover`"));
     match compare::parse_all("", bytes) {
+        Ok(documents) if documents.is_empty() => {
+            Err(Outcome::Skipped("has no GPU or link that was measured".into()))
+        }
         Ok(documents) => documents
-            .iter()
-            .map(|(document, _)| match document {
-                Document::Topology(topology) => Ok(Light::of(topology)),
+            .into_iter()
+            .map(|(document, device)| match document {
+                Document::Topology(topology) => Ok((Light::of(&topology), device)),
                 Document::Characterization(_) => Err(not("is a result of `strata characterize`")),
                 Document::Mt4g(_) => Err(not("is a summary of MT4G")),
             })
@@ -244,7 +260,7 @@ fn strictly(bytes: &[u8]) -> Result<Vec<Light>, Outcome> {
     }
 }
 
-fn short(path: &Path, light: Light, words: &Mutex<Words>) -> Found {
+fn short(path: &Path, light: Light, device: Option<String>, words: &Mutex<Words>) -> Found {
     let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
     let cells = light.cells.into_iter().map(|cell| {
         let unit = cell.unit.as_deref().map_or(0, |unit| words.number_of(unit));
@@ -261,10 +277,13 @@ fn short(path: &Path, light: Light, words: &Mutex<Words>) -> Found {
         Cell { id: cell.id, unit, said }
     });
     let cells = cells.collect();
+    let known = |uuid: Option<String>| uuid.filter(|uuid| !uuid.is_empty());
     Found {
         file: path.to_owned(),
+        device,
         product: light.device.name,
-        uuid: light.device.uuid.filter(|uuid| !uuid.is_empty()),
+        uuid: known(light.device.uuid),
+        peer: light.device.peer.map(|peer| Peer { product: peer.name, uuid: known(peer.uuid) }),
         driver: light.device.driver_version,
         multiprocessors: light.device.multiprocessors,
         run: light.run,

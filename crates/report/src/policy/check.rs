@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strata_model::attribute::Value;
 
-use super::make::{is_same, is_simulated, kind_words};
+use super::make::{is_same, is_simulated, kind_words, subject_of};
 use super::{Entry, Error, Limit, Policy};
 use crate::compare::{Claim, Document, Place, Side, Stated, Statement};
 
@@ -150,14 +150,13 @@ impl Policy {
     }
 
     fn fits(&self, document: &Document, name: &str) -> Result<(), Error> {
-        let Policy { name: policy, product, .. } = self;
-        let (device, _) = document.device();
+        let (policy, of) = (&self.name, subject_of(document));
         let simulated = |simulated: bool| if simulated { "a simulated machine" } else { "a real GPU" };
         Err(Error::Unfit(if document.kind() != self.kind {
             let (is, wanted) = (kind_words(document.kind()), kind_words(self.kind));
             format!("`{name}` is {is}, and `{policy}` is for {wanted}; give a result of that kind")
-        } else if device != product {
-            format!("`{name}` is of {device}, and `{policy}` is for {product}; give the policy of this product")
+        } else if of != self.subject() {
+            format!("`{name}` is of {of}, and `{policy}` is for {}; give the policy for it", self.subject())
         } else if is_simulated(document) != self.simulated {
             let (is, wanted) = (simulated(is_simulated(document)), simulated(self.simulated));
             format!("`{name}` is of {is}, and `{policy}` is for {wanted}; measure the GPU that you want to accept")

@@ -25,6 +25,7 @@ const LONGEST: u64 = 1 << 20;
 struct File {
     schema: Spanned<String>,
     product: String,
+    linked_to: Option<String>,
     kind: Spanned<Kind>,
     #[serde(default)]
     simulated: bool,
@@ -104,6 +105,7 @@ impl Policy {
         Ok(Policy {
             name: name.to_owned(),
             product: file.product,
+            linked_to: file.linked_to,
             kind,
             simulated: file.simulated,
             made_from: file.made_from,

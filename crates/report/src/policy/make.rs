@@ -6,7 +6,7 @@ use strata_model::attribute::{Compared, Kind as ValueKind, Path, Value};
 use strata_model::topology::RunInfo;
 
 use super::limits::{Seen, limits};
-use super::{Entry, Error, Limit, Origin, Policy};
+use super::{Entry, Error, Limit, Origin, Policy, subject};
 use crate::compare::{Document, Kind, Place, Stated, Statement, Subject};
 
 impl Policy {
@@ -36,7 +36,10 @@ impl Policy {
             };
             let origin = origin(run, document, name);
             let same =
-                |other: &&Origin| (&other.uuid, &other.date, other.seed) == (&origin.uuid, &origin.date, run.seed);
+                |other: &&Origin| {
+                    let of = |one: &Origin| (one.uuid.clone(), one.peer.clone(), one.date.clone(), one.seed);
+                    of(other) == of(&origin) && !are_of_one_node(&other.file, &origin.file)
+                };
             if let Some(other) = made_from.iter().find(same) {
                 return unfit(format!(
                     "`{name}` and `{}` are the same run ({}), which shows no spread; give results of different runs",
@@ -47,10 +50,10 @@ impl Policy {
         }
         let product = first.device().0;
         for (document, name) in others {
-            let other = document.device().0;
-            if other != product {
+            let (one, other) = (subject_of(first), subject_of(document));
+            if other != one {
                 return unfit(format!(
-                    "`{first_name}` is of {product} and `{name}` of {other}; a policy is for one product, so make one of each"
+                    "`{first_name}` is of {one} and `{name}` of {other}; a policy is for one product or its links, so make one of each"
                 ));
             }
             if document.kind() != first.kind() || is_simulated(document) != is_simulated(first) {
@@ -64,6 +67,7 @@ impl Policy {
         let mut policy = Policy {
             name: name.to_owned(),
             product: product.to_owned(),
+            linked_to: first.peer().map(|peer| peer.name.clone()),
             kind: first.kind(),
             simulated: is_simulated(first),
             made_from,
@@ -105,6 +109,17 @@ pub(super) fn is_simulated(document: &Document) -> bool {
     document.run().is_some_and(|run| run.simulated)
 }
 
+/// Whether these are the names of two GPUs or links in one file. Simulated ones have no UUIDs.
+fn are_of_one_node(a: &str, b: &str) -> bool {
+    let file = |name: &str| name.rsplit_once(", ").map(|(file, _)| file.to_owned());
+    a != b && file(a).is_some() && file(a) == file(b)
+}
+
+/// The GPU or link that a result is of, in words.
+pub(super) fn subject_of(document: &Document) -> String {
+    subject(document.device().0, document.peer().map(|peer| peer.name.as_str()))
+}
+
 fn origin(run: &RunInfo, document: &Document, name: &str) -> Origin {
     let uuid = match document {
         Document::Topology(topology) => topology.device.uuid.clone(),
@@ -114,6 +129,7 @@ fn origin(run: &RunInfo, document: &Document, name: &str) -> Origin {
     Origin {
         file: name.to_owned(),
         uuid,
+        peer: document.peer().and_then(|peer| peer.uuid.clone()),
         date: run.started.clone(),
         seed: run.seed,
         effort: run.effort.clone(),

@@ -36,6 +36,8 @@ pub struct Policy {
     pub name: String,
     /// The product that it is for, as its driver names it.
     pub product: String,
+    /// Of a policy for links, the product whose memory it is; none of one for GPUs.
+    pub linked_to: Option<String>,
     /// Which results it is for: discoveries or characterizations.
     pub kind: Kind,
     /// It is for a simulated machine.
@@ -57,6 +59,9 @@ pub struct Origin {
     /// UUID of the GPU, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
+    /// Of a link, UUID of the GPU whose memory it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
     /// When the run started.
     pub date: String,
     /// Seed of the run.
@@ -102,10 +107,25 @@ impl Policy {
         asked.map(|place| Wanted::of_a_gpu(&place.path())).collect::<Result<_, _>>().unwrap_or_default()
     }
 
+    /// Whether it is for links from GPUs of its product, and not for the GPUs.
+    pub fn is_of_links(&self) -> bool {
+        self.linked_to.is_some()
+    }
+
+    /// What it is for, in words.
+    pub(crate) fn subject(&self) -> String {
+        subject(&self.product, self.linked_to.as_deref())
+    }
+
     /// How many values of the good results have no limit.
     pub fn left_out(&self) -> usize {
         self.left_out.len()
     }
+}
+
+/// A GPU, or a link from it to another one, in words.
+pub(crate) fn subject(product: &str, linked_to: Option<&str>) -> String {
+    linked_to.map_or_else(|| product.to_owned(), |to| format!("links from {product} to {to}"))
 }
 
 /// Why a policy cannot be read, made, written or used.

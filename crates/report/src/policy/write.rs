@@ -18,6 +18,9 @@ impl Policy {
         let mut document = DocumentMut::new();
         document["schema"] = SCHEMA.into();
         document["product"] = self.product.as_str().into();
+        if let Some(to) = &self.linked_to {
+            document["linked_to"] = to.as_str().into();
+        }
         document["kind"] = match self.kind {
             Kind::Characterization => "characterization",
             _ => "topology",
@@ -47,7 +50,7 @@ impl Policy {
             many => format!(" of {many} GPUs"),
         };
         let mut lines = vec![
-            format!("Limits for {}, made by strata {} from {} results{of}.", self.product, env!("CARGO_PKG_VERSION"), self.made_from.len()),
+            format!("Limits for {}, made by strata {} from {} results{of}.", self.subject(), env!("CARGO_PKG_VERSION"), self.made_from.len()),
             "A number passes if its value lies from low to high. The limits are those of the next good result (99.9 % prediction \
              interval of normal values), and at least what the good results and their intervals cover and 1 % more \
              (docs/methods/acceptance.md). A value that is counted or built must be equal."
@@ -77,11 +80,13 @@ impl Policy {
 }
 
 fn origin(origin: &Origin) -> Table {
-    let Origin { file, uuid, date, seed, effort, strata } = origin;
+    let Origin { file, uuid, peer, date, seed, effort, strata } = origin;
     let mut table = Table::new();
     table["file"] = file.as_str().into();
-    if let Some(uuid) = uuid {
-        table["uuid"] = uuid.as_str().into();
+    for (key, uuid) in [("uuid", uuid), ("peer", peer)] {
+        if let Some(uuid) = uuid {
+            table[key] = uuid.as_str().into();
+        }
     }
     table["date"] = date.as_str().into();
     // A seed beyond the integers of TOML is rare, and nothing is computed from it here.

@@ -96,6 +96,8 @@ fn of_product(key: &str, of: &Product) -> Value {
     context! {
         key,
         title => printable(&product(of)),
+        counted => if of.is_of_links { "Links" } else { "GPUs" },
+        named => if of.is_of_links { "Link" } else { "GPU" },
         outliers => rows(&outliers, Value::clone),
         layouts => layouts.collect::<Vec<Value>>(),
         attributes => attributes.collect::<Vec<Value>>(),

@@ -34,11 +34,22 @@ fn gpus(of: usize) -> String {
     count(of, "GPU", "GPUs")
 }
 
-/// The title: how many GPUs, and of which product if there is only one.
+/// GPUs or links, as what a product is counted in.
+fn members(of: usize, product: &Product) -> String {
+    if product.is_of_links { count(of, "link", "links") } else { gpus(of) }
+}
+
+/// The title: how many GPUs and links, and of which product if there is only one.
 fn title(fleet: &Fleet) -> String {
+    let links = (fleet.links > 0).then(|| count(fleet.links, "link", "links"));
+    let gpus = (fleet.gpus > 0 || links.is_none()).then(|| gpus(fleet.gpus));
+    let all = gpus.into_iter().chain(links).collect::<Vec<_>>().join(" and ");
     match &fleet.products[..] {
-        [only] => format!("Fleet of {}: {}", gpus(fleet.gpus), only.name),
-        products => format!("Fleet of {} of {}", gpus(fleet.gpus), count(products.len(), "product", "products")),
+        [only] => format!("Fleet of {all}: {}", only.name),
+        products => {
+            let products = products.iter().filter(|product| !product.is_of_links || fleet.gpus == 0).count();
+            format!("Fleet of {all} of {}", count(products, "product", "products"))
+        }
     }
 }
 
@@ -76,13 +87,24 @@ fn moment(started: &str) -> String {
 
 /// The verdict.
 fn summary(fleet: &Fleet) -> String {
-    let stand_out: usize = fleet.products.iter().map(|product| product.stand_out.len()).sum();
+    let stand_out = |of_links| -> usize {
+        let products = fleet.products.iter().filter(|product| product.is_of_links == of_links);
+        products.map(|product| product.stand_out.len()).sum()
+    };
     let mut found = Vec::new();
-    if stand_out > 0 {
-        found.push(format!("{} out", count(stand_out, "GPU stands", "GPUs stand")));
+    for (stand_out, one, many) in
+        [(stand_out(false), "GPU stands", "GPUs stand"), (stand_out(true), "link stands", "links stand")]
+    {
+        if stand_out > 0 {
+            found.push(format!("{} out", count(stand_out, one, many)));
+        }
     }
-    if !fleet.changed.is_empty() {
-        found.push(format!("{} changed", gpus(fleet.changed.len())));
+    let (links, others): (Vec<&Changed>, Vec<&Changed>) =
+        fleet.changed.iter().partition(|changed| changed.gpu.peer.is_some());
+    for (changed, one, many) in [(others.len(), "GPU", "GPUs"), (links.len(), "link", "links")] {
+        if changed > 0 {
+            found.push(format!("{} changed", count(changed, one, many)));
+        }
     }
     if let Some(Hosts { expected, missing, .. }) = fleet.hosts.as_ref().filter(|hosts| !hosts.missing.is_empty()) {
         let have = if missing.len() == 1 { "has" } else { "have" };
@@ -121,7 +143,7 @@ fn product(product: &Product) -> String {
         [only] => format!(", driver {}", only.name),
         several => format!(", drivers {}", words(several)),
     };
-    format!("{}{simulated}: {}{drivers}", product.name, gpus(product.gpus))
+    format!("{}{simulated}: {}{drivers}", product.name, members(product.gpus, product))
 }
 
 /// A layout of dies.
@@ -131,11 +153,12 @@ fn layout(layout: &Layout) -> String {
     format!("GPCs of {} SMs in {}{maps}", sizes.join(", "), gpus(layout.gpus))
 }
 
-/// Which GPU it is: its host, its file and its UUID.
+/// Which GPU or link it is: its host, its file, its name there and its UUID, of a link both.
 fn name(gpu: &Gpu) -> String {
     let host = gpu.host.as_ref().map(|host| format!("{host}: "));
-    let uuid = gpu.uuid.as_ref().map(|uuid| format!(", {uuid}"));
-    format!("{}{}{}", host.unwrap_or_default(), gpu.file, uuid.unwrap_or_default())
+    let further = [&gpu.device, &gpu.uuid].into_iter().flatten().map(|part| format!(", {part}"));
+    let peer = gpu.peer.as_ref().map(|peer| format!(" to {peer}"));
+    host.into_iter().chain([gpu.file.clone()]).chain(further).chain(peer).collect()
 }
 
 /// A value with its unit, and with its interval if there is one.

@@ -19,7 +19,7 @@ const MEDIAN: usize = 13;
 /// Stands after the number of GPUs where one of them stands out.
 const MARK: &str = " *";
 /// What the table's signs and columns mean.
-const LEGEND: &str = "* a GPU stands out, ? GPUs with an unknown value; median, or the value of most GPUs; MAD, the median absolute \
+const LEGEND: &str = "* a GPU or link stands out, ? those with an unknown value; median, or the value of most; MAD, the median absolute \
                       deviation, in per cent of the median.";
 /// The names of attributes that a short text has of every element that has them.
 const MAIN: [&str; 4] = ["size", "reach", "latency.cycles", "read_bandwidth.bytes_per_s"];
@@ -65,7 +65,8 @@ fn of_product(out: &mut String, of: &Product, terminal: &Terminal, extent: Exten
         let outliers = one.outliers.iter().map(outlier).collect::<Vec<_>>();
         lines.extend(at_most(outliers, MOST_OUTLIERS, extent, "attributes").map(|line| format!("- {line}")));
     }
-    lines.extend(more(of.stand_out.len(), MOST_NAMED, extent, "GPUs"));
+    let noun = if of.is_of_links { "links" } else { "GPUs" };
+    lines.extend(more(of.stand_out.len(), MOST_NAMED, extent, noun));
     section(out, "Stand out, the furthest first", &lines, terminal);
     let mut lines = Vec::new();
     for one in &of.layouts {
@@ -83,17 +84,17 @@ fn of_product(out: &mut String, of: &Product, terminal: &Terminal, extent: Exten
     let rows: Vec<&Spread> = of.attributes.iter().filter(is_main).collect();
     if !rows.is_empty() {
         out.push('\n');
-        out.push_str(&table(&rows, terminal));
+        out.push_str(&table(&rows, if of.is_of_links { "Links" } else { "GPUs" }, terminal));
     }
 }
 
-fn table(rows: &[&Spread], terminal: &Terminal) -> String {
+fn table(rows: &[&Spread], counted: &str, terminal: &Terminal) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     let columns = |columns: usize| u16::try_from(columns).unwrap_or(u16::MAX);
     table.set_width(columns(terminal.width()));
-    table.set_header(["Attribute", "GPUs", "?", "Median", "MAD", "Range"]);
+    table.set_header(["Attribute", counted, "?", "Median", "MAD", "Range"]);
     for row in rows {
         let mark = if row.stand_out > 0 { MARK } else { "" };
         table.add_row([
