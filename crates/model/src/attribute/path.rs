@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Attribute, Compared, Configuration, Key, Kind, Value};
+use super::{Attribute, Compared, Configuration, Key, Kind, Topic, Value};
 
 /// The parts of a [`Configuration`], by their keys, and what each is in the whole element.
 const CONFIGURATION_PARTS: [(&str, Attribute); 6] = [
@@ -62,6 +62,11 @@ impl Path {
     /// As [`Attribute::is_discrete`].
     pub fn is_discrete(self) -> bool {
         self.meaning().is_discrete()
+    }
+
+    /// Whether it is a count that is measured: how many SMs or loads it takes to reach a bandwidth.
+    pub fn is_measured_count(self) -> bool {
+        self.attribute.topic() == Topic::Bandwidth && self.kind() == Kind::Count
     }
 
     /// What it is in the whole element.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use strata_model::attribute::{Attribute, Compared, Kind, Path, Topic};
+use strata_model::attribute::{Attribute, Compared, Kind, Path};
 use strata_model::topology::ElementName;
 
 use crate::compare::{Place, Subject};
@@ -152,9 +152,7 @@ fn rule(attribute: Attribute, path: Path) -> Rule {
     if OF_THE_DIE.contains(&attribute) {
         return Rule::OfTheDie;
     }
-    // How many SMs or loads it takes to reach a bandwidth is a count, but a measured one.
-    let is_measured = attribute.topic() == Topic::Bandwidth && path.kind() == Kind::Count;
-    if path.is_discrete() && !is_measured { Rule::Built } else { Rule::Measured }
+    if path.is_discrete() && !path.is_measured_count() { Rule::Built } else { Rule::Measured }
 }
 
 #[cfg(test)]

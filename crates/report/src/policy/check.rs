@@ -232,8 +232,11 @@ fn within(mut judged: Judged, least: f64, greatest: f64) -> Outcome {
 
 /// Whether the interval of a value and the limits have a number in common.
 fn reaches(judged: &Judged) -> bool {
-    let Stated { low: Some(low), high: Some(high), .. } = judged.stated else { return false };
-    judged.low.is_none_or(|least| high >= least) && judged.high.is_none_or(|most| low <= most)
+    let Stated { low, high, .. } = judged.stated;
+    // An interval with one end is open.
+    (low.is_some() || high.is_some())
+        && judged.low.zip(high).is_none_or(|(least, high)| high >= least)
+        && judged.high.zip(low).is_none_or(|(most, low)| low <= most)
 }
 
 /// A value of which only bounds are known.

@@ -143,10 +143,13 @@ fn known<'s>(statement: &'s Statement, place: &Place) -> Option<&'s Stated> {
     (stated.value.is_some() || stated.points.is_some()).then_some(stated)
 }
 
-/// Whether a value is counted or built, so that all good results have the same. Widths and windows that a part finds are.
+/// Whether a value is counted or built, so that all good results have the same. Widths and windows that a part finds are. How many SMs or loads
+/// it takes to reach a bandwidth is measured.
 fn is_discrete(place: &Place, kind: ValueKind) -> bool {
     match place.subject {
-        Subject::Element(_) => place.name.parse::<Path>().map_or(kind.is_discrete(), Path::is_discrete),
+        Subject::Element(_) => {
+            place.name.parse::<Path>().map_or(kind.is_discrete(), |path| path.is_discrete() && !path.is_measured_count())
+        }
         Subject::Part(_) | Subject::Device => kind.is_discrete() || kind == ValueKind::Bytes,
     }
 }
@@ -177,11 +180,12 @@ fn entry(place: &Place, known: &[&Stated]) -> Result<Entry, String> {
     Ok(Entry { limit: Limit::Range { low: end(low), high: end(high) }, unit, required: true, comment })
 }
 
-/// A number with its interval. A lower end without an upper one is a bound.
+/// A number with its interval, which is open where it has one end only.
 fn seen(stated: &Stated) -> Option<Seen> {
     let value = stated.value.as_ref()?.number().filter(|value| value.is_finite())?;
-    let low = stated.low.unwrap_or(value);
-    let high = stated.high.unwrap_or(if stated.low.is_some() { f64::INFINITY } else { value });
+    let open = |end: f64| if stated.low.is_some() || stated.high.is_some() { end } else { value };
+    let low = stated.low.unwrap_or(open(f64::NEG_INFINITY));
+    let high = stated.high.unwrap_or(open(f64::INFINITY));
     Some(Seen { value, low, high })
 }
 

@@ -243,8 +243,7 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
             DISTURBED.0
         ));
     }
-    let usual = visits::points(&measurements);
-    let mut points = usual.clone();
+    let mut points = visits::points(&measurements);
     let mut steps = plateau::steps(&points);
     let flat = steps.first().map_or(points.len(), |first| first.flat + 1);
     let several = |point: &&Point| point.at / distance.0 >= FEW as u64;
@@ -318,7 +317,6 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
                 above: step.above.filter(|_| step.settled.is_some()),
                 settled: step.settled.map(|settled| points[settled].at),
                 error: points[step.flat].error.hypot(points[step.grown].error),
-                usual_error: usual[step.flat].error.hypot(usual[step.grown].error),
                 strays: classes.map_or(0.0, |classes| miss_share(&classes, &fitting)),
                 classes,
                 two_costs: cheap

@@ -126,8 +126,8 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             let reason = "at the distance of its entries so few pages fit in memory that the level before may hold \
                           them all";
             (0, Err(Unknown::because(reason)))
-        } else if rise.is_vague() {
-            let reason = "a miss costs so much less than visits vary that it is uncertain how many pages of another distance fit";
+        } else if !pages.is_confirmed(notebook, &rise, entry)? {
+            let reason = "a miss costs so much less than visits vary that it is uncertain which pages share an entry";
             (0, Err(Unknown::because(reason)))
         } else {
             (entry, Ok(()))

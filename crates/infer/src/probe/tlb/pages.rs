@@ -102,6 +102,25 @@ impl Pages {
         Ok(entry)
     }
 
+    /// Whether walks over many more pages than fit show that pages at this distance are entries of their own, and that pages half as far apart
+    /// share them. Single misses show that anyway; where the mean alone decides, it may be too uncertain.
+    ///
+    /// # Errors
+    ///
+    /// Missing measurements.
+    pub(super) fn is_confirmed(&self, notebook: &Notebook, rise: &Rise, number: usize) -> Result<bool, Gap> {
+        if rise.classes.is_some() {
+            return Ok(true);
+        }
+        let share = |number: usize| overflown(notebook, rise, self.powers[number]);
+        let own = share(number)?.is_none_or(|share| share.is_own() == Some(true));
+        let shared = match number.checked_sub(1) {
+            Some(half) => share(half)?.is_none_or(|share| share.is_own() == Some(false)),
+            None => true,
+        };
+        Ok(own && shared)
+    }
+
     /// The distance of this number.
     pub(super) fn distance(&self, number: usize) -> Bytes {
         self.powers[number]
@@ -156,16 +175,38 @@ fn warmed(chase: Chase, pages: u64) -> Chase {
 ///
 /// Missing measurements.
 pub(super) fn own_entries(notebook: &Notebook, rise: &Rise, distance: Bytes) -> Result<Option<bool>, Gap> {
+    Ok(overflown(notebook, rise, distance)?.and_then(Overflown::is_own))
+}
+
+/// The share of the visits that miss of many more pages than fit, and between what it lies for sure.
+#[derive(Clone, Copy)]
+struct Overflown {
+    share: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Overflown {
+    /// Whether the pages are entries of their own, or share them by twos, if it is sure.
+    fn is_own(self) -> Option<bool> {
+        match self.share {
+            share if share > OWN && self.least > SHARED.1 => Some(true),
+            share if (SHARED.0..=SHARED.1).contains(&share) && self.most < OWN => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// A walk in ascending order over many more pages than fit, so far apart; `None` if the memory has no room for it, or an older recording no such
+/// walk.
+fn overflown(notebook: &Notebook, rise: &Rise, distance: Bytes) -> Result<Option<Overflown>, Gap> {
     let pages = (OVERFLOW * rise.grown / distance.0).min(limit(notebook) / distance).min(MOST_ENTRIES);
     if distance * pages < Bytes(rise.grown) * 3 / 2 {
         return Ok(None);
     }
-    // An older recording has no such walk.
     let Ok(measurements) = notebook.read(&[walk(notebook, distance, pages, false)]).settled()? else { return Ok(None) };
     let share = rise.share(&measurements[0]);
-    Ok(match share {
-        share if share > OWN => Some(true),
-        share if (SHARED.0..=SHARED.1).contains(&share) => Some(false),
-        _ => None,
-    })
+    // Where single misses are told, the share is what was counted.
+    let (least, most) = if rise.classes.is_some() { (share, share) } else { rise.least_and_most(&measurements[0]) };
+    Ok(Some(Overflown { share, least, most }))
 }

@@ -22,8 +22,6 @@ const LIMITS: [f64; 2] = [0.25, 0.75];
 const CHANCES: f64 = 1e-5;
 /// Share of the cost of one miss that visits take longer, at least, where all of them miss.
 const ALL: f64 = 0.75;
-/// Part of the cost of one miss by which the means of walks may be off and still show whether pages fit: half of it is the limit.
-const VAGUE: f64 = 0.25;
 /// Times the cost of one miss that visits take where two levels miss.
 const TWO_COST: f64 = 1.5;
 
@@ -40,8 +38,6 @@ pub(in crate::probe) struct Rise {
     /// First footprint on the plateau after it.
     pub(super) settled: Option<u64>,
     pub(super) error: f64,
-    /// Error of the difference between walks that fit and that do not, of the usual laps.
-    pub(super) usual_error: f64,
     /// Where single misses can be told.
     pub(super) classes: Option<HitMiss>,
     /// Some visits, or all of those to the first footprint above, take longer by much less than the others do on the plateau after it.
@@ -63,12 +59,6 @@ impl Rise {
         let cheaper = |classes: HitMiss| above - self.below > TWO_COST * (classes.miss - classes.hit);
         let hides = self.two_costs || self.classes.is_some_and(cheaper);
         hides.then_some((Bytes(self.flat), Bytes(settled)))
-    }
-
-    /// Whether walks of the usual laps hardly show by their means whether all pages fit.
-    pub(super) fn is_vague(&self) -> bool {
-        let extra = self.above.map(|above| above - self.below);
-        self.classes.is_none() && extra.is_some_and(|extra| DEVIATIONS * self.usual_error > VAGUE * extra)
     }
 
     /// Whether it is known what a miss costs: from single visits, or from the plateau after it.

@@ -146,7 +146,6 @@ mod tests {
             // Beside hits of 20 cycles, counted from 64.
             classes: Some(HitMiss { threshold: 154, hit: 84.0, miss: 224.0, spread: 1.0 }),
             two_costs: false,
-            usual_error: 0.0,
             strays: 0.0,
         };
         let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
