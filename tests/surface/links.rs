@@ -112,8 +112,8 @@ fn a_slow_link_is_named_by_a_check_and_in_a_fleet() {
     let dir = TempDir::new().unwrap();
     let [fast, slow] = [("fast", 16), ("slow", 8)].map(|(name, width)| gpu(&dir, name, width));
     let results = good(&dir, &fast);
-    let [of_links, of_gpus, node] = ["links.toml", "gpus.toml", "node.json"]
-        .map(|name| dir.path().join(name).to_str().unwrap().to_owned());
+    let [of_links, of_gpus, node] =
+        ["links.toml", "gpus.toml", "node.json"].map(|name| dir.path().join(name).to_str().unwrap().to_owned());
     let results: Vec<&str> = results.iter().map(String::as_str).collect();
     let made = strata(&[&["compare"], &results[..], &["--write-policy", &of_links]].concat());
     assert_eq!(made.status, Some(0), "{}", made.stderr);
@@ -152,7 +152,8 @@ fn a_slow_link_is_named_by_a_check_and_in_a_fleet() {
     assert!(text.stdout.contains("1 link stands out."), "{}", text.stdout);
 
     // With a policy for the GPUs both are checked, and neither policy is used for the other's results.
-    let good: Vec<String> = ["1", "2"].map(|seed| dir.path().join(format!("gpu{seed}.json")).display().to_string()).to_vec();
+    let good: Vec<String> =
+        ["1", "2"].map(|seed| dir.path().join(format!("gpu{seed}.json")).display().to_string()).to_vec();
     for (seed, file) in ["1", "2"].iter().zip(&good) {
         let only = ["--only", "constant_l1.size", "--effort", "quick", "--seed", seed];
         let to = ["--format", "json", "--output", file];
@@ -164,8 +165,12 @@ fn a_slow_link_is_named_by_a_check_and_in_a_fleet() {
     assert_eq!(both.status, Some(1), "{}", both.stderr);
     published::conforms(&both.stdout);
     let both: Value = serde_json::from_str(&both.stdout).unwrap();
-    let verdicts = |key: &str| both[key].as_array().unwrap().iter().map(|one| one["verdict"].clone()).collect::<Vec<_>>();
-    assert_eq!((verdicts("gpus"), verdicts("links")), (vec![json!("passed"); 2], vec![json!("passed"), json!("failed")]));
+    let verdicts =
+        |key: &str| both[key].as_array().unwrap().iter().map(|one| one["verdict"].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (verdicts("gpus"), verdicts("links")),
+        (vec![json!("passed"); 2], vec![json!("passed"), json!("failed")])
+    );
     refused(
         &["compare", "--policy", &of_links, &good[0]],
         &["is of Quadro 2000, and", "is for links from Quadro 2000 to Quadro 2000; give the policy for it"],

@@ -17,8 +17,7 @@ pub fn examine(
     gpus: &[Examined],
     deadline: Instant,
 ) -> Vec<Examined> {
-    let is_sick =
-        |device: &str| gpus.iter().any(|gpu| gpu.device == device && matches!(gpu.outcome, Outcome::Sick(_)));
+    let is_sick = |device: &str| gpus.iter().any(|gpu| gpu.device == device && matches!(gpu.outcome, Outcome::Sick(_)));
     let mut all: Vec<(usize, usize, Outcome)> = Vec::new();
     for (first, a) in devices.iter().enumerate() {
         for (second, b) in devices.iter().enumerate().skip(first + 1) {

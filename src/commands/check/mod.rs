@@ -159,8 +159,7 @@ fn command(arguments: &Check, policies: &[&Policy], command: &[&str], device: &s
     let (effort, seed, wait) =
         (arguments.effort.name(), arguments.conditions.seed.to_string(), seconds(arguments.conditions.wait));
     let options = ["--device", device, "--effort", effort, "--seed", &seed, "--wait", &wait, "--format", "json"];
-    let mut line: Vec<String> =
-        ["--quiet"].iter().chain(command).copied().chain(options).map(str::to_owned).collect();
+    let mut line: Vec<String> = ["--quiet"].iter().chain(command).copied().chain(options).map(str::to_owned).collect();
     if arguments.conditions.no_host_facts {
         line.push("--no-host-facts".to_owned());
     }

@@ -245,7 +245,8 @@ impl Asked {
         }
         // In the L2 lines of the other partition take longer although they stay.
         let is_l1 = self.path == LoadPath::GlobalCa;
-        let longer = |stay: &[u32]| slower(hits, stay).filter(|longer| *longer > ELSEWHERE * (levels.miss - levels.hit));
+        let longer =
+            |stay: &[u32]| slower(hits, stay).filter(|longer| *longer > ELSEWHERE * (levels.miss - levels.hit));
         let elsewhere = seen[1..].iter().filter(|_| is_l1);
         let elsewhere = elsewhere.filter_map(|(access, _, stay)| Some((*access, longer(stay)?))).collect();
         Ok(Table { rows: seen.into_iter().map(|(access, shares, _)| (access, shares)).collect(), elsewhere })

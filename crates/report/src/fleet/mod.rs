@@ -118,7 +118,8 @@ pub fn merge(paths: &[PathBuf], options: &Options) -> Result<Merged, Error> {
     let changed = changes::changes(&by_gpu, &all, &chosen, options);
     let results = all.results.iter().map(|found| found.file.as_path());
     let hosts = options.expected.as_ref().map(|expected| expected.missing(results, &skipped));
-    let count = |of_links| by_gpu.iter().filter(|(key, _)| key.is_of_links() == of_links).map(|(_, all)| all.len()).sum();
+    let count =
+        |of_links| by_gpu.iter().filter(|(key, _)| key.is_of_links() == of_links).map(|(_, all)| all.len()).sum();
     let dates = || all.results.iter().filter_map(|found| Some((product::time(found)?, found.run.started.as_ref()?)));
     let fleet = Fleet {
         schema: SCHEMA.into(),

@@ -236,9 +236,7 @@ fn one(path: &Path, bytes: &mut Vec<u8>, scratch: &mut Vec<u8>, words: &Mutex<Wo
 fn strictly(bytes: &[u8]) -> Result<Vec<(Light, Option<String>)>, Outcome> {
     let not = |what: &str| Outcome::Skipped(format!("{what}; a fleet is made of results of `strata discover`"));
     match compare::parse_all("", bytes) {
-        Ok(documents) if documents.is_empty() => {
-            Err(Outcome::Skipped("has no GPU or link that was measured".into()))
-        }
+        Ok(documents) if documents.is_empty() => Err(Outcome::Skipped("has no GPU or link that was measured".into())),
         Ok(documents) => documents
             .into_iter()
             .map(|(document, device)| match document {

@@ -35,11 +35,10 @@ impl Policy {
                 ));
             };
             let origin = origin(run, document, name);
-            let same =
-                |other: &&Origin| {
-                    let of = |one: &Origin| (one.uuid.clone(), one.peer.clone(), one.date.clone(), one.seed);
-                    of(other) == of(&origin) && !are_of_one_node(&other.file, &origin.file)
-                };
+            let same = |other: &&Origin| {
+                let of = |one: &Origin| (one.uuid.clone(), one.peer.clone(), one.date.clone(), one.seed);
+                of(other) == of(&origin) && !are_of_one_node(&other.file, &origin.file)
+            };
             if let Some(other) = made_from.iter().find(same) {
                 return unfit(format!(
                     "`{name}` and `{}` are the same run ({}), which shows no spread; give results of different runs",
@@ -147,9 +146,10 @@ fn known<'s>(statement: &'s Statement, place: &Place) -> Option<&'s Stated> {
 /// it takes to reach a bandwidth is measured.
 fn is_discrete(place: &Place, kind: ValueKind) -> bool {
     match place.subject {
-        Subject::Element(_) => {
-            place.name.parse::<Path>().map_or(kind.is_discrete(), |path| path.is_discrete() && !path.is_measured_count())
-        }
+        Subject::Element(_) => place
+            .name
+            .parse::<Path>()
+            .map_or(kind.is_discrete(), |path| path.is_discrete() && !path.is_measured_count()),
         Subject::Part(_) | Subject::Device => kind.is_discrete() || kind == ValueKind::Bytes,
     }
 }

@@ -249,7 +249,9 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
     let several = |point: &&Point| point.at / distance.0 >= FEW as u64;
     let is_noisy = points[..flat].iter().find(several).is_some_and(|point| point.error > NOISY);
     // An older recording has no more laps.
-    if is_noisy && let Some(mut again) = more_laps(notebook, &measurements[..flat])? {
+    let again = if is_noisy { more_laps(notebook, &measurements[..flat])? } else { None };
+    let is_noisy = again.is_some();
+    if let Some(mut again) = again {
         again.extend_from_slice(&measurements[flat..]);
         points = visits::points(&again);
         steps = plateau::steps(&points);
@@ -317,6 +319,7 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
                 above: step.above.filter(|_| step.settled.is_some()),
                 settled: step.settled.map(|settled| points[settled].at),
                 error: points[step.flat].error.hypot(points[step.grown].error),
+                is_noisy,
                 strays: classes.map_or(0.0, |classes| miss_share(&classes, &fitting)),
                 classes,
                 two_costs: cheap

@@ -103,19 +103,20 @@ impl Pages {
     }
 
     /// Whether walks over many more pages than fit show that pages at this distance are entries of their own, and that pages half as far apart
-    /// share them. Single misses show that anyway; where the mean alone decides, it may be too uncertain.
+    /// share them. Single misses show that anyway, and so do means that are certain.
     ///
     /// # Errors
     ///
     /// Missing measurements.
     pub(super) fn is_confirmed(&self, notebook: &Notebook, rise: &Rise, number: usize) -> Result<bool, Gap> {
-        if rise.classes.is_some() {
+        // An older recording has no more laps, so that its means are uncertain anyway.
+        if rise.classes.is_some() || !rise.is_noisy {
             return Ok(true);
         }
         let share = |number: usize| overflown(notebook, rise, self.powers[number]);
-        let own = share(number)?.is_none_or(|share| share.is_own() == Some(true));
+        let own = share(number)?.is_none_or(|share| share.is_own() == Some(true) && share.least > SHARED.1);
         let shared = match number.checked_sub(1) {
-            Some(half) => share(half)?.is_none_or(|share| share.is_own() == Some(false)),
+            Some(half) => share(half)?.is_none_or(|share| share.is_own() == Some(false) && share.most < OWN),
             None => true,
         };
         Ok(own && shared)
@@ -187,11 +188,11 @@ struct Overflown {
 }
 
 impl Overflown {
-    /// Whether the pages are entries of their own, or share them by twos, if it is sure.
+    /// Whether the pages are entries of their own, or share them by twos.
     fn is_own(self) -> Option<bool> {
         match self.share {
-            share if share > OWN && self.least > SHARED.1 => Some(true),
-            share if (SHARED.0..=SHARED.1).contains(&share) && self.most < OWN => Some(false),
+            share if share > OWN => Some(true),
+            share if (SHARED.0..=SHARED.1).contains(&share) => Some(false),
             _ => None,
         }
     }

@@ -38,6 +38,8 @@ pub(in crate::probe) struct Rise {
     /// First footprint on the plateau after it.
     pub(super) settled: Option<u64>,
     pub(super) error: f64,
+    /// The walks up to it were made again with more laps, because means of the usual laps are uncertain.
+    pub(super) is_noisy: bool,
     /// Where single misses can be told.
     pub(super) classes: Option<HitMiss>,
     /// Some visits, or all of those to the first footprint above, take longer by much less than the others do on the plateau after it.

@@ -147,6 +147,7 @@ mod tests {
             classes: Some(HitMiss { threshold: 154, hit: 84.0, miss: 224.0, spread: 1.0 }),
             two_costs: false,
             strays: 0.0,
+            is_noisy: false,
         };
         let mut notebook = Notebook::new(DeviceFacts::default(), Effort::Quick, 0);
         for _ in 0..16 {
