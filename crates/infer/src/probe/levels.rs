@@ -38,8 +38,8 @@ const ALPHA: f64 = 0.01;
 const APART: f64 = 3.0;
 
 impl HitMiss {
-    /// Among fewer loads spikes may by chance be more than [`REFERENCE_SPIKES`]. If 3 % of all loads are spikes, more than 5 % of 128
-    /// loads are spikes in one sample of eleven.
+    /// Among fewer loads spikes may by chance be more than one in twenty, which may lie among the hits. If 3 % of all loads are spikes, more
+    /// than 5 % of 128 loads are spikes in one sample of eleven.
     pub const FEW: usize = 256;
 
     /// From `reference`, all of which should hit, and `larger` ones in ascending order, some of which should miss. The threshold
