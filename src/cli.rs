@@ -240,6 +240,10 @@ pub struct Discover {
         default_missing_value = "on"
     )]
     pub bandwidth: Bandwidth,
+    /// With several GPUs: measure the links between them as well, after the GPUs, as `strata links` does. The result has both.
+    /// Of --only, what begins with peer_l2 or peer_dram is measured of the links
+    #[arg(long)]
+    pub links: bool,
     #[command(flatten)]
     pub node: NodeFiles,
     #[command(flatten)]

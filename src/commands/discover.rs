@@ -10,7 +10,7 @@ use gpu_strata::{Effort, is_of_several};
 
 /// Measures the topology of one GPU.
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
-    let Discover { only, bandwidth, node, run } = arguments;
+    let Discover { only, bandwidth, links, node, run } = arguments;
     let named = only.iter().find(|wanted| wanted.is_bandwidth());
     if let (Bandwidth::Off, Some(named)) = (bandwidth, named) {
         return Err(Fault::usage(anyhow!(
@@ -19,6 +19,9 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     }
     if is_of_several(&run.measuring.device) {
         return gpus::run(arguments, call);
+    }
+    if *links {
+        return Err(Fault::usage(anyhow!("--links: a link has two ends; name two GPUs or more, or --device all")));
     }
     measuring::run(run, Some(node), call, |device, options| {
         let asked = match bandwidth {

@@ -2,9 +2,14 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use gpu_strata::{Extent, NodeOptions, devices_named, discover_node};
+use gpu_strata::topology::Wanted;
+use gpu_strata::{
+    Error, Extent, LinkOptions, NodeDiscovery, NodeOptions, Terminal, devices_named, discover_links, discover_node,
+};
 use strata_files::STANDARD;
 
 use super::files::Files;
@@ -16,7 +21,7 @@ use crate::cli::{Bandwidth, Discover, Format};
 
 /// Measures them and writes one result.
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
-    let Discover { only, bandwidth, node, run } = arguments;
+    let Discover { only, bandwidth, node, run, .. } = arguments;
     let (measuring, output) = (&run.measuring, &run.output);
     if !matches!(output.format, Format::Text | Format::Json) {
         return Err(Fault::usage(anyhow!(
@@ -40,11 +45,16 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
             Fault::usage(anyhow!("--record: cannot make the folder `{}`: {error}", folder.display()))
         })?;
     }
+    let (of_links, of_gpus): (Vec<Wanted>, Vec<Wanted>) =
+        only.iter().cloned().partition(|wanted| arguments.links && wanted.element().is_of_link());
+    if of_gpus.is_empty() && !of_links.is_empty() {
+        return Err(Fault::usage(anyhow!("--only: nothing of a GPU is named; `strata links` measures links alone")));
+    }
     let interrupted = measuring::interruption()?;
     let devices = devices_named(&measuring.device)?;
     let bar = Bar::new(call.quiet);
     let mut options = NodeOptions::default();
-    options.only.clone_from(only);
+    options.only = of_gpus;
     (options.effort, options.seed, options.wait) = (measuring.effort, measuring.seed, measuring.wait);
     options.bandwidth = match bandwidth {
         Bandwidth::Auto => None,
@@ -53,7 +63,7 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     };
     options.record = record.map(Path::to_owned);
     options.host_facts = !measuring.no_host_facts;
-    options.interrupted = interrupted;
+    options.interrupted = Arc::clone(&interrupted);
     options.started = call.started;
     // The line follows the GPU that is furthest behind.
     let mut shares = vec![0.0; devices.len()];
@@ -66,8 +76,11 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     });
     let found = discover_node(&devices, options);
     bar.clear();
-    let found = found?;
-    let mut complete = true;
+    let (found, links) = match arguments.links {
+        true => with_links(found?, &devices, arguments, of_links, interrupted, call, &destination.terminal())?,
+        false => (found?, Some(String::new())),
+    };
+    let mut complete = links.is_some();
     for one in &found.recorded {
         complete &= measuring::told(call, one, record);
     }
@@ -77,10 +90,49 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
         _ => {
             let whole = output.details || output.output.is_some();
             found.text(&destination.terminal(), if whole { Extent::Details } else { Extent::Short })
+                + &links.unwrap_or_default()
         }
     };
     let reported = destination.write(&text);
     // A report that cannot be written does not keep the other files from being written.
     beside.write_by(|format| format.write_node(&found.node)).and(reported)?;
     Ok(if found.node.is_partial() || !complete { output::partial() } else { ExitCode::SUCCESS })
+}
+
+/// Measures the links between the GPUs, too: the result with them, and what a text says of them. If none was measured there is no text, and a
+/// warning says why.
+fn with_links(
+    found: NodeDiscovery,
+    devices: &[String],
+    arguments: &Discover,
+    only: Vec<Wanted>,
+    interrupted: Arc<AtomicBool>,
+    call: Call,
+    terminal: &Terminal,
+) -> Result<(NodeDiscovery, Option<String>), Fault> {
+    let (measuring, bar) = (&arguments.run.measuring, Bar::new(call.quiet));
+    let mut options = LinkOptions::default();
+    options.only = only;
+    (options.effort, options.seed, options.wait) = (measuring.effort, measuring.seed, measuring.wait);
+    (options.host_facts, options.record) = (!measuring.no_host_facts, arguments.run.record.clone());
+    (options.interrupted, options.started) = (interrupted, call.started);
+    let line = &bar;
+    options.progress = Box::new(move |number, links, mut progress| {
+        progress.share = (number as f64 + progress.share) / links as f64;
+        line.show(&progress);
+    });
+    let links = discover_links(devices, options);
+    bar.clear();
+    match links {
+        Ok(links) => {
+            let text = format!("\n{}", links.text(terminal));
+            Ok((found.with_links(links), Some(text)))
+        }
+        Err(error @ Error::Interrupted { .. }) => Err(error.into()),
+        // The GPUs were measured, and their result counts.
+        Err(error) => {
+            output::warn(call, &[format!("no link was measured: {error}")]);
+            Ok((found, None))
+        }
+    }
 }

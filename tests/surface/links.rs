@@ -195,3 +195,40 @@ fn a_check_says_why_a_pair_of_gpus_has_no_links() {
     let run = check(&fast);
     assert_eq!((run.status, run.stdout.as_str()), (Some(2), "nothing was found to check\n"), "{}", run.stderr);
 }
+
+#[test]
+fn a_discovery_of_several_gpus_has_their_links_if_asked() {
+    let dir = TempDir::new().unwrap();
+    let name = gpu(&dir, "m", 16);
+    let only = ["--effort", "quick", "--only", "constant_l1.size,peer_l2.latency"];
+    let discover = |devices: &str, more: &[&str]| {
+        strata(&[&["discover", "--links", "--device", devices], &only[..], more].concat())
+    };
+    let both = format!("{name},{name}");
+    let run = discover(&both, &["--format", "json"]);
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    published::conforms(&run.stdout);
+    let node: Value = serde_json::from_str(&run.stdout).unwrap();
+    let of = |key: &str| -> Vec<Vec<String>> {
+        let elements = |one: &Value| one["topology"]["elements"].as_object().unwrap().keys().cloned().collect();
+        node[key].as_array().unwrap().iter().map(elements).collect()
+    };
+    assert_eq!(
+        (of("gpus"), of("links")),
+        (vec![vec!["constant_l1".to_owned()]; 2], vec![vec!["peer_l2".to_owned()]; 2])
+    );
+    assert_eq!(node["links"][0]["topology"]["elements"]["peer_l2"]["latency"]["cycles"]["value"], json!(900.0));
+
+    let text = discover(&both, &[]);
+    assert_eq!(text.status, Some(0), "{}", text.stderr);
+    assert!(text.stdout.contains("Latency of the other GPU's L2 (cycles)"), "{}", text.stdout);
+    // GPUs without a link keep their result, and the status says that something lacks.
+    let none = discover("sim:k20c,sim:k20c", &["--format", "json"]);
+    assert_eq!(none.status, Some(4), "{}", none.stderr);
+    assert!(none.stderr.contains("no link was measured"), "{}", none.stderr);
+    let node: Value = serde_json::from_str(&none.stdout).unwrap();
+    assert_eq!((node["gpus"].as_array().unwrap().len(), &node["links"]), (2, &Value::Null));
+    refused(&["discover", "--links", "--device", "sim:k20c"], &["--links", "a link has two ends"]);
+    let alone = ["discover", "--links", "--device", &both, "--only", "peer_l2.latency"];
+    refused(&alone, &["nothing of a GPU is named", "`strata links`"]);
+}

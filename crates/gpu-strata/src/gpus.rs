@@ -14,6 +14,7 @@ use strata_report::report;
 use crate::answer::{Extent, Terminal};
 use crate::device::{Device, check_device_name};
 use crate::error::{Error, Result, in_full};
+use crate::linked::LinkDiscovery;
 use crate::recorded::Recorded;
 use crate::run::{Effort, Options, Progress};
 
@@ -234,6 +235,16 @@ impl NodeDiscovery {
             links,
         };
         NodeDiscovery { node, recorded: Vec::new() }
+    }
+
+    /// With the links between these GPUs, and their recordings.
+    #[must_use]
+    pub fn with_links(mut self, found: LinkDiscovery) -> Self {
+        let LinkDiscovery { links, recorded } = found;
+        self.node.duration_s = self.node.duration_s.max(links.duration_s);
+        self.node.links = links.links;
+        self.recorded.extend(recorded);
+        self
     }
 
     /// As a text for people: a row for each GPU, or the whole report of each.

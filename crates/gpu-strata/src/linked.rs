@@ -18,7 +18,7 @@ use crate::lock::{Lock, Taken};
 use crate::recorded::Recorded;
 use crate::run::{Effort, Options, Progress};
 
-/// What is measured of each link.
+/// What is measured of each link: all that is of one ([`ElementName::is_of_link`]).
 const ELEMENTS: [ElementName; 2] = [ElementName::PeerL2, ElementName::PeerDram];
 
 /// How the links of a node are measured. The default measures at standard effort with seed 1 and keeps no recording.
@@ -85,7 +85,7 @@ pub fn discover_links(devices: &[String], options: LinkOptions<'_>) -> Result<Li
         )));
     }
     let LinkOptions { only, effort, seed, wait, record, host_facts, interrupted, mut progress, started } = options;
-    if let Some(other) = only.iter().find(|wanted| !ELEMENTS.contains(&wanted.element())) {
+    if let Some(other) = only.iter().find(|wanted| !wanted.element().is_of_link()) {
         let [l2, dram] = ELEMENTS;
         return Err(Error::Input(format!("`{other}` is nothing of a link; a link has {l2} and {dram}")));
     }

@@ -93,6 +93,11 @@ impl ElementName {
         !matches!(self, ElementName::ScalarL1)
     }
 
+    /// Whether it is of the link from one GPU to another, and so of no single GPU.
+    pub const fn is_of_link(self) -> bool {
+        matches!(self, ElementName::PeerL2 | ElementName::PeerDram)
+    }
+
     /// The JSON key, also the name on the command line.
     pub const fn key(self) -> &'static str {
         match self {
