@@ -219,6 +219,13 @@ fn a_discovery_of_several_gpus_has_their_links_if_asked() {
     );
     assert_eq!(node["links"][0]["topology"]["elements"]["peer_l2"]["latency"]["cycles"]["value"], json!(900.0));
 
+    // Two simulated GPUs that say the same are no copies of one run.
+    let file = dir.path().join("node.json");
+    fs::write(&file, run.stdout).unwrap();
+    let fleet = strata(&["fleet", file.to_str().unwrap(), "--format", "json"]);
+    let fleet_of: Value = serde_json::from_str(&fleet.stdout).unwrap();
+    assert_eq!([&fleet_of["gpus"], &fleet_of["links"]], [&json!(2), &json!(2)], "{}", fleet.stderr);
+
     let text = discover(&both, &[]);
     assert_eq!(text.status, Some(0), "{}", text.stderr);
     assert!(text.stdout.contains("Latency of the other GPU's L2 (cycles)"), "{}", text.stdout);

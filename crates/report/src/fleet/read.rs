@@ -174,15 +174,16 @@ pub fn read(files: &[PathBuf]) -> All {
             Outcome::Earlier => all.earlier += 1,
             Outcome::Skipped(reason) => all.skipped.push(Skipped { file, reason }),
             Outcome::Found(all_found) => {
-                for found in all_found {
-                    match runs.get(&fingerprint(&found)) {
+                for (place, found) in all_found.into_iter().enumerate() {
+                    let run = fingerprint(&found, place);
+                    match runs.get(&run) {
                         Some(first) => {
                             let first = all.results[*first].file.display();
                             let reason = format!("is the same run as `{first}`; it counts once");
                             all.skipped.push(Skipped { file: file.clone(), reason });
                         }
                         None => {
-                            runs.insert(fingerprint(&found), all.results.len());
+                            runs.insert(run, all.results.len());
                             all.results.push(found);
                         }
                     }
@@ -193,9 +194,11 @@ pub fn read(files: &[PathBuf]) -> All {
     all
 }
 
-/// Equal for two copies of a result, also where one of them is compact.
-fn fingerprint(found: &Found) -> u64 {
+/// Equal for two copies of a result, also where one of them is compact. Simulated GPUs have no UUID: those of one file are told apart by their
+/// place in it.
+fn fingerprint(found: &Found, place: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
+    found.uuid.is_none().then_some(place).hash(&mut hasher);
     (&found.product, &found.uuid, &found.peer, &found.run.started, found.run.seed).hash(&mut hasher);
     for cell in &found.cells {
         (cell.id, cell.unit).hash(&mut hasher);
