@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::HostFacts;
 use crate::moment;
+use crate::node;
 use crate::topology::Topology;
 
 /// Name and version of the JSON document.
@@ -72,12 +73,9 @@ impl Link {
     /// What no run has written, if anything is: neither a topology nor a reason, or a topology that says what cannot be or is of no
     /// link.
     pub fn defect(&self) -> Option<String> {
-        let what = match (&self.topology, &self.failure) {
-            (Some(topology), None) if topology.device.peer.is_none() => "a topology of no link".to_owned(),
-            (Some(topology), None) => topology.defect()?,
-            (None, Some(_)) => return None,
-            (None, None) => "neither a topology nor a failure".to_owned(),
-            (Some(_), Some(_)) => "a topology and a failure".to_owned(),
+        let what = match &self.topology {
+            Some(topology) if topology.device.peer.is_none() => "a topology of no link".to_owned(),
+            topology => node::either(topology.as_ref(), self.failure.as_ref())?,
         };
         Some(format!("{}: {what}", self.name()))
     }

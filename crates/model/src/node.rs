@@ -69,14 +69,19 @@ impl Node {
             return Some("neither a GPU nor a link".to_owned());
         }
         let of_gpus = self.gpus.iter().find_map(|gpu| {
-            let what = match (&gpu.topology, &gpu.failure) {
-                (Some(topology), None) => topology.defect()?,
-                (None, Some(_)) => return None,
-                (None, None) => "neither a topology nor a failure".to_owned(),
-                (Some(_), Some(_)) => "a topology and a failure".to_owned(),
-            };
+            let what = either(gpu.topology.as_ref(), gpu.failure.as_ref())?;
             Some(format!("{}: {what}", gpu.device))
         });
         of_gpus.or_else(|| self.links.iter().find_map(Link::defect))
+    }
+}
+
+/// What is wrong with what was found of a GPU or a link, which is either a topology or the reason why there is none.
+pub(crate) fn either(topology: Option<&Topology>, failure: Option<&String>) -> Option<String> {
+    match (topology, failure) {
+        (Some(topology), None) => topology.defect(),
+        (None, Some(_)) => None,
+        (None, None) => Some("neither a topology nor a failure".to_owned()),
+        (Some(_), Some(_)) => Some("a topology and a failure".to_owned()),
     }
 }

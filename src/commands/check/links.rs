@@ -5,8 +5,7 @@ use std::time::Instant;
 use gpu_strata::links::Links;
 use gpu_strata::{Examined, Outcome, Policy};
 
-use super::watched::{GRACE, Watched};
-use super::{answer, command, killed};
+use super::{command, printed, sound};
 use crate::cli::Check;
 
 /// Measures both directions of each pair. GPUs that are at fault have no links to measure.
@@ -22,10 +21,7 @@ pub fn examine(
     for (first, a) in devices.iter().enumerate() {
         for (second, b) in devices.iter().enumerate().skip(first + 1) {
             let [there, back] = match [a, b].into_iter().find(|device| is_sick(device)) {
-                Some(sick) => {
-                    let why = Outcome::Untested(format!("{sick} is at fault"));
-                    [why.clone(), why]
-                }
+                Some(sick) => both(Outcome::Untested(format!("{sick} is at fault"))),
                 None => pair(arguments, policies, &format!("{a},{b}"), deadline),
             };
             all.extend([(first, second, there), (second, first, back)]);
@@ -43,27 +39,20 @@ pub fn examine(
 
 /// Both directions between two GPUs.
 fn pair(arguments: &Check, policies: &[&Policy], devices: &str, deadline: Instant) -> [Outcome; 2] {
-    let both = |outcome: Outcome| [outcome.clone(), outcome];
-    let mut watched = match Watched::start(&command(arguments, policies, &["links"], devices)) {
-        Ok(watched) => watched,
-        Err(error) => return both(Outcome::Untested(format!("strata cannot start a process: {error}"))),
-    };
-    let Some(ended) = watched.end(deadline) else {
-        return both(killed(watched.is_gone(Instant::now() + GRACE), arguments.timeout));
-    };
-    let text = match answer(ended) {
-        Ok(text) => text,
-        Err(outcome) => return both(outcome),
-    };
-    let read = serde_json::from_slice::<Links>(&text).map_err(|error| error.to_string());
-    let sound = read.and_then(|links| links.defect().map_or(Ok(links), Err));
-    match sound.map(|links| <[_; 2]>::try_from(links.links)) {
+    let line = command(arguments, policies, &["links"], devices);
+    let read = printed(&line, arguments.timeout, deadline)
+        .and_then(|text| sound(serde_json::from_slice(&text), Links::defect));
+    match read.map(|links| <[_; 2]>::try_from(links.links)) {
         Ok(Ok(links)) => links.map(|link| match link.topology {
             Some(topology) => Outcome::Measured(Box::new(topology)),
             // The other direction was measured.
             None => Outcome::Sick(link.failure.unwrap_or_default()),
         }),
         Ok(Err(links)) => both(Outcome::Untested(format!("its result has {} links, not two", links.len()))),
-        Err(why) => both(Outcome::Untested(format!("its result cannot be read: {why}"))),
+        Err(outcome) => both(outcome),
     }
+}
+
+fn both(outcome: Outcome) -> [Outcome; 2] {
+    [outcome.clone(), outcome]
 }

@@ -3,6 +3,7 @@
 mod links;
 mod watched;
 
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -125,7 +126,7 @@ fn each(
     let examined =
         gpus.into_iter().zip(started.iter_mut().zip(&mut ended)).map(|((device, uuid), (watched, ended))| {
             let outcome = match (watched, ended.take()) {
-                (Err(error), _) => Outcome::Untested(format!("strata cannot start a process: {error}")),
+                (Err(error), _) => unstarted(error),
                 (Ok(_), Some(ended)) => outcome(ended),
                 (Ok(watched), None) => killed(watched.is_gone(patience), arguments.timeout),
             };
@@ -136,15 +137,9 @@ fn each(
 
 /// The GPUs that the driver lists: names and UUIDs.
 fn listed(timeout: Duration, deadline: Instant) -> Result<Vec<(String, Option<String>)>, Outcome> {
-    let untested = |why: String| Outcome::Untested(why);
     let command = ["devices", "--format", "json"].map(str::to_owned);
-    let mut watched =
-        Watched::start(&command).map_err(|error| untested(format!("strata cannot start a process: {error}")))?;
-    let text = match watched.end(deadline) {
-        Some(ended) => answer(ended)?,
-        None => return Err(killed(watched.is_gone(Instant::now() + watched::GRACE), timeout)),
-    };
-    let listed: Vec<Listed> = serde_json::from_slice(&text).map_err(|error| untested(error.to_string()))?;
+    let text = printed(&command, timeout, deadline)?;
+    let listed: Vec<Listed> = serde_json::from_slice(&text).map_err(|error| Outcome::Untested(error.to_string()))?;
     Ok(listed.into_iter().map(|gpu| (format!("cuda:{}", gpu.ordinal), gpu.uuid)).collect())
 }
 
@@ -174,12 +169,28 @@ fn command(arguments: &Check, policies: &[&Policy], command: &[&str], device: &s
 
 /// What a process says of its GPU.
 fn outcome(ended: Ended) -> Outcome {
-    let topology = answer(ended).and_then(|text| {
-        let read = serde_json::from_slice::<Topology>(&text).map_err(|error| error.to_string());
-        let sound = read.and_then(|topology| topology.defect().map_or(Ok(topology), Err));
-        sound.map_err(|why| Outcome::Untested(format!("its result cannot be read: {why}")))
-    });
+    let topology = answer(ended).and_then(|text| sound(serde_json::from_slice(&text), Topology::defect));
     topology.map_or_else(|outcome| outcome, |topology| Outcome::Measured(Box::new(topology)))
+}
+
+/// A result that was read, if nothing in it is impossible.
+fn sound<T>(read: serde_json::Result<T>, defect: impl Fn(&T) -> Option<String>) -> Result<T, Outcome> {
+    let read = read.map_err(|error| error.to_string());
+    let sound = read.and_then(|result| defect(&result).map_or(Ok(result), Err));
+    sound.map_err(|why| Outcome::Untested(format!("its result cannot be read: {why}")))
+}
+
+/// What a process prints that nothing else runs beside, or why that says nothing.
+fn printed(line: &[String], timeout: Duration, deadline: Instant) -> Result<Vec<u8>, Outcome> {
+    let mut watched = Watched::start(line).map_err(|error| unstarted(&error))?;
+    match watched.end(deadline) {
+        Some(ended) => answer(ended),
+        None => Err(killed(watched.is_gone(Instant::now() + watched::GRACE), timeout)),
+    }
+}
+
+fn unstarted(error: &io::Error) -> Outcome {
+    Outcome::Untested(format!("strata cannot start a process: {error}"))
 }
 
 /// What a process printed, or why that says nothing.

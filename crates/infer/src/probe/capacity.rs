@@ -212,21 +212,10 @@ pub fn rough(notebook: &Notebook, search: &Search) -> Result<Rough, Gap> {
         all.sort_by_key(|measurement| measurement.experiment.footprint);
         let larger: Vec<&[u32]> = all.into_iter().skip(1).map(Measurement::latencies).collect();
         // By all the hits that are known: the few loads of the smallest footprint may be closer together than hits are.
-        let mut hits: Vec<u32> = calm.iter().flat_map(Measurement::latencies).copied().collect();
+        let hits: Vec<u32> = calm.iter().flat_map(Measurement::latencies).copied().collect();
+        let nearer = HitMiss::learn_frequent(&hits, &larger, OFTEN).ok();
         let cost = |levels: &HitMiss| levels.miss - levels.hit;
-        let cheaper = |hits: &[u32]| {
-            let nearer = HitMiss::learn_frequent(hits, &larger, OFTEN).ok();
-            nearer.filter(|nearer| cost(nearer) < CHEAPER * cost(&levels))
-        };
-        let mut nearer = cheaper(&hits);
-        // A dozen loads may be closer together than hits are, too. An older recording has no more.
-        if nearer.is_some() && hits.len() < HitMiss::FEW {
-            let again: Vec<Chase> = calm.iter().flat_map(|known| repetitions(&known.experiment, AGAIN)).collect();
-            let again = notebook.read(&again).settled()?.unwrap_or_default();
-            hits.extend(again.iter().flat_map(Measurement::latencies));
-            nearer = cheaper(&hits);
-        }
-        let (levels, spikes) = match nearer {
+        let (levels, spikes) = match nearer.filter(|nearer| cost(nearer) < CHEAPER * cost(&levels)) {
             Some(nearer) => (nearer, Spikes::among(&counts(calm, &nearer))),
             None => (levels, spikes),
         };

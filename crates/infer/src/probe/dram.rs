@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::latency::{self, Setting};
-use super::levels::HitMiss;
+use super::levels::{HitMiss, are_slower};
 use super::{Gap, Measurement, Notebook, l2};
-use crate::analysis::{ks, mean, robust};
+use crate::analysis::{mean, robust};
 use strata_model::experiment::{Chase, LARGE_PAGE, LoadPath, Order, Place, Prepare, Timing};
 use strata_model::units::{Bytes, MIB};
 
@@ -72,7 +72,7 @@ pub fn of_peer(notebook: &Notebook) -> Result<Dram, Gap> {
             Ok(levels) => levels.threshold,
             // The SM of the warm lines may be so much farther away than those of the others that their times overlap. If these are slower all
             // the same, the flush worked, and all of them count.
-            Err(_) if are_slower(&misses, warm[0].latencies()) => 0,
+            Err(_) if misses.iter().all(|cold| are_slower(cold, warm[0].latencies(), ALPHA)) => 0,
             Err(unknown) => return Err(unknown.into()),
         };
         of_cold(notebook, &cold, wanted, threshold, overhead)
@@ -81,13 +81,6 @@ pub fn of_peer(notebook: &Notebook) -> Result<Dram, Gap> {
 
 /// Level of the test that cold loads are slower than warm ones.
 const ALPHA: f64 = 0.01;
-
-/// Whether loads of each chase take longer than warm ones by more than chance explains.
-fn are_slower(chases: &[&[u32]], warm: &[u32]) -> bool {
-    let cycles = |latencies: &[u32]| -> Vec<f64> { latencies.iter().copied().map(f64::from).collect() };
-    let warm = cycles(warm);
-    chases.iter().all(|latencies| ks::slower(&cycles(latencies), &warm, ALPHA).is_some())
-}
 
 /// A footprint beyond an L2 of this size, if half of the free memory has room for it.
 fn beyond(l2_size: Bytes, free: Bytes) -> Result<Bytes, Gap> {

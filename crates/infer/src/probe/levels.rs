@@ -20,6 +20,9 @@ pub struct HitMiss {
 const REFERENCE_SPIKES: f64 = 0.05;
 /// Share of the loads of a footprint that must lie beyond the hits before misses are believed in.
 const CREDIBLE_MISSES: f64 = 0.02;
+/// Among fewer loads spikes may by chance be more than [`REFERENCE_SPIKES`]. If 3 % of all loads are spikes, more than 5 % of 128 loads
+/// are spikes in one sample of eleven.
+const FEW: usize = 256;
 /// Times that misses must be more frequent than spikes were seen to be. A spike comes as often in every footprint, a miss does
 /// not.
 const RARER: f64 = 2.0;
@@ -38,10 +41,6 @@ const ALPHA: f64 = 0.01;
 const APART: f64 = 3.0;
 
 impl HitMiss {
-    /// Among fewer loads spikes may by chance be more than one in twenty, which may lie among the hits. If 3 % of all loads are spikes, more
-    /// than 5 % of 128 loads are spikes in one sample of eleven.
-    pub const FEW: usize = 256;
-
     /// From `reference`, all of which should hit, and `larger` ones in ascending order, some of which should miss. The threshold
     /// lies in the middle of the gap between the reference's bulk and the nearest level beyond it: of all that are given, the
     /// one whose misses are the fastest, since footprints may overflow the next level too. A group of slow loads that is
@@ -135,9 +134,8 @@ impl HitMiss {
         let Some((low, bulk)) = bulk(reference) else { return false };
         let beyond = bulk + (bulk - low).max(1.0);
         let slow = latencies.iter().filter(|&&l| f64::from(l) > beyond).count();
-        let cycles = |all: &[u32]| -> Vec<f64> { all.iter().map(|&l| f64::from(l)).collect() };
         (slow as f64) < CREDIBLE_MISSES * latencies.len() as f64
-            && ks::slower(&cycles(latencies), &cycles(reference), ALPHA / among.max(1) as f64).is_none()
+            && !are_slower(latencies, reference, ALPHA / among.max(1) as f64)
     }
 
     /// Whether these are so few loads that spikes may be too large a share of them to be left out, and so many are apart from the
@@ -147,7 +145,7 @@ impl HitMiss {
         sorted.sort_unstable();
         let apart = |pair: &[u32]| f64::from(pair[1] - pair[0]) > APART * f64::from(pair[0] - sorted[0]).max(1.0);
         let beyond = sorted.windows(2).position(apart).map_or(0, |at| sorted.len() - 1 - at);
-        loads.len() < Self::FEW && beyond as f64 > REFERENCE_SPIKES * loads.len() as f64
+        loads.len() < FEW && beyond as f64 > REFERENCE_SPIKES * loads.len() as f64
     }
 
     /// Whether the median of these latencies lies far above that of the reference, beside how much the middle half of that differs.
@@ -176,6 +174,12 @@ impl HitMiss {
     pub fn miss_share(&self, latencies: &[u32]) -> f64 {
         if latencies.is_empty() { 0.0 } else { self.misses(latencies) as f64 / latencies.len() as f64 }
     }
+}
+
+/// Whether the Kolmogorov-Smirnov test shows at this level that some loads are slower than others.
+pub fn are_slower(loads: &[u32], others: &[u32], alpha: f64) -> bool {
+    let cycles = |all: &[u32]| -> Vec<f64> { all.iter().map(|&l| f64::from(l)).collect() };
+    ks::slower(&cycles(loads), &cycles(others), alpha).is_some()
 }
 
 /// The lower quartile of the reference and the end of its bulk. One load of a few may be a spike; it is left out if it lies far

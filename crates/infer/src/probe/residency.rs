@@ -9,9 +9,9 @@
 //!
 //! Fails where loads that hit and loads that miss overlap, and where the cache holds a few lines only.
 
-use super::levels::HitMiss;
+use super::levels::{HitMiss, are_slower};
 use super::{Gap, Measurement, Notebook, ask_all};
-use crate::analysis::{ks, robust};
+use crate::analysis::robust;
 use strata_model::attribute::{Effect, FetchRow, Fetches, HintRow, Hints};
 use strata_model::experiment::{Access, LoadPath, Residency};
 use strata_model::topology::Finding;
@@ -255,9 +255,8 @@ impl Asked {
 
 /// By how many cycles the median of some loads is above that of others, if they are slower by more than chance.
 fn slower(hits: &[u32], others: &[u32]) -> Option<f64> {
-    let cycles = |all: &[u32]| -> Vec<f64> { all.iter().copied().map(f64::from).collect() };
-    ks::slower(&cycles(others), &cycles(hits), ALPHA)?;
-    Some(robust::quantile_u32(others, 0.5)? - robust::quantile_u32(hits, 0.5)?)
+    let longer = || Some(robust::quantile_u32(others, 0.5)? - robust::quantile_u32(hits, 0.5)?);
+    are_slower(others, hits, ALPHA).then(longer).flatten()
 }
 
 /// Whether these shares of plain loads tell what other accesses do: they are there at first, and gone in the end.
