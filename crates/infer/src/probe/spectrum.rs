@@ -71,6 +71,14 @@ struct Trip {
     lacks: Vec<String>,
 }
 
+impl Trip {
+    /// Memory over which its visits meet the levels of translation that are known.
+    fn looked_at(&self) -> Bytes {
+        let met = |visit: &&Visit| visit.past.is_some_and(|(_, missed)| missed <= self.levels);
+        self.distance * self.visits.iter().filter(met).map(|visit| visit.page + 1).max().unwrap_or(0)
+    }
+}
+
 fn trip(notebook: &Notebook, l1_lines: Option<u64>) -> Result<Trip, Gap> {
     let found = tlb::reaches(notebook)?;
     let plain: Vec<&tlb::Reach> = found.levels.iter().take_while(|r| r.page_known).take(2).collect();
@@ -216,7 +224,7 @@ pub fn spectrum(notebook: &Notebook, l1: Result<Option<L1>, Unknown>) -> Result<
             rows.push(Found { row, less, chance });
         }
     }
-    let (rows, contradicted) = consistent::Known::of(notebook)?.agreeing(&rows);
+    let (rows, contradicted) = consistent::Known::of(notebook, trip.looked_at())?.agreeing(&rows);
     trip.lacks.extend(contradicted);
     if rows.is_empty() {
         return Gap::unknown(format!("no pattern was met as designed: {}", trip.lacks.join("; ")));

@@ -4,6 +4,7 @@
 use crate::analysis::robust;
 use crate::probe::{Gap, Notebook, Settle, dram, l2, latency, tlb};
 use strata_model::attribute::{Data, SpectrumRow, Translation};
+use strata_model::units::Bytes;
 
 /// Cycles by which two measurements may differ whatever their intervals: each is known to a cycle.
 const RESOLUTION: f64 = 2.0;
@@ -31,6 +32,8 @@ pub(super) struct Known {
     pub memory: Option<(f64, f64)>,
     /// What a miss adds, level by level of translation.
     pub penalties: Vec<(f64, f64)>,
+    /// Whether the chain visits more memory than that over which levels of translation were looked for, so that it may miss one more.
+    pub goes_beyond: bool,
 }
 
 /// By how many cycles medians may differ from that of this row.
@@ -47,18 +50,20 @@ fn missed(row: &SpectrumRow) -> usize {
 }
 
 impl Known {
-    /// What is known, as far as it is.
+    /// What is known, as far as it is, for a chain that visits so much memory.
     ///
     /// # Errors
     ///
     /// Missing measurements, or that no level of translation is known.
-    pub(super) fn of(notebook: &Notebook) -> Result<Self, Gap> {
+    pub(super) fn of(notebook: &Notebook, visited: Bytes) -> Result<Self, Gap> {
         let l2 = latency::measure(notebook, &l2::setting(notebook)?).settled()?;
         let memory = dram::dram(notebook).settled()?;
+        let found = tlb::reaches(notebook)?;
         Ok(Known {
             l2: l2.ok().map(|hit| hit.range),
             memory: memory.ok().map(|dram| dram.measured.range),
-            penalties: tlb::reaches(notebook)?.levels.iter().map(|level| level.penalty).collect(),
+            penalties: found.levels.iter().map(|level| level.penalty).collect(),
+            goes_beyond: visited > found.reached,
         })
     }
 
@@ -101,9 +106,9 @@ impl Known {
         let (low, high) = match row.data {
             // An L1 that is asked by virtual address needs no translation.
             Data::L1 => (hit.cycles - off, hit.cycles + most + off),
-            Data::L2 => (hit.cycles + least - off, hit.cycles + most + off),
             // A walk of the page tables may find them in memory, too, when data is there.
-            Data::Memory => (hit.cycles + least - off, f64::INFINITY),
+            Data::Memory if !self.goes_beyond => (hit.cycles + least - off, f64::INFINITY),
+            Data::L2 | Data::Memory => (hit.cycles + least - off, hit.cycles + most + off),
         };
         if !(low..=high).contains(&row.cycles) {
             return Some(format!("with the miss penalties found, {low:.0} to {high:.0}"));
@@ -171,7 +176,8 @@ mod tests {
     }
 
     fn known() -> Known {
-        Known { l2: Some((195.0, 205.0)), memory: Some((490.0, 520.0)), penalties: vec![(29.0, 31.0), (290.0, 310.0)] }
+        let penalties = vec![(29.0, 31.0), (290.0, 310.0)];
+        Known { l2: Some((195.0, 205.0)), memory: Some((490.0, 520.0)), penalties, goes_beyond: false }
     }
 
     fn agreeing(rows: &[SpectrumRow]) -> (Vec<SpectrumRow>, Vec<String>) {
@@ -221,6 +227,15 @@ mod tests {
         let (kept, why) = agreeing(&rows);
         assert_eq!(kept, [rows[0], rows[2]]);
         assert_eq!(why.len(), 2);
+    }
+
+    #[test]
+    fn memory_beyond_that_looked_at_may_miss_a_level_that_nobody_knows() {
+        let rows = vec![row(Data::Memory, 0, 500.0), row(Data::Memory, 1, 830.0)];
+        let found: Vec<Found> = rows.iter().map(|&row| Found { row, less: 0.0, chance: 0.0 }).collect();
+        assert_eq!(known().agreeing(&found).0, rows);
+        let (kept, why) = Known { goes_beyond: true, ..known() }.agreeing(&found);
+        assert_eq!((kept.as_slice(), why.len()), (&rows[..1], 1));
     }
 
     #[test]

@@ -152,7 +152,15 @@ pub(super) fn curve(notebook: &Notebook) -> Result<Curve, Gap> {
             // Few pages are entries, and the hits of few pages may be alike by chance.
             same.classes = same.classes.filter(|_| first.classes.is_some());
         }
-        Ok(by_entry.filter(|by_entry| by_entry.rises.len() >= large.rises.len()).unwrap_or(large))
+        // The same level's misses cost the same. If its victims are random, the hits among few entries may be misses, so that those of the next
+        // level pass for its own.
+        let cost = |curve: &Curve| curve.rises.first()?.classes.map(|classes| classes.miss - classes.hit);
+        let agrees = |by_entry: &Curve| match (cost(&large), cost(by_entry)) {
+            (Some(cost), Some(by_entry)) => cost >= MUCH_LESS * by_entry,
+            _ => true,
+        };
+        let is_better = |by_entry: &Curve| by_entry.rises.len() >= large.rises.len() && agrees(by_entry);
+        Ok(by_entry.filter(is_better).unwrap_or(large))
     })
 }
 

@@ -5,7 +5,7 @@ use super::MOST_ENTRIES;
 use super::curve::{limit, walk};
 use super::rise::Rise;
 use super::windows::{Fit, most_that_fit};
-use crate::probe::{Gap, Notebook, Settle, Unknown};
+use crate::probe::{Gap, Measurement, Notebook, Settle, Unknown};
 use strata_model::experiment::{Chase, Timing, Walk};
 use strata_model::units::Bytes;
 
@@ -26,6 +26,8 @@ const UNSETTLED: u32 = 4;
 const OWN: f64 = 0.75;
 /// The same, at least and at most, of pages that share entries by twos: half, less what survives the lap.
 const SHARED: (f64, f64) = (0.25, 0.6);
+/// Where pages share entries, twice as many visits miss if they are twice as far apart; less is chance.
+const MORE: f64 = 1.5;
 
 /// Pages of a level at several distances.
 #[derive(Clone, Debug)]
@@ -96,10 +98,25 @@ impl Pages {
         while entry > 0 && own_entries(notebook, rise, self.powers[entry - 1])?.unwrap_or(false) {
             entry -= 1;
         }
-        while entry + 1 < self.powers.len() && own_entries(notebook, rise, self.powers[entry])? == Some(false) {
+        while entry + 1 < self.powers.len() && self.are_shared(notebook, rise, entry)? {
             entry += 1;
         }
         Ok(entry)
+    }
+
+    /// Whether pages at the distance of this number share entries: half of the visits to more of them than fit miss, or fewer do and more of the
+    /// visits to pages twice as far apart.
+    ///
+    /// # Errors
+    ///
+    /// Missing measurements.
+    fn are_shared(&self, notebook: &Notebook, rise: &Rise, number: usize) -> Result<bool, Gap> {
+        let share = |number: usize| overflown(notebook, rise, self.powers[number]);
+        let Some(pages) = share(number)? else { return Ok(false) };
+        if pages.share >= SHARED.0 {
+            return Ok(pages.is_own() == Some(false));
+        }
+        Ok(share(number + 1)?.is_some_and(|further| further.share > MORE * pages.share))
     }
 
     /// Whether walks over many more pages than fit show that pages at this distance are entries of their own, and that pages half as far apart
@@ -201,13 +218,25 @@ impl Overflown {
 /// A walk in ascending order over many more pages than fit, so far apart; `None` if the memory has no room for it, or an older recording no such
 /// walk.
 fn overflown(notebook: &Notebook, rise: &Rise, distance: Bytes) -> Result<Option<Overflown>, Gap> {
+    let Some(measurement) = over_many(notebook, rise, distance)? else { return Ok(None) };
+    // Where single misses are told, the share is what was counted.
+    if rise.classes.is_some() {
+        let share = rise.share(&measurement);
+        return Ok(Some(Overflown { share, least: share, most: share }));
+    }
+    // In the random order of the curve some visits to pages that share entries hit, so that its plateau may be lower than what a miss costs. If
+    // the pages are entries of their own, visits to pages twice as far apart take as long; if they share entries, twice as long.
+    let further = if rise.is_noisy { over_many(notebook, rise, distance * 2)? } else { None };
+    let rise = further.map_or_else(|| rise.clone(), |further| rise.with_plateau(&further));
+    let (share, (least, most)) = (rise.share(&measurement), rise.least_and_most(&measurement));
+    Ok(Some(Overflown { share, least, most }))
+}
+
+/// The walk of [`overflown`].
+fn over_many(notebook: &Notebook, rise: &Rise, distance: Bytes) -> Result<Option<Measurement<Chase>>, Gap> {
     let pages = (OVERFLOW * rise.grown / distance.0).min(limit(notebook) / distance).min(MOST_ENTRIES);
     if distance * pages < Bytes(rise.grown) * 3 / 2 {
         return Ok(None);
     }
-    let Ok(measurements) = notebook.read(&[walk(notebook, distance, pages, false)]).settled()? else { return Ok(None) };
-    let share = rise.share(&measurements[0]);
-    // Where single misses are told, the share is what was counted.
-    let (least, most) = if rise.classes.is_some() { (share, share) } else { rise.least_and_most(&measurements[0]) };
-    Ok(Some(Overflown { share, least, most }))
+    Ok(notebook.read(&[walk(notebook, distance, pages, false)]).settled()?.ok().and_then(|mut read| read.pop()))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::curve::laps;
 use super::visits::{Visits, as_latency, miss_share, point, typical};
 use crate::analysis::band::DEVIATIONS;
+use crate::analysis::plateau::Point;
 use crate::probe::Measurement;
 use crate::probe::levels::HitMiss;
 use statrs::distribution::{Binomial, DiscreteCDF, Poisson};
@@ -77,6 +78,15 @@ impl Rise {
     /// This one, up to where that one ends.
     pub(super) fn up_to(&self, later: &Rise) -> Rise {
         Rise { above: later.above, settled: later.settled, ..self.clone() }
+    }
+
+    /// This one, if visits on the plateau after it take as long as those of this walk where that is longer.
+    pub(super) fn with_plateau(&self, measurement: &Measurement<Chase>) -> Rise {
+        let Point { mean, error, .. } = point(measurement);
+        match self.above {
+            Some(above) if above < mean => Rise { above: Some(mean), error: self.error.hypot(error), ..self.clone() },
+            _ => self.clone(),
+        }
     }
 
     /// Pages that miss this level, if single misses can be told: those that do in most laps.
