@@ -27,7 +27,7 @@ fn compared() -> String {
 #[derive(Args, Debug)]
 #[command(after_help = COMPARED, after_long_help = compared())]
 pub struct Compare {
-    /// A result as JSON, a recording, a JSON result of MT4G (another tool), or published values: `reference` for those of the
+    /// A result as JSON, a recording, a JSON result of MT4G or nvbandwidth (other tools), or published values: `reference` for those of the
     /// other side's GPU, `reference:NAME` for those of another one (--list-references lists them). `-` is standard input
     #[arg(value_name = "A", value_hint = ValueHint::FilePath, required_unless_present = "list_references")]
     pub a: Option<String>,

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use strata_files::STANDARD;
 use strata_model::units::Bytes;
-use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Statement, published};
+use strata_report::compare::{self, Asked, Document, Kind, LONGEST, Statement, nvbandwidth, published};
 use strata_report::reference;
 use strata_report::report;
 
@@ -39,21 +39,34 @@ pub enum Side {
 const REFERENCE: &str = "reference";
 /// The name of standard input in reports and errors.
 const STANDARD_INPUT: &str = "standard input";
+/// What stands between the name of a file and that of a GPU or link in it.
+const WITHIN: &str = ", ";
 
 impl Side {
     /// The documents of this side: of a file of several GPUs, that of each.
     pub(crate) fn load_all(self) -> Result<Vec<Loaded>> {
+        Ok(self.load_each()?.into_iter().map(|(loaded, _)| loaded).collect())
+    }
+
+    /// The documents of this side, each with the name that a GPU or link has in its file, which ends its own name, too.
+    pub(crate) fn load_each(self) -> Result<Vec<(Loaded, Option<String>)>> {
         let (input, path): (Box<dyn Read>, PathBuf) = match self {
             Side::File(path) => (Box::new(open(&path)?), path),
             Side::Standard => (Box::new(io::stdin().lock()), STANDARD_INPUT.into()),
-            other => return Ok(vec![other.load()?]),
+            other => return Ok(vec![(other.load()?, None)]),
         };
         let name = path.display().to_string();
         let named = |(document, gpu): (Document, Option<String>)| {
-            let name = gpu.map_or_else(|| name.clone(), |gpu| format!("{name}, {gpu}"));
-            Loaded::Document(document, name)
+            let name = gpu.as_ref().map_or_else(|| name.clone(), |gpu| format!("{name}{WITHIN}{gpu}"));
+            (Loaded::Document(document, name), gpu)
         };
-        Ok(read_all(input, &path)?.into_iter().map(named).collect())
+        match content(input, &path)? {
+            Content::Recorded(document) => Ok(vec![named((*document, None))]),
+            Content::Text(bytes) => match compare::of_nvbandwidth(&name, &bytes)? {
+                Some(results) => Ok(vec![(Loaded::Nvbandwidth(Box::new(results), name), None)]),
+                None => Ok(compare::parse_all(&name, &bytes)?.into_iter().map(named).collect()),
+            },
+        }
     }
 
     /// The side that an argument of `strata compare` names: `reference`, `reference:NAME`, `-` for standard input, or a file.
@@ -88,6 +101,8 @@ impl Side {
 /// A side whose file was read.
 pub(crate) enum Loaded {
     Document(Document, String),
+    /// What nvbandwidth measured on a node, with the file's name.
+    Nvbandwidth(Box<nvbandwidth::Results>, String),
     Published(String),
     PublishedOfOther,
 }
@@ -98,7 +113,7 @@ impl Loaded {
         let Some(max_age) = max_age else { return Ok(()) };
         let (name, started) = match self {
             Loaded::Document(document, name) => (name.as_str(), document.started()),
-            Loaded::Published(name) => (name.as_str(), None),
+            Loaded::Published(name) | Loaded::Nvbandwidth(_, name) => (name.as_str(), None),
             Loaded::PublishedOfOther => (REFERENCE, None),
         };
         max_age.check(name, started, SystemTime::now()).map_err(Error::Input)
@@ -106,6 +121,9 @@ impl Loaded {
 
     fn statement(&self, other: &Loaded) -> Result<Statement> {
         match (self, other) {
+            (Loaded::Nvbandwidth(_, name), _) | (Loaded::PublishedOfOther, Loaded::Nvbandwidth(_, name)) => {
+                Err(only_beside_a_node(name))
+            }
             (Loaded::Document(document, name), _) => Ok(document.statement(name)),
             (Loaded::Published(name), Loaded::Document(other, _)) => Ok(published(Asked::Named(name), other.kind())?),
             (Loaded::Published(name), _) => Ok(published(Asked::Named(name), Kind::Reference)?),
@@ -120,6 +138,14 @@ impl Loaded {
             )),
         }
     }
+}
+
+/// The error for a file of nvbandwidth that has not one file of the same node on the other side.
+pub(crate) fn only_beside_a_node(name: &str) -> Error {
+    Error::Input(format!(
+        "`{name}` is of nvbandwidth, which is compared with one file of the same node: give a result of `strata links` or of `strata \
+         discover --device all`"
+    ))
 }
 
 fn document(answer: Answer) -> Document {
@@ -154,12 +180,38 @@ pub(crate) fn pair(a: Loaded, b: Loaded, options: &CompareOptions) -> Result<Com
     judged.check_age(options.max_age)?;
     let (a, b) = (a.statement(&b)?, b.statement(&a)?);
     compare::check_names(&options.only, &options.required, &[&a, &b]).map_err(Error::Input)?;
-    let document = compare::compare(&a, &b, options);
+    answered(compare::compare(&a, &b, options))
+}
+
+/// Compares the GPUs and links of one side with what nvbandwidth measured of them, which is the other side and has this name. It is the
+/// first if it `leads`.
+pub(crate) fn beside_nvbandwidth(
+    ours: Vec<(Loaded, Option<String>)>,
+    (results, theirs): (&nvbandwidth::Results, &str),
+    leads: bool,
+    options: &CompareOptions,
+) -> Result<Comparison> {
+    let mut file = None;
+    let mut documents = Vec::new();
+    for (loaded, label) in ours {
+        loaded.check_age(options.max_age)?;
+        let Loaded::Document(document, name) = loaded else { return Err(only_beside_a_node(theirs)) };
+        let suffix = label.as_ref().map(|label| format!("{WITHIN}{label}")).unwrap_or_default();
+        file.get_or_insert_with(|| name.strip_suffix(&suffix).unwrap_or(&name).to_owned());
+        documents.push((document, label));
+    }
+    let file = file.ok_or_else(|| only_beside_a_node(theirs))?;
+    answered(nvbandwidth::beside((&documents, &file), (results, theirs), leads, options).map_err(Error::Input)?)
+}
+
+/// A comparison in which anything was compared.
+fn answered(document: compare::Comparison) -> Result<Comparison> {
+    let (a, b) = (&document.a, &document.b);
     if !document.compared() && document.unmet.is_empty() {
         let only = if document.only.is_empty() { String::new() } else { format!(" in {}", document.only.join(", ")) };
         return Err(Error::Input(format!(
             "`{}` and `{}` have no attribute in common{only}; give two results of the same kind, or other names to --only",
-            a.side.name, b.side.name
+            a.name, b.name
         )));
     }
     Ok(Comparison { document })
@@ -237,15 +289,6 @@ fn read(input: impl Read, path: &Path) -> Result<Document> {
     match content(input, path)? {
         Content::Recorded(document) => Ok(*document),
         Content::Text(bytes) => Ok(compare::parse(&name, &bytes)?),
-    }
-}
-
-/// As [`read`], and of a node the document of each GPU with its name.
-fn read_all(input: impl Read, path: &Path) -> Result<Vec<(Document, Option<String>)>> {
-    let name = path.display().to_string();
-    match content(input, path)? {
-        Content::Recorded(document) => Ok(vec![(*document, None)]),
-        Content::Text(bytes) => Ok(compare::parse_all(&name, &bytes)?),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod accept;
 mod hostile;
+mod nvbandwidth;
 mod policy;
 mod reports;
 mod several;

@@ -17,6 +17,8 @@ pub enum Kind {
     Characterization,
     /// The summary that MT4G writes.
     Mt4g,
+    /// The bandwidths and latencies that nvbandwidth writes.
+    Nvbandwidth,
     /// Published values that come with this program.
     Reference,
 }
@@ -208,5 +210,58 @@ impl Comparison {
     /// Whether anything was compared at all.
     pub fn compared(&self) -> bool {
         [&self.differs, &self.contested, &self.context, &self.agrees].iter().any(|rows| !rows.is_empty())
+    }
+
+    /// The same with the name of a GPU or link before each place.
+    pub(super) fn named(mut self, name: &str) -> Self {
+        let rename = |place: &mut String| *place = format!("{name} {place}");
+        let rows =
+            [&mut self.differs, &mut self.contested, &mut self.incomparable, &mut self.context, &mut self.agrees];
+        rows.into_iter().flatten().for_each(|row| rename(&mut row.place));
+        [&mut self.only_a, &mut self.only_b].into_iter().flatten().for_each(|single| rename(&mut single.place));
+        self.unmet.iter_mut().for_each(|unmet| rename(&mut unmet.place));
+        self.unknown.iter_mut().for_each(rename);
+        self
+    }
+
+    /// This comparison and that of another GPU or link of the same two files.
+    pub(super) fn and(mut self, other: Comparison) -> Self {
+        self.a.merge(&other.a);
+        self.b.merge(&other.b);
+        self.intervals_compared += other.intervals_compared;
+        self.remarks
+            .extend(other.remarks.into_iter().filter(|remark| !self.remarks.contains(remark)).collect::<Vec<_>>());
+        self.same &= other.same;
+        self.unmet.extend(other.unmet);
+        for (rows, others) in [
+            (&mut self.differs, other.differs),
+            (&mut self.contested, other.contested),
+            (&mut self.incomparable, other.incomparable),
+            (&mut self.context, other.context),
+            (&mut self.agrees, other.agrees),
+        ] {
+            rows.extend(others);
+        }
+        self.only_a.extend(other.only_a);
+        self.only_b.extend(other.only_b);
+        self.unknown.extend(other.unknown);
+        self.sort();
+        self
+    }
+
+    /// What is no number (or no point of a number) is a difference of kind, and stands first.
+    pub(super) fn sort(&mut self) {
+        let distance = |row: &Row| row.apart_percent.unwrap_or(f64::INFINITY);
+        self.differs.sort_by(|x, y| distance(y).total_cmp(&distance(x)));
+    }
+}
+
+impl Side {
+    /// Leaves out what is not said of both.
+    fn merge(&mut self, other: &Side) {
+        if self.device != other.device {
+            self.device = "GPUs of several products".into();
+        }
+        self.uuid.take_if(|uuid| other.uuid.as_ref() != Some(uuid));
     }
 }

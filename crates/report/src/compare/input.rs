@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::comparison::{self, Kind};
 use super::mt4g::Summary;
+use super::nvbandwidth::Results;
 use super::statement::Statement;
 use strata_model::characterization::{self, Characterization};
 use strata_model::facts::PeerFacts;
@@ -143,6 +144,7 @@ struct Label {
     schema: Option<Value>,
     memory: Option<serde::de::IgnoredAny>,
     general: Option<serde::de::IgnoredAny>,
+    nvbandwidth: Option<serde::de::IgnoredAny>,
 }
 
 /// Reads a document; `name` is its file's, for errors. The schema it names, or MT4G's two main keys, decide what it is.
@@ -179,6 +181,9 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
         Some(Value::String(schema)) if schema == comparison::SCHEMA => other("is already a comparison".to_owned()),
         Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
         None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
+        None if label.nvbandwidth.is_some() => {
+            other("is of nvbandwidth, which `strata compare` puts beside one result of the same node".to_owned())
+        }
         None => other("has no schema".to_owned()),
     }
 }
@@ -206,6 +211,20 @@ pub fn parse_all(name: &str, bytes: &[u8]) -> Result<Vec<(Document, Option<Strin
             Ok(measured_links(of_links.links).collect())
         }
         _ => Ok(vec![(parse(name, bytes)?, None)]),
+    }
+}
+
+/// Reads a file of nvbandwidth; nothing, if it is none.
+///
+/// # Errors
+///
+/// If it is one and not what nvbandwidth writes, with line and column.
+pub fn of_nvbandwidth(name: &str, bytes: &[u8]) -> Result<Option<Results>, Error> {
+    let text = str::from_utf8(bytes).unwrap_or_default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match serde_json::from_str::<Label>(text) {
+        Ok(Label { schema: None, nvbandwidth: Some(_), .. }) => typed(name, text).map(Some),
+        _ => Ok(None),
     }
 }
 

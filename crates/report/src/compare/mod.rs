@@ -13,6 +13,7 @@ mod curve;
 mod die;
 mod input;
 pub mod mt4g;
+pub mod nvbandwidth;
 mod place;
 mod published;
 mod require;
@@ -21,7 +22,7 @@ mod statement;
 
 pub use age::MaxAge;
 pub use comparison::{Citation, Comparison, Kind, Row, SCHEMA, Side, Single, Stated, Surety, Unmet};
-pub use input::{Document, Error, LONGEST, parse, parse_all};
+pub use input::{Document, Error, LONGEST, of_nvbandwidth, parse, parse_all};
 pub use place::{Choice, Place, Subject};
 pub use published::{Asked, NoReference, published};
 pub use require::{Requirement, check_names};
@@ -95,9 +96,7 @@ pub fn compare(a: &Statement, b: &Statement, options: &Options) -> Comparison {
             (false, false) => judge(&mut answer, place, &here, &there),
         }
     }
-    // What is no number (or no point of a number) is a difference of kind, and stands first.
-    let distance = |row: &Row| row.apart_percent.unwrap_or(f64::INFINITY);
-    answer.differs.sort_by(|x, y| distance(y).total_cmp(&distance(x)));
+    answer.sort();
     answer.unmet = require::unmet(&options.required, a, b, &answer);
     answer.same = answer.differs.is_empty() && answer.unmet.is_empty();
     answer
@@ -201,6 +200,7 @@ fn remarks(a: &Side, b: &Side) -> Vec<String> {
     let mut remarks = Vec::new();
     if [a, b].iter().all(|side| side.kind != Kind::Reference) {
         match (&a.uuid, &b.uuid) {
+            _ if [a, b].iter().any(|side| side.kind == Kind::Nvbandwidth) => {}
             _ if a.device != b.device => remarks.push(format!("Different GPUs: {} and {}", a.device, b.device)),
             (Some(x), Some(y)) if x != y => remarks.push(format!("Two GPUs of the same product: {x} and {y}")),
             _ => {}

@@ -240,6 +240,7 @@ pub(super) fn kind_words(kind: Kind) -> &'static str {
         Kind::Topology => "a discovery",
         Kind::Characterization => "a characterization",
         Kind::Mt4g => "a summary of MT4G",
+        Kind::Nvbandwidth => "a result of nvbandwidth",
         Kind::Reference => "published values",
     }
 }

@@ -121,6 +121,7 @@ fn subject(side: &Side) -> String {
         Kind::Topology => "topology of ",
         Kind::Characterization => "characterization of ",
         Kind::Mt4g => "MT4G's summary of ",
+        Kind::Nvbandwidth => "nvbandwidth's result of ",
         Kind::Reference => "",
     };
     let simulated = if side.simulated { " (SIMULATED)" } else { "" };
