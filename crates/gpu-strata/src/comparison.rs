@@ -21,7 +21,7 @@ use crate::recording::Recording;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Side {
-    /// A file: a result as JSON, a recording, or a summary of MT4G.
+    /// A file: a result as JSON, a recording, a summary of MT4G, or a file of nvbandwidth beside one result of the same node.
     File(PathBuf),
     /// Standard input: what a file could hold.
     Standard,
