@@ -39,34 +39,31 @@ pub enum Side {
 const REFERENCE: &str = "reference";
 /// The name of standard input in reports and errors.
 const STANDARD_INPUT: &str = "standard input";
-/// What stands between the name of a file and that of a GPU or link in it.
-const WITHIN: &str = ", ";
 
 impl Side {
     /// The documents of this side: of a file of several GPUs, that of each.
     pub(crate) fn load_all(self) -> Result<Vec<Loaded>> {
-        Ok(self.load_each()?.into_iter().map(|(loaded, _)| loaded).collect())
+        self.hold()?.documents()
     }
 
-    /// The documents of this side, each with the name that a GPU or link has in its file, which ends its own name, too.
-    pub(crate) fn load_each(self) -> Result<Vec<(Loaded, Option<String>)>> {
+    /// All that this side holds.
+    pub(crate) fn hold(self) -> Result<Held> {
         let (input, path): (Box<dyn Read>, PathBuf) = match self {
             Side::File(path) => (Box::new(open(&path)?), path),
             Side::Standard => (Box::new(io::stdin().lock()), STANDARD_INPUT.into()),
-            other => return Ok(vec![(other.load()?, None)]),
+            other => return Ok(Held::Other(other.load()?)),
         };
         let name = path.display().to_string();
-        let named = |(document, gpu): (Document, Option<String>)| {
-            let name = gpu.as_ref().map_or_else(|| name.clone(), |gpu| format!("{name}{WITHIN}{gpu}"));
-            (Loaded::Document(document, name), gpu)
-        };
-        match content(input, &path)? {
-            Content::Recorded(document) => Ok(vec![named((*document, None))]),
-            Content::Text(bytes) => match compare::of_nvbandwidth(&name, &bytes)? {
-                Some(results) => Ok(vec![(Loaded::Nvbandwidth(Box::new(results), name), None)]),
-                None => Ok(compare::parse_all(&name, &bytes)?.into_iter().map(named).collect()),
+        let documents = match content(input, &path)? {
+            Content::Recorded(document) => vec![(*document, None)],
+            Content::Text(bytes) => match compare::parse_all(&name, &bytes) {
+                Err(compare::Error::OfNvbandwidth { .. }) => {
+                    return Ok(Held::Nvbandwidth { results: compare::of_nvbandwidth(&name, &bytes)?, name });
+                }
+                documents => documents?,
             },
-        }
+        };
+        Ok(Held::File { documents, name })
     }
 
     /// The side that an argument of `strata compare` names: `reference`, `reference:NAME`, `-` for standard input, or a file.
@@ -98,11 +95,36 @@ impl Side {
     }
 }
 
+/// What a side holds.
+pub(crate) enum Held {
+    /// A file of ours: its documents, each with the name of its GPU or link if it has several.
+    File { documents: Vec<(Document, Option<String>)>, name: String },
+    /// A file of nvbandwidth, which is only compared with one of the same node.
+    Nvbandwidth { results: nvbandwidth::Results, name: String },
+    /// What was read before, or published values.
+    Other(Loaded),
+}
+
+impl Held {
+    /// The documents, each with a name of its own.
+    pub(crate) fn documents(self) -> Result<Vec<Loaded>> {
+        match self {
+            Held::File { documents, name } => {
+                let named = |(document, gpu): (Document, Option<String>)| {
+                    let name = gpu.map_or_else(|| name.clone(), |gpu| format!("{name}, {gpu}"));
+                    Loaded::Document(document, name)
+                };
+                Ok(documents.into_iter().map(named).collect())
+            }
+            Held::Nvbandwidth { name, .. } => Err(compare::Error::OfNvbandwidth { name }.into()),
+            Held::Other(loaded) => Ok(vec![loaded]),
+        }
+    }
+}
+
 /// A side whose file was read.
 pub(crate) enum Loaded {
     Document(Document, String),
-    /// What nvbandwidth measured on a node, with the file's name.
-    Nvbandwidth(Box<nvbandwidth::Results>, String),
     Published(String),
     PublishedOfOther,
 }
@@ -113,7 +135,7 @@ impl Loaded {
         let Some(max_age) = max_age else { return Ok(()) };
         let (name, started) = match self {
             Loaded::Document(document, name) => (name.as_str(), document.started()),
-            Loaded::Published(name) | Loaded::Nvbandwidth(_, name) => (name.as_str(), None),
+            Loaded::Published(name) => (name.as_str(), None),
             Loaded::PublishedOfOther => (REFERENCE, None),
         };
         max_age.check(name, started, SystemTime::now()).map_err(Error::Input)
@@ -121,9 +143,6 @@ impl Loaded {
 
     fn statement(&self, other: &Loaded) -> Result<Statement> {
         match (self, other) {
-            (Loaded::Nvbandwidth(_, name), _) | (Loaded::PublishedOfOther, Loaded::Nvbandwidth(_, name)) => {
-                Err(only_beside_a_node(name))
-            }
             (Loaded::Document(document, name), _) => Ok(document.statement(name)),
             (Loaded::Published(name), Loaded::Document(other, _)) => Ok(published(Asked::Named(name), other.kind())?),
             (Loaded::Published(name), _) => Ok(published(Asked::Named(name), Kind::Reference)?),
@@ -138,14 +157,6 @@ impl Loaded {
             )),
         }
     }
-}
-
-/// The error for a file of nvbandwidth that has not one file of the same node on the other side.
-pub(crate) fn only_beside_a_node(name: &str) -> Error {
-    Error::Input(format!(
-        "`{name}` is of nvbandwidth, which is compared with one file of the same node: give a result of `strata links` or of `strata \
-         discover --device all`"
-    ))
 }
 
 fn document(answer: Answer) -> Document {
@@ -183,25 +194,19 @@ pub(crate) fn pair(a: Loaded, b: Loaded, options: &CompareOptions) -> Result<Com
     answered(compare::compare(&a, &b, options))
 }
 
-/// Compares the GPUs and links of one side with what nvbandwidth measured of them, which is the other side and has this name. It is the
-/// first if it `leads`.
+/// Compares the GPUs and links of one file with what nvbandwidth measured of them, which is the first side if it `leads`.
 pub(crate) fn beside_nvbandwidth(
-    ours: Vec<(Loaded, Option<String>)>,
-    (results, theirs): (&nvbandwidth::Results, &str),
+    (documents, name): (&[(Document, Option<String>)], &str),
+    results: (&nvbandwidth::Results, &str),
     leads: bool,
     options: &CompareOptions,
 ) -> Result<Comparison> {
-    let mut file = None;
-    let mut documents = Vec::new();
-    for (loaded, label) in ours {
-        loaded.check_age(options.max_age)?;
-        let Loaded::Document(document, name) = loaded else { return Err(only_beside_a_node(theirs)) };
-        let suffix = label.as_ref().map(|label| format!("{WITHIN}{label}")).unwrap_or_default();
-        file.get_or_insert_with(|| name.strip_suffix(&suffix).unwrap_or(&name).to_owned());
-        documents.push((document, label));
+    if let Some(max_age) = options.max_age {
+        for (document, _) in documents {
+            max_age.check(name, document.started(), SystemTime::now()).map_err(Error::Input)?;
+        }
     }
-    let file = file.ok_or_else(|| only_beside_a_node(theirs))?;
-    answered(nvbandwidth::beside((&documents, &file), (results, theirs), leads, options).map_err(Error::Input)?)
+    answered(nvbandwidth::beside((documents, name), results, leads, options).map_err(Error::Input)?)
 }
 
 /// A comparison in which anything was compared.

@@ -24,7 +24,6 @@ pub fn figures(results: Vec<Side>) -> Result<Markdown> {
         match side.load()? {
             Loaded::Document(Document::Mt4g(_), name) => return Err(other(&format!("`{name}` is a summary of MT4G"))),
             Loaded::Document(document, _) => documents.push(document),
-            Loaded::Nvbandwidth(_, name) => return Err(other(&format!("`{name}` is of nvbandwidth"))),
             Loaded::Published(_) | Loaded::PublishedOfOther => return Err(other("published values have no figures")),
         }
     }

@@ -8,7 +8,7 @@ use strata_report::policy;
 use strata_report::report;
 
 use crate::answer::Terminal;
-use crate::comparison::{Loaded, Side, only_beside_a_node};
+use crate::comparison::{Loaded, Side};
 use crate::error::{Error, Result};
 
 /// Limits for the results of one GPU product.
@@ -132,7 +132,6 @@ fn documents(sides: impl IntoIterator<Item = Side>, max_age: Option<MaxAge>) -> 
             loaded.check_age(max_age)?;
             match loaded {
                 Loaded::Document(document, name) => documents.push((document, name)),
-                Loaded::Nvbandwidth(_, name) => return Err(only_beside_a_node(&name)),
                 Loaded::Published(_) | Loaded::PublishedOfOther => {
                     return Err(Error::Input(
                         "published values are no result; give results of `strata discover --format json`, or recordings"

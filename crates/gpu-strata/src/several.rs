@@ -5,7 +5,7 @@ use strata_report::compare::{self, Statement};
 use strata_report::report;
 
 use crate::answer::Terminal;
-use crate::comparison::{CompareOptions, Comparison, Loaded, Side, beside_nvbandwidth, only_beside_a_node, pair};
+use crate::comparison::{CompareOptions, Comparison, Held, Loaded, Side, beside_nvbandwidth, pair};
 use crate::error::{Error, Result};
 
 /// What came of a comparison of several results.
@@ -44,7 +44,6 @@ fn among(sides: Vec<Loaded>, options: &CompareOptions) -> Result<ComparisonOfSev
             side.check_age(options.max_age)?;
             match side {
                 Loaded::Document(document, name) => Ok(document.statement(&name)),
-                Loaded::Nvbandwidth(_, name) => Err(only_beside_a_node(&name)),
                 Loaded::Published(_) | Loaded::PublishedOfOther => Err(Error::Input(
                     "published values can only be compared with one result; give two sides, or three or more results"
                         .into(),
@@ -116,16 +115,24 @@ pub enum Compared {
 ///
 /// As those two.
 pub fn compare_all(sides: Vec<Side>, options: &CompareOptions) -> Result<Compared> {
-    let mut files = sides.into_iter().map(Side::load_each).collect::<Result<Vec<_>>>()?;
-    let is_nvbandwidth = |file: &Vec<(Loaded, _)>| matches!(file.as_slice(), [(Loaded::Nvbandwidth(..), _)]);
-    if let Some(number) = files.iter().position(is_nvbandwidth) {
-        let theirs = files.remove(number).swap_remove(0).0;
-        let Loaded::Nvbandwidth(results, name) = theirs else { return Err(only_beside_a_node("")) };
-        let [ours] = <[_; 1]>::try_from(files).map_err(|_| only_beside_a_node(&name))?;
-        let of_two = beside_nvbandwidth(ours, (&results, &name), number == 0, options)?;
-        return Ok(Compared::Two(Box::new(of_two)));
+    let held = sides.into_iter().map(Side::hold).collect::<Result<Vec<_>>>()?;
+    if let [a, b] = held.as_slice() {
+        let beside = |documents: &[_], file: &str, results, theirs: &str, leads| {
+            let of_two = beside_nvbandwidth((documents, file), (results, theirs), leads, options)?;
+            Ok(Compared::Two(Box::new(of_two)))
+        };
+        match (a, b) {
+            (Held::File { documents, name: file }, Held::Nvbandwidth { results, name }) => {
+                return beside(documents, file, results, name, false);
+            }
+            (Held::Nvbandwidth { results, name }, Held::File { documents, name: file }) => {
+                return beside(documents, file, results, name, true);
+            }
+            _ => {}
+        }
     }
-    let all: Vec<Loaded> = files.into_iter().flatten().map(|(loaded, _)| loaded).collect();
+    let all: Vec<Loaded> =
+        held.into_iter().map(Held::documents).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     if all.len() >= FEWEST {
         return among(all, options).map(Compared::Several);
     }

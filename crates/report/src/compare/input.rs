@@ -124,6 +124,15 @@ pub enum Error {
         /// Where, and what.
         what: String,
     },
+    /// A file of nvbandwidth, which is no result of ours.
+    #[error(
+        "`{name}` is of nvbandwidth, which is compared with one file of the same node: give a result of `strata links` or of `strata \
+         discover --device all`"
+    )]
+    OfNvbandwidth {
+        /// The file.
+        name: String,
+    },
     /// JSON that is something else.
     #[error(
         "`{name}` {found}; give a result of schema {} or {}, a recording, or a summary of MT4G",
@@ -160,7 +169,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
         let before = &bytes[..error.valid_up_to()];
         Error::NotText { name: name.to_owned(), line: before.iter().filter(|b| **b == b'\n').count() + 1 }
     })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_mark(text);
     let label: Label = typed(name, text)?;
     let other = |found: String| Err(Error::Schema { name: name.to_owned(), found });
     match label.schema {
@@ -181,9 +190,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
         Some(Value::String(schema)) if schema == comparison::SCHEMA => other("is already a comparison".to_owned()),
         Some(schema) => other(format!("has the schema {}", shortened(&schema.to_string()))),
         None if label.memory.is_some() && label.general.is_some() => typed(name, text).map(Document::Mt4g),
-        None if label.nvbandwidth.is_some() => {
-            other("is of nvbandwidth, which `strata compare` puts beside one result of the same node".to_owned())
-        }
+        None if label.nvbandwidth.is_some() => Err(Error::OfNvbandwidth { name: name.to_owned() }),
         None => other("has no schema".to_owned()),
     }
 }
@@ -195,8 +202,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Document, Error> {
 ///
 /// As [`parse`].
 pub fn parse_all(name: &str, bytes: &[u8]) -> Result<Vec<(Document, Option<String>)>, Error> {
-    let text = str::from_utf8(bytes).unwrap_or_default();
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_mark(str::from_utf8(bytes).unwrap_or_default());
     let label = serde_json::from_str::<Label>(text).ok();
     match label.as_ref().and_then(|label| label.schema.as_ref()).and_then(Value::as_str) {
         Some(node::SCHEMA) => {
@@ -214,18 +220,18 @@ pub fn parse_all(name: &str, bytes: &[u8]) -> Result<Vec<(Document, Option<Strin
     }
 }
 
-/// Reads a file of nvbandwidth; nothing, if it is none.
+/// Reads a file that is of nvbandwidth by [`Error::OfNvbandwidth`].
 ///
 /// # Errors
 ///
-/// If it is one and not what nvbandwidth writes, with line and column.
-pub fn of_nvbandwidth(name: &str, bytes: &[u8]) -> Result<Option<Results>, Error> {
-    let text = str::from_utf8(bytes).unwrap_or_default();
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    match serde_json::from_str::<Label>(text) {
-        Ok(Label { schema: None, nvbandwidth: Some(_), .. }) => typed(name, text).map(Some),
-        _ => Ok(None),
-    }
+/// If it is not what nvbandwidth writes, with line and column.
+pub fn of_nvbandwidth(name: &str, bytes: &[u8]) -> Result<Results, Error> {
+    typed(name, without_mark(str::from_utf8(bytes).unwrap_or_default()))
+}
+
+/// The text without the mark of its byte order, which some editors write.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// The links that were measured, each with its name.

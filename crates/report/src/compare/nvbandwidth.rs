@@ -1,9 +1,9 @@
 //! What NVIDIA's nvbandwidth measured (`nvbandwidth --json`), beside a result of the same node.
 //!
 //! A test case of nvbandwidth has a matrix with a number for each GPU or each ordered pair of GPUs. Each of them is compared with the
-//! same GPU or link of ours. The tests that are called read copy from the memory of the GPU of the column, by the SMs or an engine of
-//! the GPU of the row; those that are called write copy to it. Each number is one, without an interval. Test cases for which we have
-//! no value are named in a remark.
+//! same GPU or link of ours. In a test case of reads the GPU of the row copies from the memory of the GPU of the column, by its SMs or by
+//! an engine. In a test case of writes it copies to that memory. No number has an interval. A remark names the test cases for which we
+//! have no value.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -177,22 +177,18 @@ impl Content {
         let is_ours = |case: &Case| CASES.iter().any(|(name, ..)| *name == case.name);
         let others = names(&|case| case.status == PASSED && !is_ours(case));
         let waived = names(&|case| case.status != PASSED);
-        [
-            (
-                true,
-                "nvbandwidth gives one number for each GPU or pair and no interval; --tolerance allows for what varies"
-                    .into(),
-            ),
-            (
-                self.error.is_some(),
-                format!("nvbandwidth ended with an error: {}", self.error.as_deref().unwrap_or_default()),
-            ),
-            (!others.is_empty(), format!("Not compared, because strata measures nothing like it: {others}")),
-            (!waived.is_empty(), format!("nvbandwidth has no numbers of {waived}")),
-        ]
-        .into_iter()
-        .filter_map(|(applies, remark): (bool, String)| applies.then_some(remark))
-        .collect()
+        let mut remarks = vec![
+            "nvbandwidth gives one number for each GPU or pair and no interval; --tolerance allows for what varies"
+                .into(),
+        ];
+        remarks.extend(self.error.as_ref().map(|error| format!("nvbandwidth ended with an error: {error}")));
+        if !others.is_empty() {
+            remarks.push(format!("Not compared, because strata measures nothing like it: {others}"));
+        }
+        if !waived.is_empty() {
+            remarks.push(format!("nvbandwidth has no numbers of {waived}"));
+        }
+        remarks
     }
 }
 
@@ -203,8 +199,8 @@ fn address(pci: &str) -> Option<String> {
     Some(format!("{domain:08x}:{bus:02x}:{device:02x}"))
 }
 
-/// Compares the GPUs and links of one file, each with its name if it is one of several, with what nvbandwidth measured on the same node. Its side is the
-/// second, or the first if it `leads`.
+/// Compares the GPUs and links of one file, each with its name if it is one of several, with what nvbandwidth measured on the same node.
+/// The side of nvbandwidth is the second, or the first if it `leads`.
 ///
 /// # Errors
 ///
@@ -228,10 +224,7 @@ pub fn beside(
         let (a, b) = if leads { (&theirs, &here) } else { (&here, &theirs) };
         let one = compare(a, b, options);
         let one = if let Some(label) = label { one.named(label) } else { one };
-        whole = Some(match whole {
-            Some(whole) => whole.and(one),
-            None => one,
-        });
+        whole = Some(if let Some(whole) = whole { whole.and(one) } else { one });
     }
     let mut whole = whole.ok_or_else(|| {
         format!(

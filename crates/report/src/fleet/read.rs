@@ -250,6 +250,7 @@ fn strictly(bytes: &[u8]) -> Result<Vec<(Light, Option<String>)>, Outcome> {
             .collect(),
         Err(compare::Error::Empty { .. }) => Err(not("is empty")),
         Err(compare::Error::NotText { .. }) => Err(not("is no text")),
+        Err(compare::Error::OfNvbandwidth { .. }) => Err(not("is of nvbandwidth")),
         Err(compare::Error::Schema { found, .. }) if found.contains(SCHEMA) => Err(Outcome::Earlier),
         Err(compare::Error::Schema { found, .. }) => Err(not(&found)),
         Err(compare::Error::Impossible { what, .. }) => {
