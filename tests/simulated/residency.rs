@@ -1,6 +1,6 @@
 //! What stores and cache hints leave in a cache, of machines of which that is known.
 
-use strata_model::attribute::{Effect, FETCH_BY_HINT, Fetches, HINTS, Hints, WRITE_POLICY};
+use strata_model::attribute::{Effect, FETCH_BY_HINT, Fetches, HINTS, Hints, WRITE_BACK, WRITE_POLICY};
 use strata_model::experiment::Access;
 use strata_model::topology::ElementName::{L1, L2};
 use strata_model::topology::{Element, Wanted};
@@ -63,6 +63,35 @@ fn stores_and_hints_do_what_the_machine_says() {
     ];
     for (seed, ((policy, write, hints), l2, noise)) in (1..).zip(sim::sample(4, &cases)) {
         check(&machine((policy, &format!("{write}\n{hints}")), *l2, noise), seed);
+    }
+}
+
+/// What is stored is seen to go to memory late. Where it goes there at once, or memory takes anything, nothing is said.
+#[test]
+fn an_l2_that_keeps_what_is_stored_is_told_from_others() {
+    let machine = |keys: &str, bandwidth: &str, noise: &str| {
+        let text = Machine::named("p6000").expect("it comes with strata").text;
+        let text = text.replace("multiprocessors = 30\n", "multiprocessors = 8\n");
+        let text = text.replacen("[cache.l2]\n", &format!("[cache.l2]\n{keys}\n"), 1);
+        let text = text.replacen("\nbandwidth = 223\n", &format!("\n{bandwidth}\n"), 1);
+        let text = format!("{text}\n[noise]\n{noise}\n");
+        Machine::parse("with stores", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"))
+    };
+    let cases = [
+        (("write_back = true", "bandwidth = 40", ""), Some(true)),
+        (("write_back = true", "bandwidth = 40", "jitter = 12\nspikes = 0.01\nspike = 400"), Some(true)),
+        (("", "bandwidth = 40", ""), None),
+        (("write_back = false", "bandwidth = 40", "jitter = 12\nspikes = 0.01\nspike = 4000"), None),
+        (("write_back = true", "", ""), None),
+    ];
+    for (seed, ((keys, bandwidth, noise), expected)) in (1..).zip(cases) {
+        let machine = machine(keys, bandwidth, noise);
+        let only = ["l2.write_back".parse::<Wanted>().expect("an attribute")];
+        let outcome = sim::discovery(&machine, Effort::Quick, seed, &only);
+        let finding = outcome.topology.elements[&L2].finding(WRITE_BACK).expect("it was asked for");
+        assert_eq!(finding.get::<bool>().copied(), expected, "{keys}, {bandwidth}, {noise}: {finding:?}");
+        let reason = format!("{finding:?}");
+        assert!(expected.is_some() || reason.contains("stores may go to memory at once"), "{noise}: {reason}");
     }
 }
 

@@ -185,6 +185,7 @@ fn cost(experiment: &Experiment) -> u64 {
             let lines = u64::from(residency.lines);
             (lines, 0, before.saturating_add(after) / READERS + 3 * lines)
         }
+        Experiment::Displacement(displacement) => (1, 0, displacement.accesses().iter().sum::<u64>() / READERS),
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {

@@ -10,6 +10,7 @@ mod chain;
 mod cluster_stream;
 mod clusters;
 mod code_walk;
+mod displacement;
 mod distributed;
 mod fleet;
 mod groups;
@@ -116,8 +117,8 @@ pub struct Bench<'g> {
     flush: Scratch,
     /// As that, to empty the L2 of another GPU.
     peer_flush: Scratch,
-    /// Of the L1 and of the L2.
-    rooms: [residency::Room; 2],
+    /// Of the L1, of the L2, and of what the L2 displaces.
+    rooms: [residency::Room; 3],
     pattern_memory: Scratch,
     /// Of the device, the host and another GPU.
     sides: [stream::Memories; 3],
@@ -287,6 +288,7 @@ impl<'g> Bench<'g> {
             Experiment::CodeWalk(walk) => self.run_code_walk(walk).map(|outcome| vec![outcome]),
             Experiment::PageWalk(walk) => self.run_page_walk(walk).map(|outcome| vec![outcome]),
             Experiment::Residency(residency) => self.run_residency(residency).map(|outcome| vec![outcome]),
+            Experiment::Displacement(of) => self.run_displacement(of).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),

@@ -64,6 +64,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::PageWalk(_)
         | Experiment::WindowStream(_)
         | Experiment::Residency(_)
+        | Experiment::Displacement(_)
         | Experiment::CopyStream(_)
         | Experiment::Imported(_) => 0,
     }
@@ -159,6 +160,7 @@ impl Prepared<'_> {
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
+            | Experiment::Displacement(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => common,
         }
@@ -233,6 +235,7 @@ impl Prepared<'_> {
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
+            | Experiment::Displacement(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));

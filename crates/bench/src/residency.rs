@@ -3,9 +3,9 @@
 use super::persistent::words;
 use super::prepared::Outcome;
 use super::{Bench, Scratch};
-use strata_gpu::{DevicePtr, Launch, Result};
+use strata_gpu::{DevicePtr, Gpu, Launch, Result};
 use strata_kernels::{Program, residency as kernel};
-use strata_model::experiment::{LoadPath, Residency, WARP};
+use strata_model::experiment::{Displacement, LoadPath, Residency, WARP};
 use strata_model::order;
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
@@ -17,8 +17,8 @@ const ALIGNMENT: Bytes = Bytes::mib(2);
 /// Bytes of an address.
 const ADDRESS: u64 = 8;
 /// Blocks for each SM, and the most threads of each, of a launch in which all SMs read.
-const BLOCKS: u32 = 2;
-const THREADS: u32 = 1024;
+pub(super) const BLOCKS: u32 = 2;
+pub(super) const THREADS: u32 = 1024;
 
 /// The memory of one cache's experiments. Each cache has its own, so that what one needs does not move the memory of the other between
 /// two experiments that are compared: a cache of few ways loses lines by where they lie.
@@ -31,6 +31,21 @@ pub(super) struct Room {
 }
 
 impl Room {
+    /// Where so much of its lines, and so much of what is read besides, begins.
+    fn begins(&mut self, gpu: &mut dyn Gpu, lines: Bytes, read: Bytes) -> Result<[DevicePtr; 2]> {
+        let mut aligned = |scratch: &mut Scratch, bytes: Bytes| -> Result<DevicePtr> {
+            let at = scratch.at_least(gpu, bytes + ALIGNMENT)?;
+            Ok(DevicePtr(at.0.next_multiple_of(ALIGNMENT.0)))
+        };
+        Ok([aligned(&mut self.lines, lines)?, aligned(&mut self.read, read)?])
+    }
+
+    /// Where what is displaced begins, what is read before, and what is read afterwards.
+    pub(super) fn places(&mut self, gpu: &mut dyn Gpu, of: &Displacement) -> Result<[DevicePtr; 3]> {
+        let [first, before] = self.begins(gpu, of.first, of.before + of.after)?;
+        Ok([first, before, before.offset(of.before.0)])
+    }
+
     /// All of its memory.
     pub(super) fn buffers(&mut self) -> [&mut Scratch; 2] {
         [&mut self.lines, &mut self.read]
@@ -46,12 +61,7 @@ impl Bench<'_> {
             self.renew_carveout(0)?;
         }
         let room = &mut self.rooms[usize::from(residency.path != LoadPath::GlobalCa)];
-        let mut aligned = |scratch: &mut Scratch, bytes: Bytes| -> Result<DevicePtr> {
-            let at = scratch.at_least(self.gpu, bytes + ALIGNMENT)?;
-            Ok(DevicePtr(at.0.next_multiple_of(ALIGNMENT.0)))
-        };
-        let base = aligned(&mut room.lines, residency.span())?;
-        let read = aligned(&mut room.read, residency.before + residency.after)?;
+        let [base, read] = room.begins(self.gpu, residency.span(), residency.before + residency.after)?;
         let order = order::offsets(residency.chain());
         let timed = |number: usize| base.0 + order[number % order.len()] + residency.beside.0;
         let mut content = vec![0; residency.span().0 as usize];

@@ -21,7 +21,9 @@ pub mod sizes;
 mod streams;
 mod sums;
 
-use strata_model::experiment::{Access, AccessWidth, ClusterWork, CopyWork, Experiment, Launched, LoadPath, Timing};
+use strata_model::experiment::{
+    Access, AccessWidth, ClusterWork, CopyWork, Experiment, Launched, LoadPath, Timing, Traffic,
+};
 
 pub use atomics::AtomicProgram;
 pub use dialect::{Capability, Check, Dialect, PTX, Text, all, dialect_for};
@@ -70,11 +72,16 @@ pub enum Program {
     Pages,
     /// Loads of lines that were accessed in this way, timed by this path.
     Residency(Access, LoadPath),
+    /// Reads or writes memory, line by line.
+    Displacement(Traffic),
 }
 
 /// Paths whose caches may be one and the same: the L1 data, texture, read-only and constant caches (Größler, section 4.5).
 pub const DISTURBED_PATHS: [LoadPath; 4] =
     [LoadPath::GlobalCa, LoadPath::Texture, LoadPath::GlobalNc, LoadPath::Constant];
+
+/// What is done to memory that is displaced later.
+const DISPLACED: [Traffic; 2] = [Traffic::Read, Traffic::Write];
 
 impl Program {
     /// The kernel that an experiment needs; none for what another tool measured.
@@ -104,6 +111,7 @@ impl Program {
             Experiment::CodeWalk(_) => Program::Code,
             Experiment::PageWalk(_) => Program::Pages,
             Experiment::Residency(residency) => Program::Residency(residency.access, residency.path),
+            Experiment::Displacement(displacement) => Program::Displacement(displacement.traffic),
             // Copy engines run no kernel.
             Experiment::Transfer(_) | Experiment::Imported(_) => return None,
         })
@@ -128,6 +136,7 @@ impl Program {
             Program::Stream(_) => vec![Program::Content],
             // Few, and whoever needs one of them needs all.
             Program::Atomics(_) => AtomicProgram::all().into_iter().map(Program::Atomics).collect(),
+            Program::Displacement(_) => DISPLACED.map(Program::Displacement).to_vec(),
             Program::Distributed(_) => ClusterWork::ALL.map(Program::Distributed).to_vec(),
             Program::Asynchronous(_) => vec![Program::Content],
         };
@@ -154,6 +163,7 @@ impl Program {
         all.extend(ClusterWork::ALL.map(Program::Distributed));
         all.extend(CopyWork::ALL.map(Program::Asynchronous));
         all.extend([Program::Code, Program::Pages]);
+        all.extend(DISPLACED.map(Program::Displacement));
         for path in [LoadPath::GlobalCa, LoadPath::GlobalCg] {
             all.extend(Access::ALL.iter().map(|&access| Program::Residency(access, path)));
         }
@@ -189,6 +199,7 @@ impl Program {
             Program::Code => "code".into(),
             Program::Pages => "pages".into(),
             Program::Residency(access, path) => format!("residency_{}_{}", access.name(), path.name()),
+            Program::Displacement(traffic) => format!("displacement_{}", traffic.name()),
         }
     }
 

@@ -18,6 +18,7 @@ mod cluster_stream;
 mod clusters;
 mod code_walk;
 mod copy_stream;
+mod displacement;
 mod distributed;
 mod disturb;
 mod imported;
@@ -47,6 +48,7 @@ pub use cluster_stream::ClusterStream;
 pub use clusters::Clusters;
 pub use code_walk::{CODE, CODE_BLOCK, CodeWalk, INSTRUCTION, PARTNER_CODE};
 pub use copy_stream::CopyStream;
+pub use displacement::{Displacement, STORED};
 pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
 pub use disturb::{Disturb, Partner};
 pub use imported::Imported;
@@ -118,13 +120,15 @@ pub enum Experiment {
     WindowStream(WindowStream),
     /// A thread times loads of lines that were accessed in some way before other memory was read.
     Residency(Residency),
+    /// Many threads read memory that displaces what was read or written before.
+    Displacement(Displacement),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
     /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`, `copy_stream`,
-    /// `code_walk`, `page_walk`, `window_stream`, `residency`.
+    /// `code_walk`, `page_walk`, `window_stream`, `residency`, `displacement`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -154,6 +158,7 @@ impl Experiment {
             Experiment::PageWalk(_) => "page_walk",
             Experiment::WindowStream(_) => "window_stream",
             Experiment::Residency(_) => "residency",
+            Experiment::Displacement(_) => "displacement",
         }
     }
 
@@ -182,7 +187,8 @@ impl Experiment {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
-            | Experiment::Residency(_) => 1,
+            | Experiment::Residency(_)
+            | Experiment::Displacement(_) => 1,
         }
     }
 
@@ -210,6 +216,7 @@ impl Experiment {
             Experiment::PageWalk(walk) => walk.defect(),
             Experiment::WindowStream(stream) => stream.defect(),
             Experiment::Residency(residency) => residency.defect(),
+            Experiment::Displacement(displacement) => displacement.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -225,7 +232,9 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::CodeWalk(_) => None,
             Experiment::Distributed(_) => Some(LoadPath::Shared),
-            Experiment::AsyncCopy(_) | Experiment::PageWalk(_) => Some(LoadPath::GlobalCg),
+            Experiment::AsyncCopy(_) | Experiment::PageWalk(_) | Experiment::Displacement(_) => {
+                Some(LoadPath::GlobalCg)
+            }
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -265,6 +274,7 @@ impl Experiment {
             Experiment::CodeWalk(walk) => Some(walk.footprint),
             Experiment::PageWalk(walk) => Some(Bytes(walk.window().0.saturating_mul(2))),
             Experiment::Residency(residency) => Some(residency.span()),
+            Experiment::Displacement(displacement) => Some(displacement.after),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }
@@ -278,6 +288,7 @@ impl Experiment {
             Experiment::Imported(imported) => imported.stride,
             Experiment::PageWalk(walk) => Some(walk.distance),
             Experiment::Residency(residency) => Some(residency.distance),
+            Experiment::Displacement(displacement) => Some(displacement.step),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.stride)
             }
@@ -323,6 +334,7 @@ impl Experiment {
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
+            | Experiment::Displacement(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -373,6 +385,7 @@ impl Experiment {
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
+            | Experiment::Displacement(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -411,7 +424,8 @@ impl Experiment {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
-            | Experiment::Residency(_) => true,
+            | Experiment::Residency(_)
+            | Experiment::Displacement(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -448,6 +462,7 @@ impl Experiment {
             | Experiment::CodeWalk(_)
             | Experiment::PageWalk(_)
             | Experiment::Residency(_)
+            | Experiment::Displacement(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -476,6 +491,7 @@ impl Experiment {
             Experiment::CodeWalk(walk) => walk.repeat,
             Experiment::PageWalk(walk) => walk.repeat,
             Experiment::Residency(residency) => residency.repeat,
+            Experiment::Displacement(displacement) => displacement.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -498,7 +514,8 @@ from_kind!(
     Distributed => Distributed, PartitionStream => PartitionStream, PartitionChase => PartitionChase,
     ClusterStream => ClusterStream, AsyncCopy => AsyncCopy,
     CopyStream => CopyStream, CodeWalk => CodeWalk,
-    PageWalk => PageWalk, WindowStream => WindowStream, Residency => Residency
+    PageWalk => PageWalk, WindowStream => WindowStream, Residency => Residency,
+    Displacement => Displacement
 );
 
 #[cfg(test)]

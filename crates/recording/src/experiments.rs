@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Distributed, Disturb, Experiment,
-    Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase, PartitionStream, PatternRun, Residency, Stream,
-    Transfer, Warp, Watch, WindowStream,
+    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Displacement, Distributed,
+    Disturb, Experiment, Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase, PartitionStream, PatternRun,
+    Residency, Stream, Transfer, Warp, Watch, WindowStream,
 };
 
 /// How some version of the format has an experiment.
@@ -43,6 +43,7 @@ pub enum Kinds {
     PageWalk(PageWalk),
     WindowStream(WindowStream),
     Residency(Residency),
+    Displacement(Displacement),
 }
 
 impl From<&Experiment> for Kinds {
@@ -71,6 +72,7 @@ impl From<&Experiment> for Kinds {
             Experiment::PageWalk(walk) => Kinds::PageWalk(walk.clone()),
             Experiment::WindowStream(stream) => Kinds::WindowStream(stream.clone()),
             Experiment::Residency(residency) => Kinds::Residency(residency.clone()),
+            Experiment::Displacement(displacement) => Kinds::Displacement(*displacement),
         }
     }
 }
@@ -101,6 +103,7 @@ impl Recorded for Kinds {
             Kinds::PageWalk(walk) => walk.into(),
             Kinds::WindowStream(stream) => stream.into(),
             Kinds::Residency(residency) => residency.into(),
+            Kinds::Displacement(displacement) => displacement.into(),
         })
     }
 
@@ -130,7 +133,8 @@ impl Recorded for Kinds {
             | Kinds::Distributed(_)
             | Kinds::AsyncCopy(_)
             | Kinds::CodeWalk(_)
-            | Kinds::Residency(_) => 0,
+            | Kinds::Residency(_)
+            | Kinds::Displacement(_) => 0,
         }
     }
 }

@@ -90,6 +90,7 @@
 //! | 20 `PageWalk` | [`PageWalk`](strata_model::experiment::PageWalk): pages, distance, list of the walkers' SMs, list of the partners' SMs, laps, parts, seed, repeat |
 //! | 21 `WindowStream` | [`WindowStream`](strata_model::experiment::WindowStream): the stream, windows, list of the SMs' windows (u8), pieces, seed |
 //! | 22 `Residency` | [`Residency`](strata_model::experiment::Residency): path, access, lines, distance, beside, before, after, step, seed, repeat; an access is a number, in the order of [`Access`](strata_model::experiment::Access) |
+//! | 23 `Displacement` | [`Displacement`](strata_model::experiment::Displacement): traffic, first, before, after, step, pause, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

@@ -364,6 +364,17 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
             repeat,
         },
     );
+    let displaced = (0..Traffic::ALL.len(), any::<(u64, u64, u64)>(), any::<(u64, u32, u32)>()).prop_map(
+        |(traffic, (first, before, after), (step, pause, repeat))| Displacement {
+            traffic: Traffic::ALL[traffic],
+            first: Bytes(first),
+            before: Bytes(before),
+            after: Bytes(after),
+            step: Bytes(step),
+            pause,
+            repeat,
+        },
+    );
     let by_partition =
         (streams(), any::<(u64, Vec<u8>, Vec<u8>, bool)>()).prop_map(|(stream, (mask, pages, sms, is_far))| {
             PartitionStream { stream, homes: HomeMap { mask, pages }, sms, is_far }
@@ -412,6 +423,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => pages.prop_map(Experiment::from),
         1 => by_window.prop_map(Experiment::from),
         1 => residency.prop_map(Experiment::from),
+        1 => displaced.prop_map(Experiment::from),
     ]
 }
 

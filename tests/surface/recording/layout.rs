@@ -274,6 +274,16 @@ fn what_a_stream_has_stays_as_it_is() {
         repeat: 2,
     };
     assert_eq!(hash_of(residency.into(), &[]), 0xa700_f333, "{why}");
+    let displaced = Displacement {
+        traffic: Traffic::Write,
+        first: Bytes::mib(14),
+        before: Bytes::mib(100),
+        after: Bytes::mib(120),
+        step: Bytes(128),
+        pause: 50_000,
+        repeat: 2,
+    };
+    assert_eq!(hash_of(displaced.into(), &[]), 0x09e7_b084, "{why}");
     let copied = CopyStream { stream: stream.clone(), by: CopyWork::CpAsync };
     assert_eq!(hash_of(copied.into(), &[]), 0x7e18_fa93, "{why}");
     let in_cluster = ClusterStream { stream, size: 4, count: 2, shared_per_block: Bytes::kib(100), distance: 1 };

@@ -110,6 +110,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
+            | Experiment::Displacement(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -146,7 +147,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::CodeWalk(_)
         | Experiment::PageWalk(_)
         | Experiment::WindowStream(_)
-        | Experiment::Residency(_) => {
+        | Experiment::Residency(_)
+        | Experiment::Displacement(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

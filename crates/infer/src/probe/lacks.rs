@@ -53,6 +53,8 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
         }
         Experiment::PageWalk(walk) => (samples.laps.len(), walk.times(), "times of laps"),
         Experiment::Residency(residency) => latencies(residency.lines),
+        // As many as there are blocks, each on an SM.
+        Experiment::Displacement(_) => latencies(samples.sms.len().max(1) as u32),
         Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),
         Experiment::Transfer(_) => (samples.clocks.len(), 1, "times"),
         Experiment::Imported(imported) => latencies(imported.loads),

@@ -44,6 +44,7 @@ mod structure;
 mod sweep;
 mod throughput;
 pub mod tlb;
+mod write_back;
 
 pub use elements::{element, fetch_of, read_peak};
 pub use gap::{Gap, Missing, Settle, Unknown, ask_all, ask_each};

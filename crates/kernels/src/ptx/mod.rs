@@ -70,6 +70,7 @@ fn template(program: Program) -> Template {
         Program::Pages => template!("pages", FERMI),
         Program::Residency(access, _) if access.since() >= 80 => template!("residency", AMPERE),
         Program::Residency(..) => template!("residency", FERMI),
+        Program::Displacement(_) => template!("displacement", FERMI),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -229,9 +230,14 @@ impl Dialect for Ptx {
             Program::Warp(bytes) => Check::Warp { bytes },
             Program::Pattern(PatternProgram::Burst(each)) => checks::burst(each),
             Program::Pattern(pattern) => Check::Block { accesses: checks::accesses(pattern), path: pattern.path() },
-            Program::Link | Program::Fill | Program::Census | Program::Clock | Program::Watch | Program::Content => {
-                Check::None
-            }
+            // Of a displacement all accesses of a block are timed together.
+            Program::Link
+            | Program::Fill
+            | Program::Census
+            | Program::Clock
+            | Program::Watch
+            | Program::Content
+            | Program::Displacement(_) => Check::None,
             Program::Stream(stream) => checks::stream(stream),
             Program::Atomics(atomics) => checks::atomics(atomics),
             Program::Distributed(work) => checks::distributed(work),

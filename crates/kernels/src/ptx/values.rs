@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use minijinja::context;
 use minijinja::value::Value;
 use strata_model::experiment::{
-    CHAIN, CODE, CODE_BLOCK, COPY_UNROLL, CodeWalk, INSTRUCTION, LoadPath, PARTNER_CODE, STEPS_A_PASS, WARP,
+    CHAIN, CODE, CODE_BLOCK, COPY_UNROLL, CodeWalk, INSTRUCTION, LoadPath, PARTNER_CODE, STEPS_A_PASS, Traffic, WARP,
 };
 use strata_model::pattern::{
     BURST_LINE, BURST_LINES, BURST_OPTIONAL, BURST_STEP, CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom,
@@ -105,6 +105,7 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
                 ended => residency::ENDED,
             }
         }
+        Program::Displacement(traffic) => context! { writes => traffic == Traffic::Write, never => residency::NEVER },
         _ => context! {},
     };
     context! { ..own, ..common }

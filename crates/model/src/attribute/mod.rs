@@ -205,6 +205,8 @@ attributes! {
         "Which line a full set evicts; for a random choice with unequal probabilities, these by the order of filling.";
     WritePolicy WRITE_POLICY: String, "write_policy", "Stores", Structure, "",
         "What a store leaves in the cache: it allocates its line, updates only a line that is there, or evicts that line.";
+    WriteBack WRITE_BACK: bool, "write_back", "Write-back", Structure, "",
+        "Whether what is stored stays in the cache until its line gives way, and goes to memory only then.";
     Hints HINTS: Hints, "hints", "Effect of hints", Structure, "",
         "What becomes of the lines of an access, beside those of a plain load: by instruction and cache hint.";
     FetchByHint FETCH_BY_HINT: Fetches, "fetch_by_hint", "Fetched by hint", Structure, "",

@@ -127,6 +127,7 @@ impl ElementName {
                 &[
                     NominalSize,
                     WritePolicy,
+                    WriteBack,
                     Hints,
                     FetchByHint,
                     Partitions,

@@ -159,8 +159,9 @@ impl JsonSchema for Wanted {
 /// the outstanding loads of a warp, and why the uniform path of
 /// constants has no bandwidth. The sixth: bandwidth and atomics of distributed shared memory, and
 /// asynchronous copies. The seventh: the bandwidth of those. The eighth: instruction caches. The ninth: which
-/// SMs share a TLB, which instance each SM uses, and reads at random. The tenth: what stores and cache hints leave in a cache.
-pub const STEPS: u8 = 10;
+/// SMs share a TLB, which instance each SM uses, and reads at random. The tenth: what stores and cache hints leave in a cache. The eleventh:
+/// whether the L2 is write-back.
+pub const STEPS: u8 = 11;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
@@ -175,6 +176,7 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         | Attribute::OutstandingLoadsOfAWarp => 5,
         _ if element == ElementName::ConstantUniform && attribute.topic() == Topic::Bandwidth => 5,
         Attribute::WritePolicy | Attribute::Hints | Attribute::FetchByHint => 10,
+        Attribute::WriteBack => 11,
         Attribute::AtomicLatency => 6,
         _ if element == ElementName::DistributedShared && attribute.topic() == Topic::Bandwidth => 6,
         Attribute::Fingerprint => 4,

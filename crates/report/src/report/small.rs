@@ -69,6 +69,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::CodeWalk(walk) => format!("{walk}:"),
         Experiment::PageWalk(walk) => format!("{walk}:"),
         Experiment::Residency(residency) => format!("{residency}:"),
+        Experiment::Displacement(displacement) => format!("{displacement}:"),
         Experiment::WindowStream(stream) => format!("{stream}:"),
         Experiment::CopyStream(stream) => format!("{stream}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),

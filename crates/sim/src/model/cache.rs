@@ -61,6 +61,10 @@ pub struct Cache {
     hinted: Vec<Option<Hint>>,
     /// Lines that came by one.
     hinted_lines: usize,
+    /// Sectors of each line that were stored to and are nowhere else; empty until there are any.
+    dirty: Vec<u64>,
+    /// Bytes of such sectors that have given way, and were not asked for yet.
+    displaced: u64,
     /// Lines in each set.
     filled: Vec<u32>,
     table: Option<FxHashMap<u64, u32>>,
@@ -113,6 +117,8 @@ impl Cache {
             sectors: vec![0; lines as usize],
             hinted_lines: 0,
             hinted: vec![None; if shape.hints.is_empty() { 0 } else { lines as usize }],
+            dirty: Vec::new(),
+            displaced: 0,
             filled: vec![0; shape.ways.len()],
             table: (most > SEARCHED).then(FxHashMap::default),
             policy: Policy::new(shape.replacement.clone(), &shape.ways),
@@ -141,6 +147,8 @@ impl Cache {
         self.filled.fill(0);
         self.hinted.fill(None);
         self.hinted_lines = 0;
+        self.dirty.fill(0);
+        self.displaced = 0;
         self.policy.reset();
         if let Some(table) = &mut self.table {
             table.clear();
@@ -256,6 +264,24 @@ impl Cache {
         hit
     }
 
+    /// Remembers that the sector of an address was stored to, if it is there: it must go to memory when its line gives way.
+    pub fn store(&mut self, address: u64) {
+        let bit = self.sector_bit(address);
+        let (_, start, end) = self.bounds(address);
+        if let Some(line) = self.find(address >> self.line_shift, start, end) {
+            if self.dirty.is_empty() {
+                self.dirty = vec![0; self.tags.len()];
+            }
+            self.dirty[line] |= bit;
+        }
+    }
+
+    /// Bytes that were stored and have given way since this was asked last.
+    #[inline]
+    pub fn take_displaced(&mut self) -> u64 {
+        std::mem::take(&mut self.displaced)
+    }
+
     /// Loads an address; if it misses, the sectors of the aligned block around it come, too.
     fn load_block(&mut self, address: u64, block: u64) -> bool {
         let hit = self.touch(address, self.sector_bit(address));
@@ -314,6 +340,10 @@ impl Cache {
         }
         self.tags[line] = tag;
         self.sectors[line] = bits;
+        if let Some(dirty) = self.dirty.get_mut(line) {
+            self.displaced += u64::from(dirty.count_ones()) * self.shape.sector;
+            *dirty = 0;
+        }
         self.set_hint(line, None);
         self.policy.used(start, end - start, line, true);
         self.recent = (tag, [line, start, end].map(|at| at as u32));
@@ -413,6 +443,27 @@ mod tests {
             cache.load_as(7, Wish::Normal);
             assert_eq!((cache.hinted_lines, cache.hinted.iter().flatten().count()), (0, 0));
         }
+    }
+
+    /// What was stored goes to memory once, when its line gives way.
+    #[test]
+    fn stored_sectors_are_displaced_with_their_line() {
+        let (index, replacement) = (Index::Modulo, Replacement::Lru);
+        let (hints, prefetch) = (Vec::new(), Vec::new());
+        let shape = Shape { line: 128, sector: 32, ways: vec![2], index, replacement, hints, prefetch };
+        let mut cache = Cache::new(shape, 1);
+        let mut displaced = |address: u64, is_store: bool| {
+            cache.load(address);
+            if is_store {
+                cache.store(address);
+            }
+            cache.take_displaced()
+        };
+        // Two sectors of one line, one of them twice, and a line that is only read.
+        assert_eq!([displaced(0, true), displaced(0, true), displaced(64, true), displaced(128, false)], [0; 4]);
+        assert_eq!([256, 384, 512].map(|line| displaced(line, false)), [64, 0, 0]);
+        // Loaded anew, it is as memory has it.
+        assert_eq!([0, 128, 256].map(|line| displaced(line, false)), [0; 3]);
     }
 
     #[test]

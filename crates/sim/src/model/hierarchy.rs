@@ -107,6 +107,8 @@ struct Found {
     waited: u64,
     /// What a far partition adds.
     far: u64,
+    /// Bytes that were stored before and go to memory now.
+    displaced: u64,
 }
 
 impl Hierarchy {
@@ -190,6 +192,7 @@ impl Hierarchy {
         let (mut waited, mut queues) = (0, Queues::of(now));
         // Latency of the cache that takes it, and whether it is in none.
         let (mut taken, mut missed) = (None, true);
+        let (mut displaced, mut is_kept) = (0, false);
         for (i, level) in route.levels.iter().enumerate() {
             if i == route.translated {
                 waited += content.translate(plan, by.sm, address).cycles;
@@ -204,6 +207,8 @@ impl Hierarchy {
                 let access = Access { by, address, now: now + waited, at_home: true, kind: Kind::Store };
                 let found = content.ask::<true>(plan, level, access, &mut queues);
                 missed &= !found.hit;
+                displaced += found.displaced;
+                is_kept |= kind.spec.write_back;
                 taken = taken.or(Some(level.cycles + found.far));
                 continue;
             }
@@ -217,9 +222,10 @@ impl Hierarchy {
             }
         }
         if plan.queued {
-            // A line that is brought in displaces one that was written before.
-            if missed {
-                queues.wait(content.memory.wait(queues.left, STORED));
+            // Where no cache keeps what is stored, it goes to memory at once.
+            let to_memory = if missed && !is_kept { STORED } else { displaced };
+            if to_memory > 0 {
+                queues.wait(content.memory.wait(queues.left, to_memory));
             }
             let at = now + taken.unwrap_or(0) + waited + queues.late;
             content.private(plan, by.sm).outstanding.answered(at);
@@ -317,6 +323,9 @@ impl Content {
             }
             let found = self.ask::<QUEUED>(plan, level, Access { now: now + waited, ..access }, &mut queues);
             waited += found.waited;
+            if QUEUED && found.displaced > 0 {
+                self.memory.wait(queues.left, found.displaced);
+            }
             if found.hit {
                 let cycles = level.cycles + found.far + waited + queues.late;
                 if QUEUED && left_sm {
@@ -357,7 +366,15 @@ impl Content {
                     Kind::Store => one.written(queues.left, STORED),
                 });
             }
-            Found { hit: one.cache.load_as(address, wish), waited: one.ports.wait(now, address), far }
+            let hit = one.cache.load_as(address, wish);
+            let mut displaced = 0;
+            if QUEUED && known.spec.write_back {
+                if kind == Kind::Store {
+                    one.cache.store(address);
+                }
+                displaced = one.cache.take_displaced();
+            }
+            Found { hit, waited: one.ports.wait(now, address), far, displaced }
         };
         if known.scope == Scope::Sm {
             return of(&mut self.private(plan, by.sm).caches[known.place(by)], 0);
@@ -367,13 +384,16 @@ impl Content {
         };
         let near = plan.sm_partitions[by.sm as usize] as usize;
         let home = home(parts, address);
+        let mut of_copy = 0;
         if near == home || (parts.copies && !at_home) {
             let found = of(&mut self.device[level.cache][near], 0);
             if found.hit || near == home {
                 return found;
             }
+            of_copy = found.displaced;
         }
-        let found = of(&mut self.device[level.cache][home], parts.far_hit.get());
+        let mut found = of(&mut self.device[level.cache][home], parts.far_hit.get());
+        found.displaced += of_copy;
         if QUEUED {
             // What is loaded comes from the line's home, and what is stored goes there.
             let (from, to, bytes) = match kind {

@@ -40,6 +40,10 @@ pub fn residency(truth: &mut Truth) {
             truth.row(L2, "fetch_by_hint", Expect::IfStated(Box::new(Expect::Fetched(fetched(l2)))));
         }
     }
+    if let Some(l2) = second {
+        // Where nothing is kept, nothing shows that it is not.
+        truth.row(L2, "write_back", Expect::IfStated(Box::new(Expect::Is(json!(l2.write_back)))));
+    }
     for (element, policy, effects) in rows {
         truth.row(element, "write_policy", Expect::IfStated(Box::new(Expect::Is(json!(policy)))));
         truth.row(element, "hints", Expect::IfStated(Box::new(Expect::Effects(effects))));

@@ -2,13 +2,16 @@
 
 use super::super::latency::{self, Setting};
 use super::super::throughput::{self, Level, Limit};
-use super::super::{Gap, Notebook, Settle, banks, dram, l2, near_far, partition_hash, partitions, residency};
+use super::super::{
+    Gap, Notebook, Settle, banks, dram, l2, near_far, partition_hash, partitions, residency, write_back,
+};
 use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
     FETCH_BY_HINT, FETCH_GRANULARITY, HINTS, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE,
-    PADDING, PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS, WRITE_POLICY,
+    PADDING, PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS, WRITE_BACK,
+    WRITE_POLICY,
 };
 use strata_model::experiment::{BEYOND_L2, Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
@@ -138,6 +141,7 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         unknown_inside(notebook, WAYS),
         unknown_inside(notebook, REPLACEMENT),
         notebook.attribute(WRITE_POLICY, || residency::write_policy(notebook, &for_residency(notebook)?)),
+        notebook.attribute(WRITE_BACK, || write_back::write_back(notebook, &for_residency(notebook)?)),
         notebook.attribute(HINTS, || residency::hints(notebook, &for_residency(notebook)?)),
         notebook.attribute(PARTITIONS, || Ok(partitions::partitions(notebook)?.count())),
         notebook.attribute(NEAR_LATENCY, || Ok(partitions::partitions(notebook)?.near())),

@@ -73,6 +73,7 @@ enum What {
     CodeWalk,
     PageWalk,
     Residency,
+    Displacement,
     Imported,
 }
 
@@ -128,6 +129,7 @@ impl Kind {
             Experiment::CodeWalk(_) => (What::CodeWalk, "code", false),
             Experiment::PageWalk(_) => (What::PageWalk, "pages", false),
             Experiment::Residency(_) => (What::Residency, "residency", false),
+            Experiment::Displacement(_) => (What::Displacement, "displacement", false),
             Experiment::CopyStream(CopyStream { by, .. }) => {
                 let order = if *by == CopyWork::Bulk { "bulk copies" } else { "cp.async" };
                 (What::Stream, order, false)
@@ -273,7 +275,8 @@ impl<'e> Exhibits<'e> {
                 | What::AsyncCopy
                 | What::CodeWalk
                 | What::PageWalk
-                | What::Residency => Vec::new(),
+                | What::Residency
+                | What::Displacement => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

@@ -70,6 +70,12 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
                 .into(),
         ));
     }
+    if cache.scope == Scope::Sm && cache.write_back {
+        return Err((
+            format!("{table}.write_back"),
+            "found in a cache of an SM, allowed is in a cache of the device: an SM's cache passes stores on".into(),
+        ));
+    }
     if cache.scope == Scope::Device && cache.hints.contains(&Hint::NoAllocate) {
         return Err((
             format!("{table}.hints"),

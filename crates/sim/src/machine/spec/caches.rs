@@ -132,6 +132,10 @@ pub struct Cache {
     pub replacement: Replacement,
     /// What a store does; only of an SM's cache, since those of the device always bring the line in. `through` if absent.
     pub write: Option<Write>,
+    /// What is stored stays in this cache until its line gives way, and then goes to memory; only of a device's cache. If absent, stores
+    /// that miss go to memory at once.
+    #[serde(default)]
+    pub write_back: bool,
     /// Cache hints that it obeys; it treats all other accesses as those without a hint.
     #[serde(default)]
     pub hints: Vec<Hint>,
