@@ -118,9 +118,12 @@ fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuf
 #[derive(Clone, Debug)]
 pub(in crate::probe) struct Curve {
     pub(super) rises: Vec<Rise>,
-    /// Largest footprint of which the lines stay in the L2, and whether larger ones were walked.
+    /// Largest footprint of which the lines stay in the L2 and over which a further level would show.
     pub(super) reached: Bytes,
+    /// Whether larger ones were walked, of which the lines do not stay.
     pub(super) leaves_l2: bool,
+    /// Whether visits to larger ones take longer than a miss of the last level costs.
+    pub(super) costs_more: bool,
     /// Between these footprints a further level overflows together with the last of the rises. What comes after is left out, for
     /// it is unknown which level it is.
     pub(super) hides: Option<(Bytes, Bytes)>,
@@ -343,7 +346,9 @@ fn over(notebook: &Notebook, distance: Bytes, counts: &[u64]) -> Result<Curve, G
     let hides = hiding.and_then(|at| rises[at].hides());
     let all = rises.len();
     rises.truncate(hiding.map_or(all, |at| at + 1));
-    Ok(Curve { is_whole: rises.len() == all, rises, reached: Bytes(points[last].at), leaves_l2, hides })
+    let dearer = rises.last().and_then(|rise| points[..=last].iter().position(|point| rise.costs_more(point)));
+    let reached = Bytes(points[dearer.map_or(last, |first| first.saturating_sub(1))].at);
+    Ok(Curve { is_whole: rises.len() == all, rises, reached, leaves_l2, costs_more: dearer.is_some(), hides })
 }
 
 /// The same walks with more laps of those that have few pages: single loads are slow by chance, and misses of a first level that cost a few

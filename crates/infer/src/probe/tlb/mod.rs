@@ -75,7 +75,7 @@ pub(super) struct Level {
 
 fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
     notebook.once(&notebook.memo.tlb_level, number, || {
-        let Curve { rises, reached, leaves_l2, hides, .. } = curve(notebook)?;
+        let Curve { rises, reached, leaves_l2, costs_more, hides, .. } = curve(notebook)?;
         let next = rises.get(number + 1).map_or(u64::MAX, |next| next.flat);
         let Some(rise) = rises.get(number).cloned() else {
             if let Some((first, last)) = hides {
@@ -85,7 +85,9 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
                 ));
             }
             let facts = notebook.facts();
-            let beyond = if leaves_l2 {
+            let beyond = if costs_more {
+                "; visits to more pages take longer than one TLB miss costs, so a further level may be missed".to_owned()
+            } else if leaves_l2 {
                 "; with more pages the L2 does not hold even one line per page".to_owned()
             } else if facts.free_memory < facts.total_memory / 2 {
                 let (free, total) = (Bytes(facts.free_memory), Bytes(facts.total_memory));

@@ -64,6 +64,12 @@ impl Rise {
         hides.then_some((Bytes(self.flat), Bytes(settled)))
     }
 
+    /// Whether visits to this footprint take longer in the mean than one miss of this level costs, so that a further level may be missed.
+    pub(super) fn costs_more(&self, point: &Point) -> bool {
+        let dearer = |classes: HitMiss| point.mean - self.below > TWO_COST * (classes.miss - classes.hit);
+        point.at > self.flat && self.classes.is_some_and(dearer)
+    }
+
     /// Whether it is known what a miss costs: from single visits, or from the plateau after it.
     pub(super) fn has_cost(&self) -> bool {
         self.classes.is_some() || self.above.is_some()
