@@ -48,7 +48,7 @@ pub use cluster_stream::ClusterStream;
 pub use clusters::Clusters;
 pub use code_walk::{CODE, CODE_BLOCK, CodeWalk, INSTRUCTION, PARTNER_CODE};
 pub use copy_stream::CopyStream;
-pub use displacement::{Displacement, STORED};
+pub use displacement::{Displacement, LONGEST_PAUSE, STORED};
 pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
 pub use disturb::{Disturb, Partner};
 pub use imported::Imported;

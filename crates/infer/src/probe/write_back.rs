@@ -9,38 +9,49 @@
 use super::residency::Asked;
 use super::{Gap, Notebook};
 use crate::analysis::robust;
-use strata_model::experiment::{Displacement, Traffic};
+use strata_model::experiment::{Displacement, LONGEST_PAUSE, Traffic};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
 /// Part of the capacity that is written or read first: all of it stays, whatever the replacement policy, until it is displaced.
 const PART: u64 = 2;
-/// Cycles that pass before the timed reading: twenty times what an H200's memory needs for all that was stored.
-const PAUSE: u32 = 50_000;
+/// Times as long as the timed reading takes that is waited before it: what was stored is a part of that, so it has gone to memory by then if it
+/// goes there at once.
+const PAUSES: f64 = 2.0;
 /// What is done to the memory that is displaced.
 const KINDS: [Traffic; 2] = [Traffic::Read, Traffic::Write];
 /// Share of all pairs in which the reading after stores must take longer than that after loads. Of five and five, chance gives as many in 2 %.
 const LONGER: f64 = 0.9;
-/// Least part by which it takes longer: on an H200 (GPU-04a20b9d) 11 to 12 %, in 23 processes.
+/// Least part by which it takes longer: on three H200s 11 % or more, in 56 processes.
 const LEAST: f64 = 0.03;
 
 /// What the timed reading took after loads and after stores: the mean of its blocks, in cycles, for each launch.
 fn times(notebook: &Notebook, asked: &Asked) -> Result<[Vec<f64>; 2], Gap> {
     let all = asked.all.round_down(asked.line);
-    let one = |traffic: Traffic, repeat: u32| Displacement {
+    let one = |traffic: Traffic, pause: u32, repeat: u32| Displacement {
         traffic,
         first: asked.first(),
         before: all,
         after: all,
         step: asked.line,
-        pause: PAUSE,
+        pause,
         repeat,
     };
-    // In turn, so that a clock that changes is in both.
-    let launches: Vec<Displacement> =
-        (0..notebook.effort().choose(5, 5, 7)).flat_map(|repeat| KINDS.map(|traffic| one(traffic, repeat))).collect();
-    let measurements = notebook.read(&launches)?;
     let mean = |cycles: &[u32]| cycles.iter().map(|&one| f64::from(one)).sum::<f64>() / cycles.len().max(1) as f64;
+    let first = notebook.read(&[one(Traffic::Read, 0, 0)])?;
+    let takes = mean(first[0].latencies());
+    // A power of two, so that runs of one GPU wait equally long.
+    let pause = ((PAUSES * takes) as u32).max(1).next_power_of_two();
+    if pause > LONGEST_PAUSE {
+        return Gap::unknown(format!(
+            "reading {all} takes {takes:.0} cycles, and stores may take as long to go to memory: no experiment waits as long as twice that"
+        ));
+    }
+    // In turn, so that a clock that changes is in both.
+    let launches: Vec<Displacement> = (0..notebook.effort().choose(5, 5, 7))
+        .flat_map(|repeat| KINDS.map(|traffic| one(traffic, pause, repeat)))
+        .collect();
+    let measurements = notebook.read(&launches)?;
     Ok([0, 1].map(|kind| measurements.iter().skip(kind).step_by(KINDS.len()).map(|of| mean(of.latencies())).collect()))
 }
 

@@ -12,7 +12,7 @@ const MOST: Bytes = Bytes::mib(4096);
 /// Bytes that a store writes: the smallest sector of any GPU, so that nothing must be fetched to complete it.
 pub const STORED: Bytes = Bytes(32);
 /// Longest pause, in cycles: a few milliseconds.
-const LONGEST: u32 = 10_000_000;
+pub const LONGEST_PAUSE: u32 = 10_000_000;
 
 /// Memory is read that fills the L2, other memory is read or written, and third memory is read and timed, by all SMs each time.
 ///
@@ -53,7 +53,7 @@ impl Displacement {
         if after.0 == 0 {
             return Some("nothing is read that could be timed".into());
         }
-        (pause > LONGEST).then(|| format!("a pause of {pause} cycles: {LONGEST} at most"))
+        (pause > LONGEST_PAUSE).then(|| format!("a pause of {pause} cycles: {LONGEST_PAUSE} at most"))
     }
 
     /// Accesses of the memory that is displaced, of what is read before, and of what is read and timed.
