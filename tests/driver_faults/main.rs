@@ -526,6 +526,7 @@ fn a_driver_without_optional_calls() {
             (failure(gpu.resources(function)), "cuFuncGetAttribute"),
             (failure(gpu.launch(function, &ONE_BLOCK.cooperative(), &[1, 2])), "cuLaunchCooperativeKernel"),
             (failure(gpu.launch(function, &ONE_BLOCK.cluster(1), &[1, 2])), "cuLaunchKernelEx"),
+            (failure(gpu.set_aside_l2(false)), "cuCtxResetPersistingL2Cache"),
             (failure(gpu.array(&Array::flat(2, 2, &[1; 4]))), "cuArray3DCreate"),
         ] {
             assert!(matches!(error, Error::Unsupported { .. }));

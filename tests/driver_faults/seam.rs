@@ -1,7 +1,8 @@
 //! Modules that come and go, blocks that are launched together, textures and their arrays: that each works, what is refused and
 //! why, and that the stand-in, which ends the process of whoever leaves something behind or takes it back twice, is content.
 
-use strata_gpu::{Array, Code, Copy, Error, Gpu, Launch, Module, Resources};
+use strata_gpu::{Array, Code, Copy, DevicePtr, Error, Gpu, Launch, Module, Resources, Window};
+use strata_model::experiment::Reuse;
 use strata_model::pattern::Sampling;
 use strata_model::units::Bytes;
 
@@ -185,6 +186,23 @@ fn blocks_are_launched_in_clusters() {
         }
         // The driver sees how many parameters there are.
         says(&failure(gpu.launch(function, &pairs, &[1])), &["cuLaunchKernelEx", "CUDA_ERROR_INVALID_VALUE"]);
+    });
+}
+
+#[test]
+fn launches_say_how_memory_is_used_again() {
+    faulty("seam::launches_say_how_memory_is_used_again", "none", || {
+        let mut gpu = open();
+        let (_, function) = loaded(&mut gpu);
+        gpu.set_aside_l2(true).unwrap();
+        gpu.mark().unwrap();
+        for reuse in [Reuse::Streaming, Reuse::Persisting] {
+            let window = Window { base: DevicePtr(1 << 40), bytes: Bytes::mib(8), reuse };
+            gpu.launch(function, &ONE_BLOCK.window(window), &[1, 2]).unwrap();
+            gpu.launch(function, &ONE_BLOCK.cluster(1).window(window), &[1, 2]).unwrap();
+        }
+        assert_eq!(gpu.mark().unwrap(), 2000.0);
+        gpu.set_aside_l2(false).unwrap();
     });
 }
 

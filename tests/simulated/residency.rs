@@ -43,7 +43,7 @@ fn check(machine: &Machine, seed: u64) {
     }
     let (l1, l2) = (&outcome.topology.elements[&L1], &outcome.topology.elements[&L2]);
     let rows = |element: &Element| element.get(HINTS).map(|Hints(rows)| rows.len());
-    assert_eq!((rows(l1), rows(l2)), (Some(13), Some(10)));
+    assert_eq!((rows(l1), rows(l2)), (Some(13), Some(12)));
     assert_eq!(l2.get(FETCH_BY_HINT).map(|Fetches(rows)| rows.len()), Some(4));
     assert_eq!(l2.get(WRITE_POLICY).map(String::as_str), Some("allocates"));
 }

@@ -3,9 +3,9 @@
 use super::persistent::words;
 use super::prepared::Outcome;
 use super::{Bench, Scratch};
-use strata_gpu::{DevicePtr, Gpu, Launch, Result};
+use strata_gpu::{DevicePtr, Gpu, Launch, Result, Window};
 use strata_kernels::{Program, residency as kernel};
-use strata_model::experiment::{Displacement, LoadPath, Residency, WARP};
+use strata_model::experiment::{Displacement, LoadPath, Residency, Reuse, WARP};
 use strata_model::order;
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
@@ -87,21 +87,33 @@ impl Bench<'_> {
         };
         // The times of the loads wait in shared memory.
         let alone = Launch::new(1, WARP as u32).shared(Bytes(4 * u64::from(residency.lines)));
-        let own = [(alone.carveout(0), parameters(reads_before, reads_after, kernel::ACCESSES | kernel::TIMES))];
+        let window = residency.access.window().map(|reuse| Window { base, bytes: residency.span(), reuse });
+        let own = [(
+            alone.carveout(0).window(window),
+            parameters(reads_before, reads_after, kernel::ACCESSES | kernel::TIMES),
+        )];
         let threads = THREADS.min(self.gpu.facts().max_threads_per_block);
         let all = Launch::new(BLOCKS * self.sms.len() as u32, threads);
         let shared = [
             (all, parameters(reads_before, 0, 0)),
-            (alone, parameters(0, 0, kernel::ACCESSES)),
+            (alone.window(window), parameters(0, 0, kernel::ACCESSES)),
             (all, parameters(0, reads_after, 0)),
             (alone, parameters(0, 0, kernel::TIMES)),
         ];
         let launches: &[(Launch, [u64; 10])] = if residency.path == LoadPath::GlobalCa { &own } else { &shared };
-        self.gpu.mark()?;
-        for (launch, parameters) in launches {
-            self.gpu.launch(loaded.function, launch, parameters)?;
+        let persists = window.is_some_and(|window| window.reuse == Reuse::Persisting);
+        if persists {
+            self.gpu.set_aside_l2(true)?;
         }
+        self.gpu.mark()?;
+        let launched =
+            launches.iter().try_for_each(|(launch, parameters)| self.gpu.launch(loaded.function, launch, parameters));
         self.device_us += self.gpu.mark()?;
+        if persists {
+            // Also where a launch was refused: experiments after this one have all of the L2.
+            self.gpu.set_aside_l2(false)?;
+        }
+        launched?;
         self.gpu.read(out, &mut raw)?;
         let all = words(&raw);
         let (head, times) = all.split_at(kernel::HEAD);

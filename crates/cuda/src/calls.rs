@@ -63,10 +63,17 @@ pub(super) const MINIMUM: u32 = 0;
 pub(super) struct LaunchAttribute {
     pub id: u32,
     pub padding: u32,
-    /// A `CUlaunchAttributeValue`, a union of 64 bytes: of a cluster three numbers of blocks, of a cooperative launch one flag.
+    /// A `CUlaunchAttributeValue`, a union of 64 bytes: of a cluster three numbers of blocks, of a cooperative launch one flag, of a window its
+    /// address, its size, the share of it that hits (a `float`), and what is said of these accesses and of the others.
     pub value: [u32; 16],
 }
 
+/// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`, and its `CU_ACCESS_PROPERTY_STREAMING` and `CU_ACCESS_PROPERTY_PERSISTING`.
+pub(super) const LAUNCH_WINDOW: u32 = 1;
+pub(super) const STREAMING: u32 = 1;
+pub(super) const PERSISTING: u32 = 2;
+/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+pub(super) const LIMIT_PERSISTING: c_int = 6;
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE` and `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
 pub(super) const LAUNCH_COOPERATIVE: u32 = 2;
 pub(super) const LAUNCH_CLUSTER: u32 = 4;
@@ -161,6 +168,9 @@ calls! {
     needed device_primary_ctx_release = "cuDevicePrimaryCtxRelease_v2" or "cuDevicePrimaryCtxRelease" (device: Device);
     needed ctx_set_current = "cuCtxSetCurrent" (context: Context);
     needed ctx_synchronize = "cuCtxSynchronize" ();
+    // Since CUDA 11.0, for devices from compute capability 8.0 on.
+    optional ctx_set_limit = "cuCtxSetLimit" (limit: c_int, value: usize);
+    optional ctx_reset_persisting_l2_cache = "cuCtxResetPersistingL2Cache" ();
 
     // Asked for where a link is measured.
     optional device_can_access_peer = "cuDeviceCanAccessPeer" (possible: *mut c_int, from: Device, to: Device);
@@ -214,7 +224,7 @@ calls! {
     optional launch_cooperative_kernel = "cuLaunchCooperativeKernel"
         (function: FunctionHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
          shared_bytes: u32, stream: Stream, parameters: *mut *mut c_void);
-    // Since CUDA 11.8. It alone launches clusters.
+    // Since CUDA 11.8. It alone launches clusters, and launches with a window.
     optional launch_kernel_ex = "cuLaunchKernelEx"
         (configuration: *const LaunchConfiguration, function: FunctionHandle, parameters: *mut *mut c_void,
          extra: *mut *mut c_void);

@@ -8,6 +8,7 @@ use super::attributes;
 use super::calls::{self, Calls, FunctionHandle, LaunchAttribute, LaunchConfiguration, Stream};
 use super::error;
 use strata_gpu::{DeviceFacts, Error, Launch, Result};
+use strata_model::experiment::Reuse;
 use strata_model::units::Bytes;
 
 /// The default stream, the only one used.
@@ -128,27 +129,15 @@ pub(super) fn launch(calls: &Calls, function: FunctionHandle, launch: &Launch, p
     }
 }
 
-/// Queues a kernel whose blocks come in clusters of so many, together if the launch asks for it. `function` must be of a module that
-/// is loaded in the current context.
-pub(super) fn clusters(
+/// Queues a kernel whose blocks come in clusters, together if the launch asks for it, or that has a window. `function` must be of a module
+/// that is loaded in the current context.
+pub(super) fn with_attributes(
     calls: &Calls,
     function: FunctionHandle,
-    blocks: u32,
     launch: &Launch,
     parameters: &[u64],
 ) -> Result<()> {
-    if blocks == 0 || !launch.blocks.is_multiple_of(blocks) {
-        return Err(unsupported(format!("{} blocks are no whole number of clusters of {blocks}", launch.blocks)));
-    }
-    let attribute = |id: u32, first: [u32; 3]| {
-        let mut value = [0; 16];
-        value[..first.len()].copy_from_slice(&first);
-        LaunchAttribute { id, padding: 0, value }
-    };
-    let mut asked = vec![attribute(calls::LAUNCH_CLUSTER, [blocks, 1, 1])];
-    if launch.cooperative {
-        asked.push(attribute(calls::LAUNCH_COOPERATIVE, [1, 0, 0]));
-    }
+    let mut asked = attributes(launch)?;
     let configuration = LaunchConfiguration {
         grid: [launch.blocks, 1, 1],
         block: [launch.threads, 1, 1],
@@ -163,10 +152,55 @@ pub(super) fn clusters(
     // parameters, and before the call returns.
     let queued = unsafe { calls.launch_kernel_ex(&configuration, function, ptr::null_mut(), extra.as_mut_ptr()) };
     queued.map_err(|failed| match error::code(&failed) {
-        Some(error::INVALID_CLUSTER_SIZE | error::NOT_SUPPORTED) => unsupported(no_such_cluster(launch)),
+        Some(error::INVALID_CLUSTER_SIZE | error::NOT_SUPPORTED) if launch.cluster.is_some() => {
+            unsupported(no_such_cluster(launch))
+        }
+        Some(error::INVALID_VALUE | error::NOT_SUPPORTED) if launch.window.is_some() => {
+            unsupported("this device takes no access policy window".into())
+        }
         Some(error::COOPERATIVE_LAUNCH_TOO_LARGE) => too_large(launch),
         _ => failed,
     })
+}
+
+/// What a launch states beyond its shape.
+fn attributes(launch: &Launch) -> Result<Vec<LaunchAttribute>> {
+    let attribute = |id: u32, first: &[u32]| {
+        let mut value = [0; 16];
+        value[..first.len()].copy_from_slice(first);
+        LaunchAttribute { id, padding: 0, value }
+    };
+    let mut asked = Vec::new();
+    if let Some(blocks) = launch.cluster {
+        if blocks == 0 || !launch.blocks.is_multiple_of(blocks) {
+            return Err(unsupported(format!("{} blocks are no whole number of clusters of {blocks}", launch.blocks)));
+        }
+        asked.push(attribute(calls::LAUNCH_CLUSTER, &[blocks, 1, 1]));
+        if launch.cooperative {
+            asked.push(attribute(calls::LAUNCH_COOPERATIVE, &[1]));
+        }
+    }
+    if let Some(window) = launch.window {
+        let halves = |value: u64| [value as u32, (value >> 32) as u32];
+        let ([base, above], [bytes, more]) = (halves(window.base.0), halves(window.bytes.0));
+        let inside = match window.reuse {
+            Reuse::Streaming => calls::STREAMING,
+            Reuse::Persisting => calls::PERSISTING,
+        };
+        // All of it, and nothing is said of other accesses.
+        asked.push(attribute(calls::LAUNCH_WINDOW, &[base, above, bytes, more, 1f32.to_bits(), inside, 0]));
+    }
+    Ok(asked)
+}
+
+/// Sets so much of the L2 aside for lines that persist, and lets go of those that do.
+pub(super) fn set_aside_l2(calls: &Calls, bytes: usize) -> Result<()> {
+    let refused = |failed| refusal(failed, || "this device sets no part of its L2 aside".into());
+    // SAFETY: no arguments, and numbers only.
+    unsafe {
+        calls.ctx_reset_persisting_l2_cache().map_err(refused)?;
+        calls.ctx_set_limit(calls::LIMIT_PERSISTING, bytes).map_err(refused)
+    }
 }
 
 fn no_such_cluster(launch: &Launch) -> String {

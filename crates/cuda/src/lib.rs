@@ -325,8 +325,8 @@ impl Gpu for Cuda {
         }
         self.configure(function, launch)?;
         let driver = &self.driver;
-        if let Some(blocks) = launch.cluster {
-            return launch::clusters(driver, self.modules.handle(function)?, blocks, launch, parameters);
+        if launch.cluster.is_some() || launch.window.is_some() {
+            return launch::with_attributes(driver, self.modules.handle(function)?, launch, parameters);
         }
         if !launch.cooperative {
             return launch::launch(driver, self.modules.handle(function)?, launch, parameters);
@@ -337,6 +337,16 @@ impl Gpu for Cuda {
             return Err(launch::not_together());
         }
         launch::together(driver, handle, launch, parameters)
+    }
+
+    fn set_aside_l2(&mut self, most: bool) -> Result<()> {
+        self.synchronize()?;
+        let bytes = if most {
+            device::number(&self.driver, self.device, attributes::Attribute::MAX_PERSISTING_L2_CACHE_SIZE)?
+        } else {
+            0
+        };
+        launch::set_aside_l2(&self.driver, bytes as usize)
     }
 
     fn synchronize(&mut self) -> Result<()> {

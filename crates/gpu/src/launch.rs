@@ -1,5 +1,7 @@
 //! Everything that a launch states.
 
+use crate::DevicePtr;
+use strata_model::experiment::Reuse;
 use strata_model::units::Bytes;
 
 /// A launch of a kernel: its shape, and what it asks of the device.
@@ -32,6 +34,19 @@ pub struct Launch {
     /// Width of shared memory's banks, 4 or 8 bytes; without one the driver chooses. Devices of compute capability 3.x have the
     /// choice; others take the request and do nothing.
     pub bank_width: Option<Bytes>,
+    /// What the L2 is told of some memory: an access policy window. Devices have them from compute capability 8.0 on.
+    pub window: Option<Window>,
+}
+
+/// Memory of which a launch says how it is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Where it begins.
+    pub base: DevicePtr,
+    /// Its size.
+    pub bytes: Bytes,
+    /// What is said of it.
+    pub reuse: Reuse,
 }
 
 impl Launch {
@@ -45,6 +60,7 @@ impl Launch {
             shared: Bytes(0),
             carveout: None,
             bank_width: None,
+            window: None,
         }
     }
 
@@ -66,6 +82,11 @@ impl Launch {
     /// With a preferred share of shared memory, in per cent, or the driver's choice.
     pub fn carveout(self, percent: impl Into<Option<u8>>) -> Self {
         Launch { carveout: percent.into(), ..self }
+    }
+
+    /// With this access policy window, or none.
+    pub fn window(self, window: impl Into<Option<Window>>) -> Self {
+        Launch { window: window.into(), ..self }
     }
 
     /// With banks of this width, or the driver's choice.

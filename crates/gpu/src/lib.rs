@@ -5,7 +5,7 @@
 
 mod launch;
 
-pub use launch::Launch;
+pub use launch::{Launch, Window};
 pub use strata_model::disturbance::Glance;
 pub use strata_model::facts::{
     BoardFacts, DeviceFacts, Listed, Mig, OtherProcesses, RemappedRows, Telemetry, Unavailable,
@@ -298,6 +298,12 @@ pub trait Gpu {
 
     /// Queues a kernel; [`Error::Unsupported`] where what the launch states cannot be had here.
     fn launch(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()>;
+
+    /// Sets as much of the L2 aside for lines that persist as the device allows, or none of it; then no line persists any more. Everything
+    /// queued before is done first. [`Error::Unsupported`] where nothing can be set aside.
+    fn set_aside_l2(&mut self, _most: bool) -> Result<()> {
+        Err(Error::Unsupported { reason: "this device sets no part of its L2 aside".into() })
+    }
 
     /// Waits for everything queued; faults of earlier launches are reported here at the latest.
     fn synchronize(&mut self) -> Result<()>;

@@ -36,7 +36,7 @@ pub(crate) fn instructions(access: Access) -> Instructions {
     match access {
         Access::Nothing => none,
         Access::Ca => load(".ca"),
-        Access::Cg => load(".cg"),
+        Access::Cg | Access::WindowStreaming | Access::WindowPersisting => load(".cg"),
         Access::Cs => load(".cs"),
         Access::Lu => load(".lu"),
         Access::Cv => load(".cv"),

@@ -61,7 +61,7 @@ pub use partitioned::{HomeMap, PartitionChase, PartitionStream};
 pub use pattern_run::PatternRun;
 pub use persistent::{Counted, Persistent};
 pub use place::{BEYOND_L2, Place, Prepare};
-pub use residency::{Access, Residency};
+pub use residency::{Access, Residency, Reuse};
 pub use stream::{Content, Region, Stream, Traffic, UNROLLS};
 pub use transfer::{Direction, Transfer};
 pub use warp::{AccessWidth, BankWidth, WARP, Warp};

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::Sim;
 use super::exec::{self, Clustered, CopyCosts, Fault, Grid, LANES, LaneCosts};
 use super::machine::Spec;
-use super::machine::spec::Pipeline;
+use super::machine::spec::{Hint, Pipeline};
 use super::model::banks::Banks;
+use super::model::hierarchy;
 use strata_gpu::{Error, Function, Launch, Module, Result};
+use strata_model::experiment::Reuse;
 use strata_model::units::Bytes;
 
 /// What lanes of a warp cost each other on a machine.
@@ -209,7 +211,14 @@ impl Sim {
             walks: self.walks && fetched.is_none(),
         };
         let set_aside = self.set_aside(launch, shared);
-        self.state.hierarchy.begin(set_aside);
+        let window = launch.window.map(|window| hierarchy::Window {
+            of: window.base.0..window.base.0 + window.bytes.0,
+            hint: match window.reuse {
+                Reuse::Streaming => Hint::EvictFirst,
+                Reuse::Persisting => Hint::EvictLast,
+            },
+        });
+        self.state.hierarchy.begin(set_aside, window);
         exec::run(&mut self.state, &grid).map_err(|fault| {
             let error = match fault {
                 Fault::Illegal(what) => {

@@ -46,6 +46,8 @@ const LARGE_PAGE: u64 = 2 << 20;
 const SMALL_STEP: u64 = 512;
 /// Instructions after which a kernel is stopped: many times what the longest kernel of this program executes.
 const BUDGET: u64 = 1 << 32;
+/// First compute capability of which a part of the L2 can be set aside.
+const WINDOWS: (u32, u32) = (8, 0);
 /// A simulated GPU.
 pub struct Sim {
     machine: Machine,
@@ -426,6 +428,19 @@ impl Gpu for Sim {
 
     fn launch(&mut self, function: Function, launch: &Launch, parameters: &[u64]) -> Result<()> {
         self.run(function, launch, parameters)
+    }
+
+    fn set_aside_l2(&mut self, most: bool) -> Result<()> {
+        self.usable()?;
+        if self.facts.compute_capability < WINDOWS {
+            return Err(Error::Unsupported {
+                reason: format!("the simulated {} sets no part of its L2 aside", self.facts.name),
+            });
+        }
+        if !most {
+            self.state.hierarchy.release();
+        }
+        Ok(())
     }
 
     fn synchronize(&mut self) -> Result<()> {

@@ -251,7 +251,7 @@ mod tests {
                 // Half of the loads with the least shared memory, half with the most.
                 for i in 0..LOADS {
                     if i % (LOADS / 2) == 0 {
-                        hierarchy.begin(if i == 0 { 0 } else { machine.spec.shared.per_multiprocessor.0 });
+                        hierarchy.begin(if i == 0 { 0 } else { machine.spec.shared.per_multiprocessor.0 }, None);
                     }
                     let by =
                         Requester { sm: (i % sms) as u32, warp: (i % 4) as u32, warps: 4, wishes: Wishes::default() };

@@ -29,8 +29,12 @@ const COOPERATIVE_LAUNCH: i32 = 95;
 /// `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
 const CLUSTER_LAUNCH: i32 = 120;
 
+/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`, and the attribute that says how much it may be. This value is assumed.
+const LIMIT_PERSISTING: i32 = 6;
+const MOST_PERSISTING: (i32, i32) = (108, 30 << 20);
+
 /// Attributes by their number in `cuda.h`, with the values of an H200.
-const ATTRIBUTES: [(i32, i32); 28] = [
+const ATTRIBUTES: [(i32, i32); 29] = [
     (1, 1024),
     (5, i32::MAX),
     (8, 49_152),
@@ -57,6 +61,7 @@ const ATTRIBUTES: [(i32, i32); 28] = [
     (97, SHARED_OPTIN as i32),
     (102, 1),
     (106, 32),
+    MOST_PERSISTING,
     (111, 1024),
     (CLUSTER_LAUNCH, 1),
 ];
@@ -262,6 +267,21 @@ pub extern "C" fn cuCtxSetCurrent(context: *mut c_void) -> Code {
 /// `cuCtxSynchronize`
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSynchronize() -> Code {
+    in_context(|_| Ok(()))
+}
+
+/// `cuCtxSetLimit`, of the part of the L2 whose lines persist.
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuCtxSetLimit"))]
+pub extern "C" fn cuCtxSetLimit(limit: i32, value: usize) -> Code {
+    let possible = limit == LIMIT_PERSISTING && value <= MOST_PERSISTING.1 as usize;
+    in_context(|_| if possible { Ok(()) } else { Err(INVALID_VALUE) })
+}
+
+/// `cuCtxResetPersistingL2Cache`
+#[cfg_attr(not(feature = "no-optional-calls"), unsafe(no_mangle))]
+#[cfg_attr(feature = "no-optional-calls", unsafe(export_name = "fake_cuda_hides_cuCtxResetPersistingL2Cache"))]
+pub extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
     in_context(|_| Ok(()))
 }
 

@@ -262,11 +262,17 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
             // SAFETY: by the contract of `cuda.h` there are so many attributes.
             let Attribute { id, padding, value } = unsafe { *configuration.attributes.add(i) };
             match id {
+                // Nothing is asked of accesses that do not hit the window.
+                1 if value[6] == 0 && value[4] == 1f32.to_bits() && (1..=2).contains(&value[5]) => {}
                 2 => together = value[0] == 1,
                 4 => cluster = [value[0], value[1], value[2]],
                 _ => return Err(INVALID_VALUE),
             }
-            let used = if id == 4 { 3 } else { 1 };
+            let used = match id {
+                1 => 7,
+                4 => 3,
+                _ => 1,
+            };
             if padding != 0 || value[used..].iter().any(|&word| word != 0) {
                 return Err(INVALID_VALUE);
             }

@@ -10,10 +10,11 @@
 //! Fails where loads that hit and loads that miss overlap, and where the cache holds a few lines only.
 
 use super::levels::{HitMiss, are_slower};
-use super::{Gap, Measurement, Notebook, ask_all};
+use super::{Gap, Measurement, Notebook, Settle, ask_all};
 use crate::analysis::robust;
 use strata_model::attribute::{Effect, FetchRow, Fetches, HintRow, Hints};
 use strata_model::experiment::{Access, LoadPath, Residency};
+use strata_model::samples::Failure;
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -26,6 +27,8 @@ const FEWEST_HELD: u64 = 16;
 const MOST_SPREAD: Bytes = Bytes::mib(8);
 /// Of fewer lines than this shares say little; then the lines are accessed several times as often.
 const ENOUGH: u64 = 64;
+/// Of loads that miss, the share that is quicker than the quickest that count.
+const QUICKEST: f64 = 0.05;
 /// Share of the lines from which all are there, and up to which none is.
 const ALL: f64 = 0.8;
 const NONE: f64 = 0.2;
@@ -69,6 +72,20 @@ struct Table {
     rows: Vec<(Access, Shares)>,
     /// Those whose lines stay, but take so many cycles longer than those of plain loads: a cache behind this one may have them.
     elsewhere: Vec<(Access, f64)>,
+    /// Those that this device refuses, and why.
+    refused: Vec<(Access, String)>,
+    /// Those of which the lines that are gone in the end take so many cycles, fewer than the quickest misses: another part of the cache has them.
+    apart: Vec<(Access, f64)>,
+}
+
+/// What was seen of an access.
+struct Seen {
+    access: Access,
+    shares: Shares,
+    /// What loads of the lines that stay take, right after the access.
+    stay: Vec<u32>,
+    /// What those of lines that do not stay take, after twice the capacity.
+    gone: Vec<u32>,
 }
 
 impl Table {
@@ -78,6 +95,14 @@ impl Table {
 
     fn is_elsewhere(&self, access: Access) -> bool {
         self.elsewhere.iter().any(|(other, _)| *other == access)
+    }
+
+    /// What is said of accesses whose other lines are in another part of the cache.
+    fn apart(&self) -> Option<String> {
+        let all: Vec<String> =
+            (self.apart.iter()).map(|(access, cycles)| format!("{access} ({cycles:.0} cycles)")).collect();
+        let what = "the other lines take less than loads that miss, so another part of the L2 has them";
+        (!all.is_empty()).then(|| format!("{what}: {}", all.join(", ")))
     }
 
     /// What is said of accesses whose lines another cache may have.
@@ -121,6 +146,8 @@ impl Asked {
             Access::StoreL1NoAllocate,
             Access::StoreL2EvictFirst,
             Access::StoreL2EvictLast,
+            Access::WindowStreaming,
+            Access::WindowPersisting,
         ];
         let (major, minor) = notebook.facts().compute_capability;
         let has = |access: &Access| access.since() <= 10 * major + minor;
@@ -207,29 +234,52 @@ impl Asked {
         if self.path == LoadPath::GlobalCg && notebook.is_not_recorded(&through_l1)? {
             accesses.retain(|access| *access != Access::Ca);
         }
+        // An older recording has no windows.
+        let windows = accesses.iter().filter(|access| access.window().is_some());
+        let windows: Vec<Residency> =
+            windows.map(|&access| self.residency(notebook, access, self.emptied(), Bytes(0), 0)).collect();
+        let answers = notebook.read_each(&windows)?;
+        let is_recorded = |access: Access| {
+            let mut answers = windows.iter().zip(&answers).filter(|(window, _)| window.access == access);
+            answers.all(|(_, answer)| !matches!(answer, Err(Failure::NotRecorded)))
+        };
+        accesses.retain(|&access| is_recorded(access));
         let levels = self.levels(notebook, accesses[0])?;
         let few = ENOUGH.div_ceil(self.lines()) as u32;
         let repeats = notebook.effort().choose(1, 2, 3).max(few);
         let afters = self.afters();
-        let of = |access: Access| -> Result<(Access, Shares, Vec<u32>), Gap> {
-            let each = |after: Bytes| -> Result<(f64, Vec<u32>), Gap> {
+        let of = |access: Access| -> Result<Seen, Gap> {
+            let each = |after: Bytes| -> Result<(f64, [Vec<u32>; 2]), Gap> {
                 // In a full cache lines that give way first displace each other. Whether they are kept at all shows in an empty one.
                 let before = if after.0 == 0 { self.emptied() } else { self.all };
                 let asked: Vec<Residency> =
                     (0..repeats).map(|repeat| self.residency(notebook, access, before, after, repeat)).collect();
                 let measurements = notebook.read(&asked)?;
                 let missed: Vec<f64> = measurements.iter().map(|of| levels.miss_share(of.latencies())).collect();
-                let stay = measurements.iter().flat_map(Measurement::latencies).copied();
-                let stay = stay.filter(|&latency| !levels.is_miss(latency)).collect();
-                Ok((1.0 - missed.iter().sum::<f64>() / missed.len() as f64, stay))
+                let all = measurements.iter().flat_map(Measurement::latencies).copied();
+                let (gone, stay) = all.partition(|&latency| levels.is_miss(latency));
+                Ok((1.0 - missed.iter().sum::<f64>() / missed.len() as f64, [stay, gone]))
             };
             // Most first, so that the memory that is read lies at one place throughout: a cache of few ways loses lines by their sets.
             let mut seen = ask_all([afters[2], afters[1], afters[0]].map(each))?;
-            let (now, stay) = seen.pop().unwrap_or_default();
-            Ok((access, [now, seen[1].0, seen[0].0], stay))
+            let (now, [stay, _]) = seen.pop().unwrap_or_default();
+            let (half, _) = seen.pop().unwrap_or_default();
+            let (twice, [_, gone]) = seen.pop().unwrap_or_default();
+            Ok(Seen { access, shares: [now, half, twice], stay, gone })
         };
-        let seen = ask_all(accesses.into_iter().map(of))?;
-        let (_, plain, hits) = &seen[0];
+        // A device or its driver may refuse a window; whatever an instruction asks is no reason to refuse it.
+        let each = |access: Access| match access.window() {
+            None => of(access).map(Ok),
+            Some(_) => Ok(of(access).settled()?.map_err(|unknown| (access, unknown.reason()))),
+        };
+        let (mut seen, mut refused) = (Vec::new(), Vec::new());
+        for row in ask_all(accesses.into_iter().map(each))? {
+            match row {
+                Ok(row) => seen.push(row),
+                Err(reason) => refused.push(reason),
+            }
+        }
+        let Seen { shares: plain, stay: hits, gone: misses, .. } = &seen[0];
         let plain = *plain;
         let [now, half, twice] = plain;
         if !is_control(plain) {
@@ -248,8 +298,12 @@ impl Asked {
         let longer =
             |stay: &[u32]| slower(hits, stay).filter(|longer| *longer > ELSEWHERE * (levels.miss - levels.hit));
         let elsewhere = seen[1..].iter().filter(|_| is_l1);
-        let elsewhere = elsewhere.filter_map(|(access, _, stay)| Some((*access, longer(stay)?))).collect();
-        Ok(Table { rows: seen.into_iter().map(|(access, shares, _)| (access, shares)).collect(), elsewhere })
+        let elsewhere = elsewhere.filter_map(|of| Some((of.access, longer(&of.stay)?))).collect();
+        let quickest = robust::quantile_u32(misses, QUICKEST).unwrap_or(0.0);
+        let apart = seen[1..].iter().filter(|of| !is_l1 && of.gone.len() as u64 >= ENOUGH);
+        let apart = apart.filter_map(|of| Some((of.access, robust::quantile_u32(&of.gone, 0.5)?)));
+        let apart = apart.filter(|(_, cycles)| *cycles < quickest).collect();
+        Ok(Table { rows: seen.iter().map(|of| (of.access, of.shares)).collect(), elsewhere, refused, apart })
     }
 }
 
@@ -330,6 +384,9 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
     let between = rows.iter().filter(|(_, effect)| effect.is_none()).map(|(access, _)| access.words());
     let finding = Finding::measured(Hints(known), method).note(control);
     let finding = table.doubts().into_iter().fold(finding, Finding::note);
+    let finding = table.apart().into_iter().fold(finding, Finding::note);
+    let refusals = table.refused.iter().map(|(access, reason)| format!("{access}: {reason}"));
+    let finding = refusals.fold(finding, Finding::note);
     Ok(match between.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => finding,
         some => finding.note(format!("the shares of the lines that stay do not tell what becomes of those of {some}")),

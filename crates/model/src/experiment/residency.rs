@@ -95,6 +95,19 @@ accesses! {
     L2Fetch128 "ld.global.L2::128B" 80;
     /// A load with the wish that the L2 fetches 256 bytes.
     L2Fetch256 "ld.global.L2::256B" 80;
+    /// A load past the L1, by a launch with an access policy window whose lines stream: the L2 may evict them first.
+    WindowStreaming "ld.global.cg in a streaming window" 80;
+    /// A load past the L1, by a launch with an access policy window whose lines persist in the part of the L2 that is set aside for them.
+    WindowPersisting "ld.global.cg in a persisting window" 80;
+}
+
+/// What an access policy window says of its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// It is used once: its lines may be evicted first.
+    Streaming,
+    /// It is used again: its lines stay in the part of the L2 that is set aside.
+    Persisting,
 }
 
 impl Access {
@@ -103,7 +116,16 @@ impl Access {
         serde_json::to_value(self).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// Whether what it leaves in the L2 outlives whatever is read later, so that the experiment must take that back.
+    /// What its launch says of the lines, if that and no instruction does.
+    pub const fn window(self) -> Option<Reuse> {
+        match self {
+            Access::WindowStreaming => Some(Reuse::Streaming),
+            Access::WindowPersisting => Some(Reuse::Persisting),
+            _ => None,
+        }
+    }
+
+    /// Whether what its instruction leaves in the L2 outlives whatever is read later, so that the kernel must take that back.
     pub const fn persists(self) -> bool {
         matches!(self, Access::L2EvictLast | Access::StoreL2EvictLast)
     }

@@ -301,6 +301,12 @@ impl Cache {
         }
     }
 
+    /// No line that is there gives way after all others any longer.
+    pub fn release(&mut self) {
+        let last = self.hinted.iter_mut().filter(|hint| **hint == Some(Hint::EvictLast));
+        self.hinted_lines -= last.map(|hint| *hint = None).count();
+    }
+
     /// Brings a whole line in.
     pub fn fill_line(&mut self, address: u64) {
         let sectors = self.shape.line / self.shape.sector;
@@ -440,6 +446,9 @@ mod tests {
             assert!(!cache.holds(6) && (0..6).all(|line| cache.holds(line)));
             (10..100).for_each(|line| assert!(!cache.load(line)));
             assert!(cache.holds(7));
+            cache.release();
+            assert_eq!((cache.hinted_lines, cache.hinted.iter().flatten().count()), (0, 0));
+            cache.load_as(7, Wish::Hinted(Hint::EvictLast));
             cache.load_as(7, Wish::Normal);
             assert_eq!((cache.hinted_lines, cache.hinted.iter().flatten().count()), (0, 0));
         }

@@ -1,12 +1,14 @@
 //! The path of a load through the caches: which level answers, and when.
 
+use std::ops::Range;
+
 use super::cache::{Cache, Wish};
 use super::noise::Noise;
 use super::parts::{Blueprint, Instance, Level, Private, Route, Translation};
 pub use super::parts::{home, shape};
 use super::ports::{Ports, Queues, Width};
 use crate::machine::Machine;
-use crate::machine::spec::{Scope, Write};
+use crate::machine::spec::{Hint, Scope, Write};
 
 /// Of what a memory set overwrites, so many times a cache's size at the end are brought in. What came before them has left every
 /// cache again, so that the time of a memory set does not grow with its bytes.
@@ -80,6 +82,17 @@ pub(super) struct Content {
     epoch: u64,
     /// Shared memory that each SM has set aside.
     carveout: u64,
+    /// Memory of which the launch asks something of the device's caches.
+    window: Option<Window>,
+}
+
+/// Memory of which a launch, and no instruction, says how its lines are used again.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Its addresses.
+    pub of: Range<u64>,
+    /// What the device's caches do with its lines.
+    pub hint: Hint,
 }
 
 /// An access: who, where, and when.
@@ -128,6 +141,7 @@ impl Hierarchy {
             }),
             epoch: 0,
             carveout: 0,
+            window: None,
         };
         Hierarchy { plan, content, noise: Noise::new(&spec.noise, super::parts::part(seed, 91, 0)) }
     }
@@ -149,14 +163,20 @@ impl Hierarchy {
         first.map_or(1, |level| self.plan.kinds[level.cache].spec.line.get())
     }
 
-    /// A launch begins: SMs begin with empty caches, of the shape that leaves `shared` bytes to shared memory.
-    pub fn begin(&mut self, shared: u64) {
+    /// A launch begins, with a window or without: SMs begin with empty caches, of the shape that leaves `shared` bytes to shared memory.
+    pub fn begin(&mut self, shared: u64, window: Option<Window>) {
         let content = &mut self.content;
         content.epoch += 1;
+        content.window = window;
         if shared != content.carveout {
             content.carveout = shared;
             content.sms.iter_mut().for_each(|sm| *sm = None);
         }
+    }
+
+    /// No line of the device's caches has a priority any longer over those that come.
+    pub fn release(&mut self) {
+        self.content.device.iter_mut().flatten().for_each(|one| one.cache.release());
     }
 
     /// A load of so many bytes of one sector at `now`: cycles until its value can be used.
@@ -358,7 +378,13 @@ impl Content {
     ) -> Found {
         let Access { by, address, now, at_home, kind } = access;
         let known = &plan.kinds[level.cache];
-        let wish = if known.scope == Scope::Sm { by.wishes.sm } else { by.wishes.device };
+        let told = self.window.as_ref().filter(|window| window.of.contains(&address));
+        let wish = match (known.scope, by.wishes.device, told) {
+            (Scope::Sm, ..) => by.wishes.sm,
+            // An instruction that asks for something goes before.
+            (Scope::Device, Wish::Plain, Some(window)) => Wish::Hinted(window.hint),
+            (Scope::Device, asked, _) => asked,
+        };
         let mut of = |one: &mut Instance, far: u64| {
             if QUEUED {
                 queues.wait(match kind {

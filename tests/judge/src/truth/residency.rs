@@ -118,5 +118,7 @@ fn of_l2(l2: &Cache) -> BTreeMap<Access, Effect> {
         (Access::StoreL1NoAllocate, stored(Some(Hint::EvictFirst))),
         (Access::StoreL2EvictFirst, stored(Some(Hint::EvictFirst))),
         (Access::StoreL2EvictLast, stored(Some(Hint::EvictLast))),
+        (Access::WindowStreaming, hinted(l2, Hint::EvictFirst)),
+        (Access::WindowPersisting, hinted(l2, Hint::EvictLast)),
     ])
 }
