@@ -4,6 +4,7 @@ use strata_model::attribute::{Effect, FETCH_BY_HINT, Fetches, HINTS, Hints, WRIT
 use strata_model::experiment::Access;
 use strata_model::topology::ElementName::{L1, L2};
 use strata_model::topology::{Element, Wanted};
+use strata_report::report;
 use strata_sim::machine::Machine;
 
 use crate::sim;
@@ -30,7 +31,7 @@ const ASKED: [&str; 5] = ["l1.write_policy", "l1.hints", "l2.write_policy", "l2.
 
 /// Holds what is found against the machine, of which both caches must tell everything.
 fn check(machine: &Machine, seed: u64) {
-    let only = ASKED.map(|key| key.parse::<Wanted>().expect("an attribute"));
+    let only: Vec<Wanted> = ASKED.iter().chain(&["l1.cached"]).map(|key| key.parse().expect("an attribute")).collect();
     let outcome = sim::discovery(machine, Effort::Quick, seed, &only);
     let rows = sim::truth::rows(machine, &outcome.seen);
     let rows: Vec<_> =
@@ -46,6 +47,16 @@ fn check(machine: &Machine, seed: u64) {
     assert_eq!((rows(l1), rows(l2)), (Some(13), Some(12)));
     assert_eq!(l2.get(FETCH_BY_HINT).map(|Fetches(rows)| rows.len()), Some(4));
     assert_eq!(l2.get(WRITE_POLICY).map(String::as_str), Some("allocates"));
+    // A machine file that is written of the result has the same.
+    let text = report::machine(&outcome.topology);
+    let written = Machine::parse("written", &text).unwrap_or_else(|defect| panic!("{defect}\n{text}"));
+    let keys = |machine: &Machine, name: &str| {
+        let cache = &machine.spec.cache[name];
+        (cache.write.unwrap_or_default(), cache.hints.clone(), cache.prefetch.clone())
+    };
+    for name in ["l1", "l2"] {
+        assert_eq!(keys(&written, name), keys(machine, name), "{name}, seed {seed}: {text}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::configurations::configurations;
 use super::found::{Found, Sourced, assumed, named, not_found};
+use super::kept;
 use super::l2::l2;
 use super::structure::Structure;
 use super::table::Table;
@@ -138,6 +139,9 @@ fn first(found: &Found, name: &str, group: &[(ElementName, &str)]) -> Table {
     table.put("size", structure.size(usable, line.value));
     sectors(&mut table, line, sector);
     structure.put(&mut table);
+    if is_l1 {
+        kept::of_l1(found, &mut table);
+    }
     if let Some(configurations) = configurations {
         table.put("configuration", configurations);
     }

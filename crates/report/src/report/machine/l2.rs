@@ -4,6 +4,7 @@ use toml_edit::Value;
 
 use super::caches::{LINE, sectors};
 use super::found::{Found, RATES, Sourced, assumed, named, not_found};
+use super::kept;
 use super::structure::can_be;
 use super::table::{IntoToml, Table, inline};
 use strata_model::attribute::{Attribute, Data, PARTITION_HASH, SM_MAP, SmPlace, Translation};
@@ -180,6 +181,7 @@ pub(super) fn l2(found: &Found) -> Table {
     table.put("ways", Sourced::new(ways, why.clone()));
     table.put("index", Sourced::new("modulo", why.clone()));
     table.put("replacement", Sourced::new("lru", why));
+    kept::of_l2(found, &mut table);
     match partitions {
         Some(partitions) => table.put("partitions", partitions.value(found, line_bytes)),
         None => table.remark(&no_partitions(found)),

@@ -10,6 +10,7 @@ mod caches;
 mod clusters;
 mod configurations;
 mod found;
+mod kept;
 mod l2;
 mod paths;
 mod structure;
