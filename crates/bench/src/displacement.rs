@@ -5,7 +5,7 @@ use super::prepared::Outcome;
 use super::{Bench, residency};
 use strata_gpu::{Launch, Result};
 use strata_kernels::Program;
-use strata_model::experiment::{Displacement, Traffic};
+use strata_model::experiment::{Displacement, Traffic, WARP};
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
 
@@ -19,7 +19,10 @@ impl Bench<'_> {
         let accesses = self.programs.get(self.gpu, Program::Displacement(displacement.traffic))?.function;
         let [first, before, after] = self.rooms[2].places(self.gpu, displacement)?;
         let blocks = residency::BLOCKS * self.sms.len() as u32;
-        let threads = residency::THREADS.min(self.gpu.facts().max_threads_per_block);
+        // All blocks are there at the same time: those that came later would begin their reading later.
+        let facts = self.gpu.facts();
+        let together = facts.max_threads_per_multiprocessor / residency::BLOCKS / WARP as u32 * WARP as u32;
+        let threads = residency::THREADS.min(facts.max_threads_per_block).min(together);
         let mut raw = vec![0; (RECORD * u64::from(blocks)) as usize];
         let out = self.outputs.at_least(self.gpu, Bytes(raw.len() as u64))?;
         let [of_first, of_before, of_after] = displacement.accesses();
@@ -30,7 +33,7 @@ impl Bench<'_> {
             (accesses, [out.0, first.0, of_first, step, 0]),
             (reads, [out.0, after.0, of_after, step, pause]),
         ] {
-            // What an earlier step wrote says nothing of whether this one ended.
+            // The records of the step before must not pass for those of this step.
             self.gpu.write(out, &raw)?;
             self.gpu.launch(function, &Launch::new(blocks, threads), &parameters)?;
         }

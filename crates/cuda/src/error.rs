@@ -11,6 +11,8 @@ pub(super) const INVALID_VALUE: Code = 1;
 pub(super) const OUT_OF_MEMORY: Code = 2;
 const STUB_LIBRARY: Code = 34;
 const NO_DEVICE: Code = 100;
+/// `CUDA_ERROR_UNSUPPORTED_LIMIT`.
+pub(super) const UNSUPPORTED_LIMIT: Code = 215;
 /// `CUDA_ERROR_JIT_COMPILER_NOT_FOUND`.
 pub(super) const JIT_COMPILER_NOT_FOUND: Code = 221;
 /// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`.

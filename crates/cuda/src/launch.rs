@@ -91,7 +91,7 @@ pub(super) fn configure(
 /// What the driver says of something that the device does not have.
 fn refusal(failed: Error, reason: impl FnOnce() -> String) -> Error {
     match error::code(&failed) {
-        Some(error::INVALID_VALUE | error::NOT_SUPPORTED) => unsupported(reason()),
+        Some(error::INVALID_VALUE | error::NOT_SUPPORTED | error::UNSUPPORTED_LIMIT) => unsupported(reason()),
         _ => failed,
     }
 }
@@ -176,9 +176,9 @@ fn attributes(launch: &Launch) -> Result<Vec<LaunchAttribute>> {
             return Err(unsupported(format!("{} blocks are no whole number of clusters of {blocks}", launch.blocks)));
         }
         asked.push(attribute(calls::LAUNCH_CLUSTER, &[blocks, 1, 1]));
-        if launch.cooperative {
-            asked.push(attribute(calls::LAUNCH_COOPERATIVE, &[1]));
-        }
+    }
+    if launch.cooperative {
+        asked.push(attribute(calls::LAUNCH_COOPERATIVE, &[1]));
     }
     if let Some(window) = launch.window {
         let halves = |value: u64| [value as u32, (value >> 32) as u32];

@@ -346,6 +346,10 @@ impl Gpu for Cuda {
         } else {
             0
         };
+        // A part of a divided GPU says that there is none.
+        if most && bytes == 0 {
+            return Err(unsupported("this device sets no part of its L2 aside".into()));
+        }
         launch::set_aside_l2(&self.driver, bytes as usize)
     }
 

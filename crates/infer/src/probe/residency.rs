@@ -72,7 +72,7 @@ struct Table {
     rows: Vec<(Access, Shares)>,
     /// Those whose lines stay, but take so many cycles longer than those of plain loads: a cache behind this one may have them.
     elsewhere: Vec<(Access, f64)>,
-    /// Those that this device refuses, and why.
+    /// Windows of which nothing is known, most often because the device refuses them, and why.
     refused: Vec<(Access, String)>,
     /// Those of which the lines that are gone in the end take so many cycles, fewer than the quickest misses: another part of the cache has them.
     apart: Vec<(Access, f64)>,
@@ -101,7 +101,7 @@ impl Table {
     fn apart(&self) -> Option<String> {
         let all: Vec<String> =
             (self.apart.iter()).map(|(access, cycles)| format!("{access} ({cycles:.0} cycles)")).collect();
-        let what = "the other lines take less than loads that miss, so another part of the L2 has them";
+        let what = "loads of the lines that are no longer quick take less than loads that miss, so another part of the L2 has these lines";
         (!all.is_empty()).then(|| format!("{what}: {}", all.join(", ")))
     }
 

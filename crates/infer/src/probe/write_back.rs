@@ -1,7 +1,7 @@
 //! Whether what is stored stays in the L2 until its line gives way.
 //!
-//! All SMs write to a part of the L2's lines, or read them. Later they read other memory, which displaces those lines, and that is timed
-//! ([`Displacement`]). Lines that were only read give way for nothing. What was stored and is in the L2 only must go to memory first, which takes
+//! Other memory fills the L2. Then all SMs write to lines of a part of the L2's size, or read them. Later they read the other memory again,
+//! which displaces those lines, and that is timed ([`Displacement`]). Lines that were only read give way for nothing. What was stored and is in the L2 only must go to memory first, which takes
 //! memory's bandwidth from the reading.
 //!
 //! Fails where the reading takes no longer. Then stores may go to memory at once, or memory's bandwidth is not what limits the reading.
@@ -13,10 +13,10 @@ use strata_model::experiment::{Displacement, LONGEST_PAUSE, Traffic};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
-/// Part of the capacity that is written or read first: all of it stays, whatever the replacement policy, until it is displaced.
+/// Part of the capacity that is written or read first: so little that most of it stays until it is displaced, also where victims are random.
 const PART: u64 = 2;
-/// Times as long as the timed reading takes that is waited before it: what was stored is a part of that, so it has gone to memory by then if it
-/// goes there at once.
+/// The pause is so many times as long as the timed reading. The stores touch at most a quarter of the lines of that reading. So they have
+/// reached memory by then if they go there at once.
 const PAUSES: f64 = 2.0;
 /// What is done to the memory that is displaced.
 const KINDS: [Traffic; 2] = [Traffic::Read, Traffic::Write];
@@ -40,13 +40,13 @@ fn times(notebook: &Notebook, asked: &Asked) -> Result<[Vec<f64>; 2], Gap> {
     let mean = |cycles: &[u32]| cycles.iter().map(|&one| f64::from(one)).sum::<f64>() / cycles.len().max(1) as f64;
     let first = notebook.read(&[one(Traffic::Read, 0, 0)])?;
     let takes = mean(first[0].latencies());
-    // A power of two, so that runs of one GPU wait equally long.
-    let pause = ((PAUSES * takes) as u32).max(1).next_power_of_two();
-    if pause > LONGEST_PAUSE {
+    if PAUSES * takes > f64::from(LONGEST_PAUSE) {
         return Gap::unknown(format!(
             "reading {all} takes {takes:.0} cycles, and stores may take as long to go to memory: no experiment waits as long as twice that"
         ));
     }
+    // A power of two, so that runs of one GPU wait equally long; the longest is one, too.
+    let pause = ((PAUSES * takes) as u32).max(1).next_power_of_two();
     // In turn, so that a clock that changes is in both.
     let launches: Vec<Displacement> = (0..notebook.effort().choose(5, 5, 7))
         .flat_map(|repeat| KINDS.map(|traffic| one(traffic, pause, repeat)))

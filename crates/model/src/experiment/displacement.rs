@@ -12,7 +12,7 @@ const MOST: Bytes = Bytes::mib(4096);
 /// Bytes that a store writes: the smallest sector of any GPU, so that nothing must be fetched to complete it.
 pub const STORED: Bytes = Bytes(32);
 /// Longest pause, in cycles: a few milliseconds.
-pub const LONGEST_PAUSE: u32 = 10_000_000;
+pub const LONGEST_PAUSE: u32 = 1 << 23;
 
 /// Memory is read that fills the L2, other memory is read or written, and third memory is read and timed, by all SMs each time.
 ///

@@ -242,7 +242,7 @@ impl Hierarchy {
             }
         }
         if plan.queued {
-            // Where no cache keeps what is stored, it goes to memory at once.
+            // Where no cache keeps what is stored, a store that misses goes to memory at once; one that hits costs memory nothing.
             let to_memory = if missed && !is_kept { STORED } else { displaced };
             if to_memory > 0 {
                 queues.wait(content.memory.wait(queues.left, to_memory));

@@ -41,7 +41,7 @@ pub fn residency(truth: &mut Truth) {
         }
     }
     if let Some(l2) = second {
-        // Where nothing is kept, nothing shows that it is not.
+        // Of an L2 that does not write back it is unknown, never `false`.
         truth.row(L2, "write_back", Expect::IfStated(Box::new(Expect::Is(json!(l2.write_back)))));
     }
     for (element, policy, effects) in rows {

@@ -10,9 +10,8 @@ pub(super) const OTHER_CLOCK: f64 = 0.01;
 /// Thousandths by which a rate over host memory may differ in another run: by where the host has the pages. Launches of one run differ
 /// by up to 2.8 % on an H200.
 pub(super) const OTHER_PAGES: u32 = 20;
-/// The same of both ways at a time: by when the two engines begin, too. The medians of twelve runs of an H200 (GPU-8168be1d) lay from 84.6 to
-/// 102.8 GB/s.
-pub(super) const OTHER_BEGIN: u32 = 80;
+/// The same of both ways at a time. The medians of twelve runs of an H200 (GPU-8168be1d) lay from 84.6 to 102.8 GB/s.
+pub(super) const OTHER_BOTH: u32 = 80;
 /// Thousandths by which a rate over a link between GPUs may differ in another run.
 pub(super) const OTHER_LINK: u32 = 4;
 /// Part of the range of the measurements that is added to it on each side, for what another run may find.

@@ -1,7 +1,7 @@
 //! What the copy engines move between the device's memory and the host's or another GPU's.
 
 use super::BUS;
-use super::interval::{OTHER_BEGIN, OTHER_LINK, OTHER_PAGES, digits, promised, thousandths};
+use super::interval::{OTHER_BOTH, OTHER_LINK, OTHER_PAGES, digits, promised, thousandths};
 use crate::probe::{Gap, Notebook, Unknown};
 use strata_model::attribute::{
     BOTH_WAYS_BANDWIDTH, DEVICE_TO_HOST_BANDWIDTH, FROM_PEER_BANDWIDTH, HOST_TO_DEVICE_BANDWIDTH, TO_PEER_BANDWIDTH,
@@ -30,7 +30,7 @@ pub fn entries(notebook: &Notebook) -> [Option<Entry>; 3] {
     [
         notebook.attribute(HOST_TO_DEVICE_BANDWIDTH, of(Direction::ToDevice, OTHER_PAGES)),
         notebook.attribute(DEVICE_TO_HOST_BANDWIDTH, of(Direction::ToHost, OTHER_PAGES)),
-        notebook.attribute(BOTH_WAYS_BANDWIDTH, of(Direction::Both, OTHER_BEGIN)),
+        notebook.attribute(BOTH_WAYS_BANDWIDTH, of(Direction::Both, OTHER_BOTH)),
     ]
 }
 

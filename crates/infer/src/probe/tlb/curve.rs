@@ -118,11 +118,11 @@ fn walk_lines(notebook: &Notebook, distance: Bytes, pages: u64, lines: u32, shuf
 #[derive(Clone, Debug)]
 pub(in crate::probe) struct Curve {
     pub(super) rises: Vec<Rise>,
-    /// Largest footprint of which the lines stay in the L2 and over which a further level would show.
+    /// Largest footprint of which the lines stay in the L2 and up to which a further level would show.
     pub(super) reached: Bytes,
     /// Whether larger ones were walked, of which the lines do not stay.
     pub(super) leaves_l2: bool,
-    /// Whether visits to larger ones take longer than a miss of the last level costs.
+    /// Whether visits to larger ones take one and a half times as long as a miss of the last level costs.
     pub(super) costs_more: bool,
     /// Between these footprints a further level overflows together with the last of the rises. What comes after is left out, for
     /// it is unknown which level it is.

@@ -86,7 +86,7 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level, Gap> {
             }
             let facts = notebook.facts();
             let beyond = if costs_more {
-                "; visits to more pages take longer than one TLB miss costs, so a further level may be missed".to_owned()
+                "; visits to more pages take longer than one TLB miss costs, so a further level may overflow there".to_owned()
             } else if leaves_l2 {
                 "; with more pages the L2 does not hold even one line per page".to_owned()
             } else if facts.free_memory < facts.total_memory / 2 {

@@ -64,7 +64,8 @@ impl Rise {
         hides.then_some((Bytes(self.flat), Bytes(settled)))
     }
 
-    /// Whether visits to this footprint take longer in the mean than one miss of this level costs, so that a further level may be missed.
+    /// Whether visits to this footprint take so much longer in the mean than one miss of this level costs that a further level may overflow
+    /// there.
     pub(super) fn costs_more(&self, point: &Point) -> bool {
         let dearer = |classes: HitMiss| point.mean - self.below > TWO_COST * (classes.miss - classes.hit);
         point.at > self.flat && self.classes.is_some_and(dearer)

@@ -23,7 +23,7 @@ pub(super) fn of_l1(found: &Found, table: &mut Table) {
         _ => None,
     });
     put(found, L1, Attribute::WritePolicy, "write", write, table);
-    let hints = found.get(L1, HINTS).map(|hints| {
+    let hints = found.get(L1, HINTS).and_then(|hints| {
         obeyed([
             ("evict_first", does(hints, Access::L1EvictFirst, &FIRST)),
             ("evict_last", does(hints, Access::L1EvictLast, &LAST)),
@@ -36,30 +36,31 @@ pub(super) fn of_l1(found: &Found, table: &mut Table) {
 /// Keys of the L2.
 pub(super) fn of_l2(found: &Found, table: &mut Table) {
     put(found, L2, Attribute::WriteBack, "write_back", found.get(L2, WRITE_BACK).copied(), table);
-    let hints = found.get(L2, HINTS).map(|hints| {
+    let hints = found.get(L2, HINTS).and_then(|hints| {
         obeyed([
             ("evict_first", does(hints, Access::L2EvictFirst, &FIRST)),
             ("evict_last", does(hints, Access::L2EvictLast, &LAST)),
         ])
     });
     put(found, L2, Attribute::Hints, "hints", hints, table);
-    let sizes = found.get(L2, FETCH_BY_HINT).map(|Fetches(rows)| {
-        let most = |access: Access| rows.iter().find(|row| row.access == access).map_or(0, |row| row.most.0);
-        let plain = most(Access::Cg);
+    let sizes = found.get(L2, FETCH_BY_HINT).and_then(|Fetches(rows)| {
+        let most = |access: Access| rows.iter().find(|row| row.access == access).map(|row| row.most.0);
+        let plain = most(Access::Cg)?;
         // A size that is no more than what comes anyway does not show.
-        obeyed(SIZES.map(|(access, name, size)| (name, most(access) >= size && most(access) > plain)))
+        obeyed(SIZES.map(|(access, name, size)| (name, most(access).map(|most| most >= size && most > plain))))
     });
     put(found, L2, Attribute::FetchByHint, "prefetch", sizes, table);
 }
 
-/// Whether an access has one of these effects.
-fn does(Hints(rows): &Hints, access: Access, effects: &[Effect]) -> bool {
-    rows.iter().any(|row| row.access == access && effects.contains(&row.effect))
+/// Whether an access has one of these effects, if its effect is known.
+fn does(Hints(rows): &Hints, access: Access, effects: &[Effect]) -> Option<bool> {
+    rows.iter().find(|row| row.access == access).map(|row| effects.contains(&row.effect))
 }
 
-/// The names of those that hold.
-fn obeyed<'n>(all: impl IntoIterator<Item = (&'n str, bool)>) -> Vec<&'n str> {
-    all.into_iter().filter_map(|(name, is_obeyed)| is_obeyed.then_some(name)).collect()
+/// The names of those that hold; nothing if that is unknown of any.
+fn obeyed<'n>(all: impl IntoIterator<Item = (&'n str, Option<bool>)>) -> Option<Vec<&'n str>> {
+    let known: Option<Vec<(&str, bool)>> = all.into_iter().map(|(name, is_obeyed)| Some((name, is_obeyed?))).collect();
+    Some(known?.into_iter().filter_map(|(name, is_obeyed)| is_obeyed.then_some(name)).collect())
 }
 
 /// Puts a value that follows from an attribute, if that was found.
