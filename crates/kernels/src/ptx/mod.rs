@@ -318,10 +318,14 @@ mod tests {
             let target = target_for(needs);
             assert_eq!((target.capability, target.version), (expected, version));
         }
-        // Every text of today but those of clusters and copies is for every device from Kepler on, or from its second chip on.
+        // Every text of today but those of clusters, copies and hints is for every device from Kepler on, or from its second chip on. Those of
+        // windows have no such instruction; their launch needs the device.
         for text in all(PTX, (9, 0)) {
             let (target, head) = match text.code.as_str() {
-                code if ["cp.async.cg", ".L1::", ".L2::"].iter().any(|word| code.contains(word)) => {
+                code if ["cp.async.cg", ".L1::", ".L2::", "residency_window_"]
+                    .iter()
+                    .any(|word| code.contains(word)) =>
+                {
                     ((8, 0), ".version 7.4\n.target sm_80\n")
                 }
                 code if ["cluster", "mbarrier", "bulk_group"].iter().any(|word| code.contains(word)) => {
