@@ -301,7 +301,7 @@ impl Asked {
         let elsewhere = elsewhere.filter_map(|of| Some((of.access, longer(&of.stay)?))).collect();
         let quickest = robust::quantile_u32(misses, QUICKEST).unwrap_or(0.0);
         let apart = seen[1..].iter().filter(|of| !is_l1 && of.gone.len() as u64 >= ENOUGH);
-        let apart = apart.filter_map(|of| Some((of.access, robust::quantile_u32(&of.gone, 0.5)?)));
+        let apart = apart.filter_map(|of| Some((of.access, robust::median_u32(&of.gone)?)));
         let apart = apart.filter(|(_, cycles)| *cycles < quickest).collect();
         Ok(Table { rows: seen.iter().map(|of| (of.access, of.shares)).collect(), elsewhere, refused, apart })
     }

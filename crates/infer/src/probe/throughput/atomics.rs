@@ -55,9 +55,9 @@ const AT_ONE_LINE: [(u32, u32); 2] = [(20_000, 40_000), (40_000, 200_000)];
 const IN_TURN: [(u32, u32); 2] = [(8_000, 40_000), (20_000, 160_000)];
 /// Part of the L2 that the counters take up at most: they must stay in it.
 const OF_L2: u64 = 2;
-/// Thousandths by which the rate of the L2 may differ in another run, because the counters lie elsewhere then: 4 as for writes, 40 where
-/// each thread has a word of its own, and 20 on one word. Six runs of an H200 made 0.86 or 0.89 Top/s there, five of another 0.87 to 0.92, each of them steadily.
-/// On one word one run of twelve made 2.2 % less than the others.
+/// Thousandths by which the rate of the L2 may differ in another run, because the counters lie elsewhere then. Where each thread has a word of its
+/// own, six runs of an H200 made 0.86 or 0.89 Top/s and five of another 0.87 to 0.92, each of them steadily. On one word one run of twelve made
+/// 2.2 % less than the others. One line differs as writes do.
 const fn other_place(target: Target) -> u32 {
     match target {
         Target::Spread => 40,
