@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use gpu_strata::{Effort, Options};
 use proptest::prelude::*;
 use serde_json::json;
-use strata_model::attribute::{READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, WRITE_BANDWIDTH};
+use strata_model::attribute::{
+    MULTICAST_BANDWIDTH, MULTICAST_BANDWIDTH_PER_SM, READ_BANDWIDTH, READ_BANDWIDTH_PER_SM, WRITE_BANDWIDTH,
+};
 use strata_model::topology::{BANDWIDTH_BY_CLUSTER_SIZE, ElementName, Finding, Topology, Wanted};
 use strata_sim::machine::Machine;
 
@@ -17,6 +19,8 @@ const DELIVERY: [u32; 2] = [120, 300];
 const REMOTE: [u32; 3] = [140, 3, 11];
 /// Bytes a cycle that an SM gives to blocks on others.
 const GIVEN: u32 = 20;
+/// Bytes a cycle that an SM gets by copies for several blocks.
+const RECEIVED: u32 = 24;
 /// Cycles of a cluster's barrier.
 const BARRIER: u32 = 210;
 
@@ -39,7 +43,8 @@ fn machine(tpcs: &[usize], pairs_only: usize, is_limited: bool) -> Machine {
         text.replace("[pipeline]\n", &format!("[pipeline]\ndelivery = {of_sm}\n{limit}cluster_barrier = {BARRIER}\n"));
     let [remote, step, atomic] = REMOTE;
     let shared = format!("[shared]\nremote_cycles = {remote}\nremote_step = {step}\nremote_atomic = {atomic}\n");
-    let text = text.replace("[shared]\n", &format!("{shared}remote_bandwidth = {GIVEN}\n"));
+    let text =
+        text.replace("[shared]\n", &format!("{shared}remote_bandwidth = {GIVEN}\nmulticast_bandwidth = {RECEIVED}\n"));
     // Else the loads in flight and the L2 are the limit.
     let text =
         text.replace("outstanding = 512\n", "outstanding = 2560\n").replace("bandwidth = 640\n", "bandwidth = 4000\n");
@@ -117,20 +122,32 @@ fn a_written_machine_keeps_its_gpcs_and_what_clusters_cost() {
 fn blocks_of_a_cluster_get_what_an_sm_gives() {
     // GPCs of six SMs have no room for eight blocks.
     let machine = machine(&[0, 1, 0, 1, 0, 1], 0, true);
-    let only = ["read_bandwidth", "write_bandwidth.bytes_per_s"]
-        .map(|key| format!("distributed_shared.{key}").parse::<Wanted>().expect("an attribute"));
+    let only = [
+        "distributed_shared.read_bandwidth",
+        "distributed_shared.write_bandwidth.bytes_per_s",
+        "async_copy.multicast_bandwidth",
+    ]
+    .map(|key| key.parse::<Wanted>().expect("an attribute"));
     let found = sim::device(&machine).discover_only(&only, Options::effort(Effort::Quick));
     let topology = found.expect("a simulated machine is discovered").topology;
-    let element = &topology.elements[&ElementName::DistributedShared];
-    let given = f64::from(GIVEN);
-    let finding = element.finding(READ_BANDWIDTH_PER_SM).expect("it was asked for");
-    let (value, low, high) = (finding.number().unwrap(), finding.low.unwrap(), finding.high.unwrap());
-    assert!((value / given - 1.0).abs() < 0.01 && low <= given && given <= high, "{finding:?}");
-    let sizes: Vec<f64> = finding.series[BANDWIDTH_BY_CLUSTER_SIZE].iter().map(|point| point.x).collect();
-    assert_eq!(sizes, [2.0, 4.0], "{finding:?}");
-    for key in [READ_BANDWIDTH, WRITE_BANDWIDTH] {
+    let of = |element| &topology.elements[&element];
+    let (shared, copies) = (of(ElementName::DistributedShared), of(ElementName::AsyncCopy));
+    for (element, key, rate, tried) in [
+        (shared, READ_BANDWIDTH_PER_SM, GIVEN, &[2.0, 4.0][..]),
+        (copies, MULTICAST_BANDWIDTH_PER_SM, RECEIVED, &[1.0, 2.0, 4.0]),
+    ] {
+        let finding = element.finding(key).expect("it was asked for");
+        let (value, low, high) = (finding.number().unwrap(), finding.low.unwrap(), finding.high.unwrap());
+        let rate = f64::from(rate);
+        assert!((value / rate - 1.0).abs() < 0.01 && low <= rate && rate <= high, "{finding:?}");
+        let sizes: Vec<f64> = finding.series[BANDWIDTH_BY_CLUSTER_SIZE].iter().map(|point| point.x).collect();
+        assert_eq!(sizes, tried, "{finding:?}");
+    }
+    for (element, key, rate) in
+        [(shared, READ_BANDWIDTH, GIVEN), (shared, WRITE_BANDWIDTH, GIVEN), (copies, MULTICAST_BANDWIDTH, RECEIVED)]
+    {
         // All SMs are in a cluster of two, at 0.706 GHz.
-        let expected = given * 12.0 * 0.706e9;
+        let expected = f64::from(rate) * 12.0 * 0.706e9;
         let finding = element.finding(key).expect("it was asked for");
         assert!((finding.number().unwrap() / expected - 1.0).abs() < 0.01, "{finding:?}");
     }

@@ -60,7 +60,7 @@ pub fn is_emulated(target: u32, path: LoadPath) -> bool {
 
 /// Whether ptxas calls a routine for a bulk copy that these opcodes are for.
 pub fn is_routine(target: u32, accesses: &[&str]) -> bool {
-    matches!(target, 120 | 121) && accesses.contains(&"UBLKCP.S.G")
+    matches!(target, 120 | 121) && accesses.iter().any(|opcode| opcode.starts_with("UBLKCP.S.G"))
 }
 
 /// Whether the instruction fetches the descriptor that a global load of this target names implicitly.

@@ -101,8 +101,8 @@ pub fn violations(function: &Function, target: u32, check: Check) -> Vec<Violati
             let burst = Burst { load, loads: loads as usize, optional: optional as usize };
             return burst_rules::violations(function, burst);
         }
-        Check::Stream { load, loads, store, stores, index, .. } => {
-            let pass = Pass { load, loads: loads as usize, store, stores: stores as usize, index };
+        Check::Stream { load, loads, store, stores, index, last, .. } => {
+            let pass = Pass { load, loads: loads as usize, store, stores: stores as usize, index, last };
             return stream_rules::violations(function, pass);
         }
         Check::Atomics { atomic, atomics, shuffles } => {

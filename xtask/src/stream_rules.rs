@@ -21,6 +21,8 @@ pub struct Pass {
     pub stores: usize,
     /// Opcodes of the one load beside them that says where the next pass goes; none, where nothing does.
     pub index: &'static [&'static str],
+    /// Beginnings of the opcodes by which the last pass says that it is the last, in any number.
+    pub last: &'static [&'static str],
 }
 
 /// Opcodes of memory of a thread's own: what does not fit into its registers.
@@ -104,7 +106,8 @@ impl Pass {
         for instruction in body {
             let opcode = instruction.opcode.as_str();
             // A parameter may be loaded as constants are.
-            if is_parameter(instruction) || is_idle(instruction) {
+            let is_of_last = self.last.iter().any(|beginning| opcode.starts_with(beginning));
+            if is_parameter(instruction) || is_idle(instruction) || is_of_last {
                 continue;
             }
             if self.load.contains(&opcode) && instruction.guard.is_none() {
@@ -129,7 +132,7 @@ mod tests {
     use crate::sass;
 
     const TWO_LOADS: Pass =
-        Pass { load: &["LDG.E.128.STRONG.GPU"], loads: 2, store: &["STG.E.128"], stores: 0, index: &[] };
+        Pass { load: &["LDG.E.128.STRONG.GPU"], loads: 2, store: &["STG.E.128"], stores: 0, index: &[], last: &[] };
 
     fn of(body: &[&str], pass: Pass) -> Vec<Rule> {
         let lines = ["MOV R1, R2", "LDG.E.STRONG.SYS R9, desc[UR4][R2.64]"].iter().chain(body);
@@ -173,8 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn what_says_that_a_pass_is_the_last_may_stand_beside() {
+        let pass =
+            Pass { load: &["UBLKCP.S.G.MULTICAST"], loads: 1, index: &["LDS"], last: &["ST", "MEMBAR"], ..TWO_LOADS };
+        let copy = "UBLKCP.S.G.MULTICAST [UR14], [UR8], UR11";
+        let rest = ["@P0 ST.E [R12], R31", "MEMBAR.ALL.GPU", "LDS R30, [R18]", CLOCK, BACK];
+        let with = |first: &[&'static str]| [first, &rest].concat();
+        assert_eq!(of(&with(&[copy]), pass), []);
+        assert_eq!(of(&with(&[copy, copy]), pass), [Rule::LoadCount]);
+        assert_eq!(of(&with(&[copy]), Pass { last: &["MEMBAR"], ..pass }), [Rule::LoadCount]);
+    }
+
+    #[test]
     fn a_parameter_is_no_load_of_constants() {
-        let pass = Pass { load: &["LDC"], loads: 2, store: &["STG.E"], stores: 0, index: &[] };
+        let pass = Pass { load: &["LDC"], store: &["STG.E"], ..TWO_LOADS };
         let [first, second] = ["LDC R4, c[0x3][R0]", "LDC R5, c[0x3][R0+0x4]"];
         assert_eq!(of(&[first, "LDC R6, c[0x0][0x268]", second, CLOCK, BACK], pass), []);
         assert_eq!(of(&[first, CLOCK, BACK], pass), [Rule::LoadCount]);

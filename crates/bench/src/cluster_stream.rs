@@ -1,4 +1,4 @@
-//! One stream through the shared memory of other blocks of a cluster: its launch, and the check of its results.
+//! One stream of a cluster, through the shared memory of other blocks or by multicast copies: its launch, and the check of its results.
 
 use super::Bench;
 use super::persistent::{RECORD, Times, samples, word};
@@ -6,9 +6,13 @@ use super::prepared::Outcome;
 use super::stream::{seed_of, wrong_sum};
 use strata_gpu::{Launch, Result};
 use strata_kernels::{Program, RECORDED_SM, StreamProgram, written_sum};
-use strata_model::experiment::{ClusterStream, Traffic};
+use strata_model::experiment::{ClusterStream, Region, Side, Traffic, WARP};
 use strata_model::samples::{Failure, Samples};
+use strata_model::units::Bytes;
 
+/// Static shared memory of a kernel that copies by multicast: sums, two mbarriers and a word of each warp. What it copies to begins at a multiple
+/// of 128 bytes.
+const OWN_SHARED: Bytes = Bytes(32 + 20 * 32 + 128);
 /// All of an SM's memory that can be shared memory is to be.
 const CARVEOUT_PERCENT: u8 = 100;
 
@@ -19,6 +23,11 @@ impl Bench<'_> {
         let blocks = clusters.blocks();
         if blocks as usize > self.sms.len() {
             return Ok(Err(Failure::unsupported(format!("{clusters} are more than the {} SMs", self.sms.len()))));
+        }
+        let most = self.gpu.facts().most_shared_per_block();
+        if of.is_multicast() && of.shared_per_block + OWN_SHARED > most {
+            let shared = of.shared_per_block;
+            return Ok(Err(Failure::unsupported(format!("copies into {shared} of shared memory: a block has {most}"))));
         }
         let program = Program::Stream(StreamProgram::of_cluster(of));
         let function = self.programs.get(self.gpu, program)?.function;
@@ -31,13 +40,19 @@ impl Bench<'_> {
         let everyone: Vec<u32> = (0..blocks).collect();
         let control = self.places(&everyone, 1, None)?;
         let seed = seed_of(stream.content);
-        // There are no arrays in device memory, and each block has a footprint of its own.
-        let (array, own) = (0, 1);
+        // Where blocks go over shared memory, there are no arrays in device memory.
+        let array = match of.is_multicast() {
+            true => self.filled_source(Side::Device, stream.footprint, stream.content)?.0,
+            false => 0,
+        };
+        let own = u64::from(stream.region == Region::Own);
         let mut parameters = control.parameters().to_vec();
         parameters.extend([array, array, array, stream.footprint / stream.pass(), own, 1]);
         parameters.extend([u64::from(control.participants), u64::from(seed)]);
         parameters.extend(times.parameters());
-        parameters.push(u64::from(of.distance));
+        if !of.is_multicast() {
+            parameters.push(u64::from(of.distance));
+        }
         let records = self.run_blocks(function, &launch, &parameters, &control)?;
         let mut sms = Vec::with_capacity(blocks as usize);
         for record in records.chunks_exact(RECORD) {
@@ -47,6 +62,10 @@ impl Bench<'_> {
             }
         }
         let wrong = |sum: u32, passes: u32| match stream.traffic {
+            // What the last passes of all warps have brought.
+            Traffic::Read if of.is_multicast() => {
+                wrong_sum(stream, sum, stream.threads_per_block.div_ceil(WARP as u32))
+            }
             Traffic::Read => wrong_sum(stream, sum, passes),
             _ => {
                 let expected = written_sum(stream, seed);

@@ -20,10 +20,23 @@ pub enum Way {
     Bulk,
     /// Likewise, by copies of 16 bytes of each lane.
     CpAsync,
+    /// Each warp copies its part of a piece into the shared memory of all blocks of its cluster.
+    Multicast,
 }
 
 impl Way {
-    const ALL: [Way; 6] = [Way::Plain, Way::Chased, Way::Listed, Way::Clustered, Way::Bulk, Way::CpAsync];
+    const ALL: [Way; 7] =
+        [Way::Plain, Way::Chased, Way::Listed, Way::Clustered, Way::Bulk, Way::CpAsync, Way::Multicast];
+
+    /// Whether copies that go on by themselves move the memory, 16 bytes of each lane.
+    pub(crate) const fn copies(self) -> bool {
+        matches!(self, Way::Bulk | Way::CpAsync | Way::Multicast)
+    }
+
+    /// Whether a whole piece, or a part of it, is one copy.
+    pub(crate) const fn is_bulk(self) -> bool {
+        matches!(self, Way::Bulk | Way::Multicast)
+    }
 
     /// Whether there is such a stream with this traffic by this path.
     fn is_possible(self, traffic: Traffic, path: LoadPath) -> bool {
@@ -32,7 +45,7 @@ impl Way {
             Way::Chased => path == LoadPath::GlobalCg && traffic != Traffic::Triad,
             Way::Listed => PartitionStream::is_possible(traffic, path),
             Way::Clustered => path == LoadPath::Shared && ClusterStream::is_possible(traffic),
-            Way::Bulk | Way::CpAsync => path == LoadPath::GlobalCg && traffic == Traffic::Read,
+            Way::Bulk | Way::CpAsync | Way::Multicast => path == LoadPath::GlobalCg && traffic == Traffic::Read,
         }
     }
 
@@ -45,6 +58,7 @@ impl Way {
             Way::Clustered => "_clustered",
             Way::Bulk => "_bulk",
             Way::CpAsync => "_cp_async",
+            Way::Multicast => "_multicast",
         }
     }
 }
@@ -107,7 +121,8 @@ impl StreamProgram {
 
     /// The text for a stream in a cluster.
     pub fn of_cluster(stream: &ClusterStream) -> Self {
-        StreamProgram { way: Way::Clustered, ..StreamProgram::of(&stream.stream) }
+        let way = if stream.is_multicast() { Way::Multicast } else { Way::Clustered };
+        StreamProgram { way, ..StreamProgram::of(&stream.stream) }
     }
 
     /// The text for a stream of copies, of which the defect is none.
@@ -129,7 +144,7 @@ impl StreamProgram {
             }
         }
         all.retain(|one| one.path != LoadPath::Constant || one.width == 4 && one.unroll > 1);
-        all.retain(|one| !matches!(one.way, Way::Bulk | Way::CpAsync) || one.width == WIDEST);
+        all.retain(|one| !one.way.copies() || one.width == WIDEST);
         all
     }
 
@@ -157,7 +172,7 @@ impl StreamProgram {
             all.extend([of(traffic, path, Way::Listed), clustered]);
             all.extend([(4, 1), (16, longest)].map(|(width, unroll)| StreamProgram { width, unroll, ..clustered }));
         }
-        for way in [Way::Bulk, Way::CpAsync] {
+        for way in [Way::Bulk, Way::CpAsync, Way::Multicast] {
             all.extend([1, longest].map(|unroll| StreamProgram { unroll, ..of(Traffic::Read, path, way) }));
         }
         all

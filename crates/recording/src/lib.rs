@@ -83,7 +83,7 @@
 //! | 13 `Distributed` | [`Distributed`](strata_model::experiment::Distributed): blocks of a cluster, clusters, shared memory of a block, work, distance, steps, rounds, alone, repeat |
 //! | 14 `PartitionStream` | [`PartitionStream`](strata_model::experiment::PartitionStream): the stream, mask (u64), list of the pages' partitions (u8), list of the SMs' partitions (u8), far |
 //! | 15 `PartitionChase` | [`PartitionChase`](strata_model::experiment::PartitionChase): the loaded chase, order |
-//! | 16 `ClusterStream` | [`ClusterStream`](strata_model::experiment::ClusterStream): the stream, blocks of a cluster, clusters, shared memory of a block, distance |
+//! | 16 `ClusterStream` | [`ClusterStream`](strata_model::experiment::ClusterStream): the stream, whose path says whether it is multicast, blocks of a cluster, clusters, shared memory of a block, distance |
 //! | 17 `AsyncCopy` | [`AsyncCopy`](strata_model::experiment::AsyncCopy): work, bytes, place, SM, steps, rounds, repeat |
 //! | 18 `CopyStream` | [`CopyStream`](strata_model::experiment::CopyStream): the stream, by which copies |
 //! | 19 `CodeWalk` | [`CodeWalk`](strata_model::experiment::CodeWalk): bytes of code, options of the SM and of the partner's SM, warm laps, laps, repeat |

@@ -137,7 +137,10 @@ impl Sim {
             return Err(invalid(format!("{} blocks of {} threads cannot be launched", launch.blocks, launch.threads)));
         }
         self.possible(launch)?;
-        if shared > launch.shared.0.max(self.facts.shared_per_block) {
+        // Who asks for more than a block has by default asks for as much as it may have.
+        let by_default = self.facts.shared_per_block;
+        let most = if launch.shared.0 > by_default { self.facts.most_shared_per_block().0 } else { by_default };
+        if shared > most {
             let meaning = format!("{} of shared memory are more than a block has", Bytes(shared));
             return Err(invalid(meaning));
         }

@@ -97,6 +97,33 @@ fn a_block_stores_to_another_one_of_its_cluster_and_adds_there() {
     assert!(far >= near + 9 && far >= 100 + 9, "{seen:?}");
 }
 
+/// The first block of each cluster copies for itself and the last one, and arrives at the mbarrier of the one between them.
+#[test]
+fn a_copy_for_several_blocks_comes_to_all_of_them_and_to_no_other() {
+    let body = format!(
+        ".shared .align 8 .b64 done;\n.shared .align 8 .b64 told;\n.reg .u32 %done, %told, %zero, %phase, %bytes;\n.reg .u64 %s, %from;\n\
+         .reg .b16 %receivers;\nmov.u32 %done, done;\nmov.u32 %told, told;\nmov.u32 %zero, 0;\nmov.u32 %phase, 0;\nmov.u32 %bytes, 32;\n\
+         st.shared.u32 [window+4], %zero;\nmbarrier.init.shared::cta.b64 [%done], 1;\nmbarrier.init.shared::cta.b64 [%told], 1;\n\
+         ld.param.u64 %from, [memory];\nadd.u64 %from, %from, 96;\nmov.u32 %at, window;\nfence.mbarrier_init.release.cluster;\n{BARRIER}\
+         setp.eq.u32 %p, %rank, 1;\n@%p bra between;\nmbarrier.arrive.expect_tx.shared::cta.b64 %s, [%done], %bytes;\nbetween:\n\
+         setp.ne.u32 %p, %rank, 0;\n@%p bra asked;\nmov.u32 %v, 5;\ncvt.u16.u32 %receivers, %v;\n\
+         cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%at], [%from], %bytes, [%done], %receivers;\n\
+         mov.u32 %v, 1;\nmapa.shared::cluster.u32 %other, %told, %v;\nmbarrier.arrive.shared::cluster.b64 _, [%other];\nasked:\n\
+         setp.eq.u32 %p, %rank, 1;\n@%p mov.u32 %done, %told;\nwait:\nmbarrier.try_wait.parity.shared::cta.b64 %p, [%done], %phase;\n\
+         @!%p bra wait;\nld.shared.u32 %v, [window+4];\nst.global.u32 [%m], %v;\n{BARRIER}"
+    );
+    let mut gpu = six();
+    // Behind what the six blocks leave, 32 bytes are copied.
+    let (function, memory) = prepared(&mut gpu, &body, 128).unwrap();
+    let words: Vec<u8> = (0..32u32).flat_map(u32::to_le_bytes).collect();
+    gpu.write(memory, &words).unwrap();
+    gpu.launch(function, &Launch::new(6, 1).cluster(3).shared(Bytes(1024)), &[memory.0]).unwrap();
+    let mut raw = [0; 96];
+    gpu.read(memory, &mut raw).unwrap();
+    let seen: Vec<u32> = raw.chunks_exact(16).map(|four| u32::from_le_bytes(four[..4].try_into().unwrap())).collect();
+    assert_eq!(seen, [25, 0, 25, 25, 0, 25]);
+}
+
 #[test]
 fn an_sm_gives_so_many_bytes_a_cycle_to_others() {
     // 16 accesses of each of 8 warps: 32 lanes of 16 bytes are 32 cycles of 16 bytes.

@@ -24,7 +24,7 @@ use super::structure::Structure;
 use super::throughput;
 use super::tlb;
 use strata_model::attribute::Launches;
-use strata_model::experiment::{AccessWidth, BankWidth, Chase, LoadPath, Traffic};
+use strata_model::experiment::{AccessWidth, BankWidth, Chase, LoadPath};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -69,7 +69,7 @@ pub(super) struct Memo {
     /// Where all lines are at home that are streamed through by partition.
     pub home_map: Cache<(), Placed>,
     /// Bandwidth in clusters, by the traffic and the blocks of a cluster.
-    pub by_cluster: Cache<(Traffic, u32), throughput::clustered::Rate>,
+    pub by_cluster: Cache<(throughput::clustered::Work, u32), throughput::clustered::Rate>,
     /// The bandwidth of a memory of which each SM has lines of its own partition, or of the other.
     pub by_side: Cache<(throughput::Level, bool), throughput::Rate>,
     /// Where translation begins to cost more.

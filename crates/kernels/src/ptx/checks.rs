@@ -11,6 +11,7 @@ pub(super) fn stream(program: StreamProgram) -> Check {
     // Some of them with `.SYS` for sm_75.
     let load: &[&str] = match (path, width) {
         _ if way == Way::Bulk => &["UBLKCP.S.G"],
+        _ if way == Way::Multicast => &["UBLKCP.S.G.MULTICAST"],
         _ if way == Way::CpAsync => &["LDGSTS.E.BYPASS.128"],
         (LoadPath::Shared, 4) if way == Way::Clustered => &["LD.E"],
         (LoadPath::Shared, 8) if way == Way::Clustered => &["LD.E.64"],
@@ -37,11 +38,16 @@ pub(super) fn stream(program: StreamProgram) -> Check {
         _ => &["STG.E.128", "STG.E.128.SYS"],
     };
     let (loads, stores) = traffic.arrays();
-    // Of the number of the next piece, where pieces are listed.
-    let index: &[&str] = if way == Way::Listed { accesses(PatternProgram::Reads(LoadPath::GlobalCa, 4)) } else { &[] };
-    // A bulk copy moves the whole piece of a warp.
-    let unroll = if way == Way::Bulk { 1 } else { unroll };
-    Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll, index }
+    // Of the number of the next piece, where pieces are listed, or of whether there is one.
+    let index: &[&str] = match way {
+        Way::Listed => accesses(PatternProgram::Reads(LoadPath::GlobalCa, 4)),
+        Way::Multicast => &["LDS"],
+        _ => &[],
+    };
+    let last: &[&str] = if way == Way::Multicast { &["ST", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL"] } else { &[] };
+    // A bulk copy moves all that a warp copies of a piece.
+    let unroll = if way.is_bulk() { 1 } else { unroll };
+    Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll, index, last }
 }
 
 /// What a burst must be made of.

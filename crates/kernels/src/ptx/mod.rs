@@ -59,7 +59,9 @@ fn template(program: Program) -> Template {
         Program::Disturb(..) => template!("disturb", FERMI),
         Program::Warp(_) => template!("warp", FERMI),
         Program::Content => template!("content", FERMI),
-        Program::Stream(StreamProgram { way: Way::Clustered | Way::Bulk, .. }) => template!("stream", HOPPER),
+        Program::Stream(StreamProgram { way: Way::Clustered | Way::Bulk | Way::Multicast, .. }) => {
+            template!("stream", HOPPER)
+        }
         Program::Stream(StreamProgram { way: Way::CpAsync, .. }) => template!("stream", AMPERE),
         Program::Stream(_) => template!("stream", FERMI),
         Program::Atomics(_) => template!("atomics", FERMI),
@@ -180,10 +182,11 @@ impl Dialect for Ptx {
                 own.1
             ));
         }
-        let copies_in_bulk = matches!(
-            program,
-            Program::Asynchronous(CopyWork::Bulk) | Program::Stream(StreamProgram { way: Way::Bulk, .. })
-        );
+        let copies_in_bulk = match program {
+            Program::Asynchronous(work) => work == CopyWork::Bulk,
+            Program::Stream(StreamProgram { way, .. }) => way.is_bulk(),
+            _ => false,
+        };
         if copies_in_bulk && BULK_COPY_IN_SOFTWARE.contains(&capability) {
             return Some(format!(
                 "compilers call a routine for a bulk copy on compute capability {}.{}, so that it cannot be timed",

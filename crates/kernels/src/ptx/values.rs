@@ -157,6 +157,7 @@ fn stream_values(stream: StreamProgram) -> Value {
         listed => stream.way == Way::Listed,
         clustered => stream.way == Way::Clustered,
         bulk => stream.way == Way::Bulk,
+        multicast => stream.way == Way::Multicast,
         cp_async => stream.way == Way::CpAsync,
         most_warps => MOST_WARPS,
         sm_at => RECORDED_SM,

@@ -311,6 +311,10 @@ attributes! {
         "Bytes a second that all SMs together bring from the L2 to shared memory by `cp.async`, 16 bytes of each lane.";
     CpAsyncDramBandwidth CP_ASYNC_DRAM_BANDWIDTH: BytesPerSecond, "cp_async_dram_bandwidth", "cp.async from DRAM", Bandwidth, "B/s",
         "Bytes a second that all SMs together bring from DRAM to shared memory by `cp.async`, 16 bytes of each lane.";
+    MulticastBandwidth MULTICAST_BANDWIDTH: BytesPerSecond, "multicast_bandwidth.bytes_per_s", "Multicast from the L2", Bandwidth, "B/s",
+        "Bytes a second that all SMs together receive from the L2 in shared memory by `cp.async.bulk` of which each copy is for both blocks of a cluster of two. Each block asks for half of what both receive.";
+    MulticastBandwidthPerSm MULTICAST_BANDWIDTH_PER_SM: BytesPerClock, "multicast_bandwidth.bytes_per_clk_per_sm", "Multicast from the L2, of an SM", Bandwidth, "B/clk",
+        "Bytes a cycle that an SM receives from the L2 in shared memory by `cp.async.bulk` of which each copy is for both blocks of a cluster of two; by cluster size as a series.";
     AtomicThroughput ATOMIC_THROUGHPUT: OperationsPerSecond, "atomic_throughput.operations_per_s", "Atomics", Atomics, "op/s",
         "Additions a second that all SMs together make by atomics where each thread adds to a word of its own.";
     AtomicThroughputPerSm ATOMIC_THROUGHPUT_PER_SM: OperationsPerClock, "atomic_throughput.operations_per_clk_per_sm", "Atomics, of an SM", Atomics, "op/clk",

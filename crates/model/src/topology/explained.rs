@@ -171,8 +171,14 @@ impl ElementName {
         ];
         const COPY_ENGINES: &[Attribute] = &[HostToDeviceBandwidth, DeviceToHostBandwidth, BothWaysBandwidth];
         const LINK_ENGINES: &[Attribute] = &[FromPeerBandwidth, ToPeerBandwidth, BothWaysBandwidth];
-        const COPIES_TO_SHARED: &[Attribute] =
-            &[BulkCopyBandwidth, BulkCopyDramBandwidth, CpAsyncBandwidth, CpAsyncDramBandwidth];
+        const COPIES_TO_SHARED: &[Attribute] = &[
+            BulkCopyBandwidth,
+            BulkCopyDramBandwidth,
+            CpAsyncBandwidth,
+            CpAsyncDramBandwidth,
+            MulticastBandwidth,
+            MulticastBandwidthPerSm,
+        ];
         const ATOMICS: &[Attribute] =
             &[AtomicThroughput, AtomicThroughputOneLine, AtomicThroughputOneAddress, AtomicThroughputAggregated];
         const ATOMICS_OF_AN_SM: &[Attribute] = &[

@@ -1,19 +1,19 @@
-//! What blocks of a cluster do with each other: accesses to each other's shared memory, and barriers for all of them.
+//! What blocks of a cluster do with each other: accesses to each other's shared memory and mbarriers, copies for several of them, and
+//! barriers for all of them.
 
+use super::access::Owner;
+use super::copies::{Asks, moved};
 use super::issue::illegal;
 use super::launch::{Block, Fault, Grid, State};
 use super::shared;
 use super::sm::Sm;
 use super::warp::{Warp, lanes};
-use crate::ptx::{Inst, Op, Space, cluster_address, cluster_window};
+use crate::ptx::{Copying, Inst, Op, Space, cluster_address, cluster_window};
 
 /// An access to the shared memory of blocks of the same cluster, which only the launch as a whole can carry out.
-#[derive(Debug)]
 pub(crate) struct Remote {
-    /// Number of the block that accesses, in the whole launch.
-    block: u32,
-    /// Its warp.
-    warp: u32,
+    /// Who accesses.
+    owner: Owner,
     /// Cycle of the issue.
     now: u64,
     /// The instruction.
@@ -29,14 +29,23 @@ impl Remote {
         (at, inst): (u32, &Inst),
         mask: u32,
         grid: &Grid,
-        block: u32,
+        owner: Owner,
         now: u64,
     ) -> Result<Self, Fault> {
         let Some(clustered) = &grid.clustered else {
             let what = "an access to the shared memory of a cluster in a launch without clusters";
             return Err(illegal(grid, inst, what.into()));
         };
-        let first = block / clustered.size * clustered.size;
+        let first = owner.block / clustered.size * clustered.size;
+        if inst.op == Op::Copy(Copying::Multicast) {
+            let receivers = |lane: u32| {
+                let (at, wanted) = (warp.get(inst.from[0], lane), warp.get(inst.more[0], lane));
+                (0..clustered.size)
+                    .filter(move |rank| wanted >> rank & 1 == 1)
+                    .map(move |rank| (lane, first + rank, at))
+            };
+            return Ok(Remote { owner, now, at, places: lanes(mask).flat_map(receivers).collect() });
+        }
         let is_generic = matches!(inst.op, Op::Load(Space::Generic) | Op::Store(Space::Generic));
         let place = |lane: u32| {
             let address = warp.get(inst.from[0], lane).wrapping_add(inst.offset as u64);
@@ -50,7 +59,7 @@ impl Remote {
             }
         };
         let places = lanes(mask).map(place).collect::<Result<_, _>>()?;
-        Ok(Remote { block, warp: warp.number, now, at, places })
+        Ok(Remote { owner, now, at, places })
     }
 
     /// Carries it out; `by` is the SM of the block that accesses, and `placed` has the SM of each block.
@@ -63,18 +72,22 @@ impl Remote {
         grid: &Grid,
     ) -> Result<(), Fault> {
         let inst = &grid.entry.code[self.at as usize];
+        match inst.op {
+            Op::Copy(_) => return self.multicast(inst, sms, placed, state, grid),
+            Op::RemoteArrive => return self.arrive(inst, sms, placed, grid),
+            _ => {}
+        }
         let bytes = u64::from(inst.kind.bytes) * inst.elements() as u64;
         let (mut ready, mut held) = (self.now, 0);
         for of_block in self.places.chunk_by(|(_, one, _), (_, other, _)| one == other) {
             let block = of_block[0].1;
             let sm = placed.get(block as usize).copied().unwrap_or(by);
             let Some(owner) = sms[sm as usize].block_mut(block) else {
-                let what = format!("block {} accesses the shared memory of block {block}, which has ended", self.block);
-                return Err(illegal(grid, inst, what));
+                return Err(self.has_ended(inst, block, grid));
             };
             // The owner may be the block itself.
             let mut memory = std::mem::take(&mut owner.shared);
-            let done = self.on(&mut memory, of_block, sms[by as usize].block_mut(self.block), inst, grid);
+            let done = self.on(&mut memory, of_block, sms[by as usize].block_mut(self.owner.block), inst, grid);
             if let Some(owner) = sms[sm as usize].block_mut(block) {
                 owner.shared = memory;
             }
@@ -88,13 +101,71 @@ impl Remote {
             held = held.max(waited);
         }
         let accessing = &mut sms[by as usize];
-        let Some(block) = accessing.block_mut(self.block) else { return Ok(()) };
-        let warp = &mut block.warps[self.warp as usize];
+        let Some(block) = accessing.block_mut(self.owner.block) else { return Ok(()) };
+        let warp = &mut block.warps[self.owner.by.warp as usize];
         inst.results().for_each(|slot| warp.set_ready(slot, ready));
         // Nobody waits for a store but the next one.
         if matches!(inst.op, Op::Store(_)) {
             let time = warp.time + held;
-            accessing.set_time((self.block, self.warp), time);
+            accessing.set_time((self.owner.block, self.owner.by.warp), time);
+        }
+        Ok(())
+    }
+
+    fn has_ended(&self, inst: &Inst, block: u32, grid: &Grid) -> Fault {
+        let what = format!("block {} accesses the shared memory of block {block}, which has ended", self.owner.block);
+        illegal(grid, inst, what)
+    }
+
+    /// Arrives at mbarriers of other blocks.
+    fn arrive(self, inst: &Inst, sms: &mut [Sm], placed: &[u32], grid: &Grid) -> Result<(), Fault> {
+        let by = self.owner.by.sm;
+        for &(_, block, at) in &self.places {
+            let sm = placed.get(block as usize).copied().unwrap_or(by);
+            let Some(receiver) = sms[sm as usize].block_mut(block) else {
+                return Err(self.has_ended(inst, block, grid));
+            };
+            let unknown = || illegal(grid, inst, format!("there is no mbarrier at {at:#x} of block {block}"));
+            let there = self.now + grid.remote_cycles(by, sm);
+            receiver.mbarriers.get_mut(&at).ok_or_else(unknown)?.arrive(0, there);
+        }
+        Ok(())
+    }
+
+    /// Copies from global memory into the shared memory of several blocks, and says so to the mbarrier of each. It is loaded once, as by a bulk
+    /// copy for the block that asks.
+    fn multicast(
+        self,
+        inst: &Inst,
+        sms: &mut [Sm],
+        placed: &[u32],
+        state: &mut State,
+        grid: &Grid,
+    ) -> Result<(), Fault> {
+        let by = self.owner.by.sm;
+        for of_lane in self.places.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let (lane, _, at) = of_lane[0];
+            let Some(block) = sms[by as usize].block_mut(self.owner.block) else { return Ok(()) };
+            let warp = &block.warps[self.owner.by.warp as usize];
+            let [_, from, bytes, mbarrier] = inst.from.map(|slot| warp.get(slot, lane));
+            // It goes to the same place in all of them, and lies there for a moment in the block that asks, which may be none of them.
+            let range = at as usize..at.saturating_add(bytes) as usize;
+            let before = block.shared.get(range.clone()).unwrap_or_default().to_vec();
+            let begin = self.now + grid.copies.bulk;
+            let own = &mut block.shared;
+            let loaded = moved(inst, (from, at, bytes), Asks::Load, own, self.owner, (state, grid), begin)?;
+            let part = own[range.clone()].to_vec();
+            own[range.clone()].copy_from_slice(&before);
+            for &(_, block, _) in of_lane {
+                let sm = placed.get(block as usize).copied().unwrap_or(by);
+                let Some(receiver) = sms[sm as usize].block_mut(block) else {
+                    return Err(self.has_ended(inst, block, grid));
+                };
+                receiver.shared[range.clone()].copy_from_slice(&part);
+                let done = loaded + state.turns[sm as usize].multicast.wait(loaded, bytes);
+                let unknown = || illegal(grid, inst, format!("there is no mbarrier at {mbarrier:#x} of block {block}"));
+                receiver.mbarriers.get_mut(&mbarrier).ok_or_else(unknown)?.bring(bytes, done);
+            }
         }
         Ok(())
     }
@@ -108,7 +179,9 @@ impl Remote {
         inst: &Inst,
         grid: &Grid,
     ) -> Result<(), Fault> {
-        let Some(warp) = accessing.and_then(|block| block.warps.get_mut(self.warp as usize)) else { return Ok(()) };
+        let Some(warp) = accessing.and_then(|block| block.warps.get_mut(self.owner.by.warp as usize)) else {
+            return Ok(());
+        };
         places.iter().try_for_each(|&(lane, _, at)| shared::lane(warp, inst, lane, at, memory, grid))
     }
 }

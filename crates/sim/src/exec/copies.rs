@@ -47,13 +47,13 @@ impl Mbarrier {
         Mbarrier { count, pending: count, ..Mbarrier::default() }
     }
 
-    fn arrive(&mut self, expected: i64, now: u64) {
+    pub(super) fn arrive(&mut self, expected: i64, now: u64) {
         self.pending = self.pending.saturating_sub(1);
         self.bytes += expected;
         self.complete(now);
     }
 
-    fn bring(&mut self, bytes: u64, at: u64) {
+    pub(super) fn bring(&mut self, bytes: u64, at: u64) {
         self.bytes -= bytes as i64;
         self.complete(at);
     }
@@ -129,7 +129,7 @@ const COPIED_WORD: u64 = 16;
 
 /// What a copy asks the caches for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asks {
+pub(super) enum Asks {
     /// To load, for shared memory.
     Load,
     /// Likewise, but another lane has just asked for the same.
@@ -139,7 +139,7 @@ enum Asks {
 }
 
 /// Moves so many bytes between a place in global memory and one in shared memory; when it is done.
-fn moved(
+pub(super) fn moved(
     inst: &Inst,
     (global, place, bytes): (u64, u64, u64),
     asks: Asks,

@@ -152,7 +152,7 @@ impl Block {
                     held = until - now;
                 }
                 op if op.is_of_cluster() => {
-                    state.remote = Some(Remote::of(warp, (group.at, inst), mask, grid, *number, now)?);
+                    state.remote = Some(Remote::of(warp, (group.at, inst), mask, grid, owner, now)?);
                     step = Step::Shared;
                 }
                 Op::WarpBarrier | Op::Fence => {}

@@ -20,6 +20,8 @@ pub(crate) struct Turns {
     pub(super) shared: Width,
     /// What it gives to blocks of other SMs and takes from them.
     pub(super) remote: Width,
+    /// What it gets by copies that are for several blocks.
+    pub(super) multicast: Width,
     /// Warps whose requests wait for one that blocks the way to the caches. The first of them will go on when it has gone.
     waiting: VecDeque<Who>,
     /// When the first one goes on that somebody before it has made the first.
@@ -34,6 +36,7 @@ impl Turns {
             issued: (0, 0),
             shared: Width::new(spec.shared.bandwidth),
             remote: Width::new(spec.shared.remote_bandwidth),
+            multicast: Width::new(spec.shared.multicast_bandwidth),
             waiting: VecDeque::new(),
             woken: 0,
         }

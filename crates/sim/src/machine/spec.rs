@@ -286,6 +286,8 @@ pub struct Shared {
     pub remote_atomic: Extra,
     /// Bytes a cycle that an SM gives to blocks on other SMs, or takes from them. They do not wait for each other if absent.
     pub remote_bandwidth: Option<Rate>,
+    /// Bytes a cycle that an SM gets by copies that are for several blocks of a cluster. They do not wait for each other if absent.
+    pub multicast_bandwidth: Option<Rate>,
     /// Banks; a power of two.
     pub banks: Whole<1, 128>,
     /// Width of a bank in bytes: what it gives at once. 4 or 8.
@@ -427,6 +429,7 @@ impl Spec {
             || self.pipeline.atomic_rate.is_some()
             || self.shared.bandwidth.is_some()
             || self.shared.remote_bandwidth.is_some()
+            || self.shared.multicast_bandwidth.is_some()
             || self.memory.bandwidth.is_some()
             || self.memory.host_bandwidth.is_some()
             || self.link.as_ref().is_some_and(|link| link.bandwidth.is_some())

@@ -153,6 +153,8 @@ pub enum Copying {
     Bulk,
     /// The same to global memory.
     BulkStore,
+    /// To the shared memory of several blocks of the cluster.
+    Multicast,
 }
 
 /// What an instruction does. Sources are called a, b, c.
@@ -232,7 +234,8 @@ pub enum Op {
     MapShared,
     /// The generic address of a in the cluster's shared memory.
     ClusterAddress,
-    /// Copies c bytes between a and b, and says so to the mbarrier at d, if there is one.
+    /// Copies c bytes between a and b, and says so to the mbarrier at d, if there is one. Of several blocks those get them whose bits are set in
+    /// the first of the further slots.
     Copy(Copying),
     /// Waits for all such copies of the thread.
     CopyWait,
@@ -240,6 +243,8 @@ pub enum Op {
     MbarrierInit,
     /// Arrives at the mbarrier at a + offset, and expects b bytes, if there are any.
     MbarrierArrive,
+    /// Arrives at the mbarrier at a + offset in the cluster's shared memory.
+    RemoteArrive,
     /// Whether the phase of parity b of the mbarrier at a + offset has ended.
     MbarrierTry,
     /// Arrives at the barrier of the cluster.
@@ -292,7 +297,14 @@ impl Op {
 
     /// Whether it is a copy that goes on by itself, or an mbarrier.
     pub fn is_of_copies(self) -> bool {
-        matches!(self, Op::Copy(_) | Op::CopyWait | Op::MbarrierInit | Op::MbarrierArrive | Op::MbarrierTry)
+        matches!(
+            self,
+            Op::Copy(Copying::Word | Copying::Bulk | Copying::BulkStore)
+                | Op::CopyWait
+                | Op::MbarrierInit
+                | Op::MbarrierArrive
+                | Op::MbarrierTry
+        )
     }
 
     /// Whether it accesses the shared memory of a block of the cluster.
@@ -302,6 +314,8 @@ impl Op {
             Op::Load(Space::Generic | Space::Cluster)
                 | Op::Store(Space::Generic | Space::Cluster)
                 | Op::Atomic(_, Space::Cluster)
+                | Op::RemoteArrive
+                | Op::Copy(Copying::Multicast)
         )
     }
 }
@@ -352,7 +366,8 @@ pub struct Inst {
     pub negated: bool,
     /// Slot of the result, or [`NONE`].
     pub to: u16,
-    /// Slots of the further elements that a vector or texture load brings or a vector store takes, or [`NONE`].
+    /// Slots of the further elements that a vector or texture load brings or a vector store takes, or of what a copy takes beside its
+    /// sources, or [`NONE`].
     pub more: [u16; 3],
     /// How many there are.
     pub further: u8,
@@ -374,7 +389,7 @@ impl Inst {
 
     /// Slots that it writes; [`NONE`] where a result is not wanted.
     pub fn results(&self) -> impl Iterator<Item = u16> {
-        let further = if matches!(self.op, Op::Store(_)) { 0 } else { usize::from(self.further) };
+        let further = if matches!(self.op, Op::Store(_) | Op::Copy(_)) { 0 } else { usize::from(self.further) };
         std::iter::once(self.to).chain(self.more.into_iter().take(further))
     }
 

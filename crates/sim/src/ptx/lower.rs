@@ -297,6 +297,7 @@ impl Lowering {
                                 | Space::Shared
                                 | Space::Local
                                 | Space::Generic
+                                | Space::Cluster
                         )
                     )
                 {
@@ -344,7 +345,8 @@ impl Lowering {
             }
             Form::Copy(wanted) => {
                 count(wanted)?;
-                for (place, operand) in inst.from.iter_mut().zip(operands) {
+                inst.further = wanted.saturating_sub(inst.from.len()) as u8;
+                for (place, operand) in inst.from.iter_mut().chain(&mut inst.more).zip(operands) {
                     *place = match operand {
                         Operand::At { .. } => match self.address(operand, line)? {
                             (slot, 0) => slot,

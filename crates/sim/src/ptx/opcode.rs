@@ -136,9 +136,16 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
         ("cp", ["async", "bulk", "shared::cluster", "global", "mbarrier::complete_tx::bytes"]) => {
             return copy(Copying::Bulk, 4);
         }
+        (
+            "cp",
+            ["async", "bulk", "shared::cluster", "global", "mbarrier::complete_tx::bytes", "multicast::cluster"],
+        ) => {
+            return copy(Copying::Multicast, 5);
+        }
         ("cp", ["async", "bulk", "global", "shared::cta", "bulk_group"]) => return copy(Copying::BulkStore, 3),
         ("mbarrier", ["init", "shared::cta", "b64"]) => return mbarrier(Op::MbarrierInit, Form::Store),
         ("mbarrier", ["arrive", "shared::cta", "b64"]) => return mbarrier(Op::MbarrierArrive, Form::Load),
+        ("mbarrier", ["arrive", "shared::cluster", "b64"]) => return mbarrier(Op::RemoteArrive, Form::Load),
         ("mbarrier", ["arrive", "expect_tx", "shared::cta", "b64"]) => {
             return mbarrier(Op::MbarrierArrive, Form::Atomic(true, 1));
         }

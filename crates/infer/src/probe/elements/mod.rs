@@ -96,7 +96,8 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
             notebook.attribute(BULK_COPY_DRAM_BANDWIDTH, || copied(notebook, CopyWork::Bulk, memory::in_dram)),
             notebook.attribute(CP_ASYNC_BANDWIDTH, || copied(notebook, CopyWork::CpAsync, memory::in_l2)),
             notebook.attribute(CP_ASYNC_DRAM_BANDWIDTH, || copied(notebook, CopyWork::CpAsync, memory::in_dram)),
-        ]),
+        ])
+        .and(throughput::clustered::multicast(notebook, || memory::in_l2(notebook, Traffic::Read))),
         // Before, instructions take other bytes.
         ElementName::InstructionL0 | ElementName::InstructionL1 | ElementName::InstructionL15
             if notebook.facts().compute_capability < instructions::FIRST =>

@@ -29,6 +29,9 @@ impl Level {
     /// An unknown, if at some place less than half of it fits: what a walk over one place leaves behind then keeps out what the next
     /// one visits, as where entries that were hit are not replaced.
     pub(super) fn reach(&self) -> Result<Finding<Bytes>, Unknown> {
+        if let Some(entry) = self.ends_with_entry() {
+            return Ok(self.reach_of_entry(entry));
+        }
         let reach = self.distance * self.entries;
         let fewest = self.counts().fold(self.entries, u64::min);
         if fewest * APART < self.entries {
@@ -78,6 +81,29 @@ impl Level {
         let reach = (self.distance * self.entries).0;
         let alignment = lowest_bit(self.base.wrapping_add(reach));
         if self.page.is_ok() { reach } else { reach + (self.base & alignment.wrapping_sub(1)).min(reach) }
+    }
+
+    /// Most that a single entry maps, where the level has one: then what fits ends at every place where the entry does, at a multiple of a power
+    /// of two that is at least the most that fits, and how much fits says how far into the entry a place is. None, if it is not so.
+    fn ends_with_entry(&self) -> Option<Bytes> {
+        let end = |(first, entries): (u64, u64)| self.base.wrapping_add((self.distance * (first + entries)).0);
+        let places = std::iter::once((0, self.entries)).chain(self.windows.iter().map(|w| (w.first, w.entries)));
+        let entry = places.map(|place| lowest_bit(end(place))).min()?;
+        let differ = self.windows.iter().any(|window| window.entries != self.entries);
+        (differ && entry >= (self.distance * self.most()).0).then_some(Bytes(entry))
+    }
+
+    /// The reach of a level with one entry, which maps no more than so many bytes.
+    fn reach_of_entry(&self, entry: Bytes) -> Finding<Bytes> {
+        let most = self.most();
+        let low = (self.distance * self.surely(most)).0 as f64;
+        let counts: Vec<String> = self.counts().map(|pages| pages.to_string()).collect();
+        Finding::measured(self.distance * most, METHOD).range(low, entry.0 as f64).note(format!(
+            "{} pages at a distance of {} fit at the places that were tried. At each place they end at a multiple of {entry}, as where one \
+             entry maps up to so much",
+            counts.join(", "),
+            self.distance
+        ))
     }
 
     /// How many of so many pages that seem to fit surely do. Unless one too many makes nearly all miss, it may be missed by chance

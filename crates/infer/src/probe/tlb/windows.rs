@@ -18,6 +18,8 @@ const PARTS: u64 = 4;
 /// One place: the curve over pages that begins there.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Window {
+    /// Pages from the first place to this one.
+    pub first: u64,
     /// Pages in a row that fit.
     pub entries: u64,
     /// Share of misses by the number of pages, where it was measured; in ascending order.
@@ -48,7 +50,8 @@ pub(super) fn windows(
         (0..firsts.len()).flat_map(|window| counts.iter().map(move |&n| (window, n))).map(|(w, n)| at(w, n)).collect();
     let shares: Vec<f64> = notebook.read(&chases)?.iter().map(|measurement| rise.share(measurement)).collect();
     let curves = shares.chunks(counts.len()).map(|shares| counts.iter().copied().zip(shares.iter().copied()).collect());
-    Ok(found.into_iter().zip(curves).map(|(fit, shares)| Window { entries: fit.fits, shares }).collect())
+    let places = firsts.iter().zip(found).zip(curves);
+    Ok(places.map(|((&first, fit), shares)| Window { first, entries: fit.fits, shares }).collect())
 }
 
 /// How many pages of a walk fit, as far as it is known.

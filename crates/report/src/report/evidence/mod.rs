@@ -117,8 +117,12 @@ impl Kind {
             }
             Experiment::WindowStream(_) => (What::Stream, "read at random", false),
             Experiment::PartitionChase(_) => (What::Stream, "listed", false),
-            Experiment::ClusterStream(ClusterStream { stream, .. }) => {
-                let order = if stream.traffic == Traffic::Write { "write in clusters" } else { "read in clusters" };
+            Experiment::ClusterStream(of @ ClusterStream { stream, .. }) => {
+                let order = match stream.traffic {
+                    _ if of.is_multicast() => "multicast copies",
+                    Traffic::Write => "write in clusters",
+                    _ => "read in clusters",
+                };
                 (What::Stream, order, false)
             }
             Experiment::Transfer(_) => (What::Transfer, "copy", false),

@@ -4,7 +4,7 @@ use super::found::{Found, Sourced};
 use super::table::Table;
 
 use strata_model::attribute::{Attribute, MAP};
-use strata_model::topology::ElementName::{Die, DistributedShared};
+use strata_model::topology::ElementName::{AsyncCopy, Die, DistributedShared};
 
 /// GPCs are named by a digit or a small letter.
 const GPC_RADIX: u32 = 36;
@@ -23,8 +23,8 @@ pub(super) fn device(found: &Found, table: &mut Table) {
     }
 }
 
-/// What a load of another block's shared memory takes, the same for all pairs of SMs, what an atomic takes longer, and how many bytes an SM
-/// gives to others.
+/// What a load of another block's shared memory takes, the same for all pairs of SMs, what an atomic takes longer, how many bytes an SM
+/// gives to others, and how many it gets by multicast copies.
 pub(super) fn shared(found: &Found, table: &mut Table) {
     if let Some(cycles) = found.whole(DistributedShared, Attribute::LatencyCycles) {
         table.put("remote_cycles", cycles);
@@ -34,6 +34,9 @@ pub(super) fn shared(found: &Found, table: &mut Table) {
     }
     if let Some(bandwidth) = found.rate(DistributedShared, Attribute::ReadBandwidthPerSm, 1.0) {
         table.put("remote_bandwidth", bandwidth);
+    }
+    if let Some(bandwidth) = found.rate(AsyncCopy, Attribute::MulticastBandwidthPerSm, 1.0) {
+        table.put("multicast_bandwidth", bandwidth);
     }
 }
 
