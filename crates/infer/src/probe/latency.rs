@@ -229,6 +229,14 @@ pub fn finding(notebook: &Notebook, infer: impl FnOnce() -> Result<Measured, Gap
     })
 }
 
+impl Measured {
+    /// The same, where another process may find so large a share more or less than any place in this one shows.
+    pub(super) fn in_another_process(self, share: f64) -> Self {
+        let ((low, high), more) = (self.interval, share * self.cycles.0);
+        Measured { interval: (low - more, high + more), ..self }
+    }
+}
+
 /// A latency with its interval.
 pub(super) fn stated(measured: &Measured, method: &str) -> Finding<Cycles> {
     let Measured { cycles, interval: (low, high), .. } = measured;

@@ -45,6 +45,7 @@ mod sweep;
 mod throughput;
 pub mod tlb;
 mod write_back;
+mod write_through;
 
 pub use elements::{element, fetch_of, read_peak};
 pub use gap::{Gap, Missing, Settle, Unknown, ask_all, ask_each};

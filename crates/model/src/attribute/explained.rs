@@ -315,15 +315,17 @@ impl Attribute {
             Attribute::WritePolicy => (
                 "A thread stores to lines that the cache does not have, or to some that it has, and loads from them are timed. To the L2 two \
                  stores write 32 bytes together.",
-                "Unknown where loads that hit and loads that miss cannot be told apart. Of the L1 it is not asked whether a store goes on to \
-                 the L2 at once.",
+                "Unknown where loads that hit and loads that miss cannot be told apart.",
                 "Where stores allocate, results that nobody reads again displace inputs.",
             ),
             Attribute::WriteBack => (
-                "All SMs write to half as many lines as the cache holds, or read them. Then they read other memory, which displaces those \
-                 lines: after stores that takes longer, since what was stored must go to memory first.",
-                "Unknown where it takes no longer. Then stores may go to memory at once, or memory's bandwidth does not limit the reading.",
-                "Results that a later kernel reads soon cost no bandwidth of memory, as long as nothing displaces them.",
+                "L2: all SMs write to half as many lines as the cache holds, or read them. Then they read other memory, which displaces those \
+                 lines: after stores that takes longer, since what was stored must go to memory first. L1: SMs store to a few lines, one SM \
+                 alone and all at once. If an SM stores less while the others do, stores go on to the L2.",
+                "L2: unknown where it takes no longer; stores may go to memory at once, or memory's bandwidth does not limit the reading. L1: \
+                 unknown where all SMs store as fast together as alone.",
+                "Results that a later kernel reads soon cost no bandwidth of memory, as long as nothing displaces them. Through an L1 that passes \
+                 stores on each store costs bandwidth of the L2, also of a line that is stored to again and again.",
             ),
             Attribute::Hints => (
                 "Other memory fills the cache, lines are accessed in one way, other memory of half the capacity or of twice the capacity \

@@ -116,7 +116,9 @@ impl ElementName {
         const OF_A_TLB: &[Attribute] = &[Staircase, MissPenalty, Sets, Ways, Reach, Entries, PageSize];
         const LATENCY: &[Attribute] = &[LatencyCycles, LatencyNs];
         let (many, more): (&[Attribute], &[Attribute]) = match self {
-            ElementName::L1 => (OF_A_CACHE, &[Cached, MissOverhead, WritePolicy, Hints, LeastConfiguration, ByLaunch]),
+            ElementName::L1 => {
+                (OF_A_CACHE, &[Cached, MissOverhead, WritePolicy, WriteBack, Hints, LeastConfiguration, ByLaunch])
+            }
             ElementName::Texture
             | ElementName::ReadOnly
             | ElementName::ConstantL1

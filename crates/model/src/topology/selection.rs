@@ -160,7 +160,8 @@ impl JsonSchema for Wanted {
 /// constants has no bandwidth. The sixth: bandwidth and atomics of distributed shared memory, and
 /// asynchronous copies. The seventh: the bandwidth of those. The eighth: instruction caches. The ninth: which
 /// SMs share a TLB, which instance each SM uses, and reads at random. The tenth: what stores and cache hints leave in a cache. The eleventh:
-/// whether the L2 is write-back. The twelfth: multicast copies.
+/// whether the L2 is write-back. The twelfth: multicast copies, and
+/// whether the L1 is write-back.
 pub const STEPS: u8 = 12;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
@@ -176,6 +177,7 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         | Attribute::OutstandingLoadsOfAWarp => 5,
         _ if element == ElementName::ConstantUniform && attribute.topic() == Topic::Bandwidth => 5,
         Attribute::WritePolicy | Attribute::Hints | Attribute::FetchByHint => 10,
+        Attribute::WriteBack if element == ElementName::L1 => 12,
         Attribute::WriteBack => 11,
         Attribute::MulticastBandwidth | Attribute::MulticastBandwidthPerSm => 12,
         Attribute::AtomicLatency => 6,

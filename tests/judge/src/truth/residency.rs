@@ -40,6 +40,9 @@ pub fn residency(truth: &mut Truth) {
             truth.row(L2, "fetch_by_hint", Expect::IfStated(Box::new(Expect::Fetched(fetched(l2)))));
         }
     }
+    if first.is_some() {
+        truth.row(L1, "write_back", Expect::IfStated(Box::new(Expect::Is(json!(false)))));
+    }
     if let Some(l2) = second {
         // Of an L2 that does not write back it is unknown, never `false`.
         truth.row(L2, "write_back", Expect::IfStated(Box::new(Expect::Is(json!(l2.write_back)))));

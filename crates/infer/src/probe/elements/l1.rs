@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use super::super::capacity::{self, Search};
 use super::super::latency::{self, Setting};
 use super::super::throughput::{of_a_warp, outstanding};
-use super::super::{Gap, Missing, Notebook, Settle, Unknown, launches, replacement, residency, spectrum, structure};
+use super::super::{
+    Gap, Missing, Notebook, Settle, Unknown, launches, replacement, residency, spectrum, structure, write_through,
+};
 use super::{before_l2, cached, cached_before_l2, capacity_of, data_cache, search_of};
 use crate::analysis::robust;
 use strata_model::attribute::{
     BY_LAUNCH, CACHED, Configuration, HINTS, INDEX, Key, LEAST_CONFIGURATION, Launches, MISS_OVERHEAD,
-    OUTSTANDING_LOADS, OUTSTANDING_LOADS_OF_A_WARP, REPLACEMENT, SETS, WAYS, WRITE_POLICY,
+    OUTSTANDING_LOADS, OUTSTANDING_LOADS_OF_A_WARP, REPLACEMENT, SETS, WAYS, WRITE_BACK, WRITE_POLICY,
 };
 use strata_model::experiment::{Chase, LoadPath, Order, Place, Timing};
 use strata_model::topology::{Element, Finding};
@@ -28,6 +30,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         notebook.attribute(CACHED, || cached(notebook, LoadPath::GlobalCa)),
         notebook.attribute(MISS_OVERHEAD, || miss_overhead(notebook)),
         notebook.attribute(WRITE_POLICY, || residency::write_policy(notebook, &for_residency(notebook)?)),
+        notebook.attribute(WRITE_BACK, || write_through::keeps_stores(notebook, for_residency(notebook)?.capacity)),
         notebook.attribute(HINTS, || residency::hints(notebook, &for_residency(notebook)?)),
         notebook.attribute(LEAST_CONFIGURATION, || least_configuration(notebook)),
         notebook.attribute(BY_LAUNCH, || by_launch(notebook)),

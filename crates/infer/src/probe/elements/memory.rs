@@ -286,6 +286,10 @@ pub(super) fn in_dram(notebook: &Notebook, traffic: Traffic) -> Result<Level, Ga
     Level::beyond(traffic, wanted, most, emptied(notebook)).as_recorded(notebook)
 }
 
+/// Share by which a load from the host may take longer or shorter in another process than at all places of this one. Of twelve processes
+/// of an H200 (GPU-c25eb696) one had a median of 2375 cycles and the others 2217 to 2339, each of them over 16 places.
+const OTHER_HOST: f64 = 0.015;
+
 pub(super) fn host(notebook: &Notebook) -> Element {
     let setting = Setting {
         path: LoadPath::Host,
@@ -298,7 +302,7 @@ pub(super) fn host(notebook: &Notebook) -> Element {
     };
     Element::from([latency::finding(
         notebook,
-        || latency::measure(notebook, &setting),
+        || Ok(latency::measure(notebook, &setting)?.in_another_process(OTHER_HOST)),
         "whole-lap chase by ld.volatile.global over pinned pages of host memory, one SM at a time",
     )])
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| {
