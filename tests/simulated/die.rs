@@ -84,7 +84,7 @@ proptest! {
         // All that is said of these, by what is true of the machine: latencies, barriers, the largest cluster, the fingerprint.
         let rows: Vec<_> =
             sim::truth::rows(&machine, &outcome.seen).into_iter().filter(|row| ASKED.contains(&row.element)).collect();
-        prop_assert_eq!(rows.len(), 14);
+        prop_assert_eq!(rows.len(), 13);
         for (row, verdict) in sim::expect::judge(&outcome.topology, &rows) {
             let finding = sim::finding(&outcome.topology, row.element, row.attribute);
             use sim::expect::Verdict::{Covered, Right};

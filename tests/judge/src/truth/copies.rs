@@ -1,18 +1,12 @@
 //! Copies that go on by themselves.
 
 use strata_model::topology::ElementName::AsyncCopy;
-use strata_sim::machine::value::Rate;
 
 use super::{Truth, keeps_what_was_hit};
 use crate::expect::Expect;
 
 /// Instructions of a pass of the loop beside the copy, at most: the wait, the swap of the places, the count.
 const OTHERS: u64 = 10;
-/// Major compute capability from which there are clusters.
-const CLUSTERS: u32 = 9;
-/// Share of a rate that may be missing where warps wait for each other, and by which a rate may seem higher because passes go in step.
-const BELOW: f64 = 0.9;
-const ABOVE: f64 = 1.02;
 /// A smaller L2 may not keep both places.
 const SMALL: u64 = 16 * 1024;
 
@@ -49,11 +43,5 @@ pub fn copies(truth: &mut Truth) {
     ];
     for (attribute, expect, from) in rows {
         truth.row(AsyncCopy, attribute, if major < from { Expect::Unknown("") } else { expect });
-    }
-    // Without a limit of its own it is as wide as what the L2 gives to the SMs that ask, which no file says.
-    if let Some(rate) = truth.machine.spec.shared.multicast_bandwidth.as_ref().filter(|_| major >= CLUSTERS) {
-        let rate = rate.parts() as f64 / Rate::PARTS as f64;
-        let expect = Expect::Within(BELOW * rate, ABOVE * rate);
-        truth.row(AsyncCopy, "multicast_bandwidth.bytes_per_clk_per_sm", Expect::IfStated(Box::new(expect)));
     }
 }
