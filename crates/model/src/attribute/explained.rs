@@ -281,12 +281,12 @@ impl Attribute {
             Attribute::MulticastBandwidth => (
                 "Clusters of two blocks, one block on each SM, copy from the L2. Two warps share each piece: each asks for a half, for both \
                  blocks. No warp asks for the next piece before both have all of this one. Launches are searched as for a read bandwidth.",
-                "Unknown before compute capability 9.0, on 12.0 and 12.1, and where the size of the L2 is unknown.",
+                "Unknown without clusters of two, on compute capability 12.0 and 12.1, and where the size of the L2 is unknown.",
                 "Whether blocks that need the same tile should load it together. It counts what they receive, so half of it leaves the L2.",
             ),
             Attribute::MulticastBandwidthPerSm => (
                 "As the multicast bandwidth of all SMs. The series has clusters of one block, which copy for themselves, to 16.",
-                "Unknown before compute capability 9.0, on 12.0 and 12.1, and where the size of the L2 is unknown.",
+                "Unknown where the multicast bandwidth of all SMs is. Sizes of clusters that do not run are left out of the series.",
                 "From which size on larger clusters bring no more.",
             ),
             Attribute::LargestCluster => (

@@ -97,7 +97,7 @@ impl ClusterStream {
 
 impl fmt::Display for ClusterStream {
     /// `read of 64 KiB of shared memory, 33 clusters of 4 blocks, rank + 1, 4 x 16 B, 1 block of 512 threads`, or
-    /// `multicast copies of 2 KiB by each warp over 16 MiB, 33 clusters of 4 blocks, 1 block of 512 threads`.
+    /// `multicast copies of 2 KiB by each warp over 16 MiB, 33 clusters of 4 blocks, 1 block of 512 threads on all SMs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ClusterStream { stream, distance, .. } = self;
         let (traffic, footprint, clusters) = (stream.traffic.name(), stream.footprint, self.clusters());
@@ -165,8 +165,7 @@ mod tests {
         ] {
             assert!(defect.contains(words), "{defect}");
         }
-        let words =
-            "multicast copies of 2 KiB by each warp over 16 MiB, 33 clusters of 4 blocks, 1 block of 64 threads";
+        let words = "multicast copies of 2 KiB by each warp over 64 KiB, 33 clusters of 4 blocks, 1 block of 64 threads on all SMs";
         assert_eq!(multicast().to_string(), words);
     }
 
