@@ -1,8 +1,8 @@
 //! What one does with a topology: each line follows from its findings, and is left out where one of them is unknown.
 
 use strata_model::attribute::{
-    BY_LAUNCH, CACHED, Counts, Effect, FAR_LATENCY, FETCH_GRANULARITY, GPCS, HINTS, LATENCY_CYCLES, Launches,
-    MISS_PENALTY, NEAR_LATENCY, PADDING, PARTITIONS, Padding, REACH,
+    BULK_COPY_BANDWIDTH, BY_LAUNCH, CACHED, Counts, Effect, FAR_LATENCY, FETCH_GRANULARITY, GPCS, HINTS,
+    LATENCY_CYCLES, Launches, MISS_PENALTY, MULTICAST_BANDWIDTH, NEAR_LATENCY, PADDING, PARTITIONS, Padding, REACH,
 };
 use strata_model::experiment::Access;
 use strata_model::topology::{Element, ElementName, Topology};
@@ -28,6 +28,7 @@ pub(super) fn lines(topology: &Topology) -> Vec<String> {
         near_set(topology),
         pages(topology),
         clusters(topology),
+        topology.elements.get(&ElementName::AsyncCopy).and_then(multicast),
     ];
     all.into_iter().flatten().collect()
 }
@@ -141,6 +142,18 @@ fn clusters(topology: &Topology) -> Option<String> {
     Some(format!("Clusters: the blocks of one share a GPC. The {} GPCs have {sizes} SMs.{remote}", gpcs.len()))
 }
 
+/// What a tile costs that two blocks need, where one copy for both brings more than one for each.
+fn multicast(copies: &Element) -> Option<String> {
+    let (multicast, alone) = (copies.interval(MULTICAST_BANDWIDTH)?, copies.interval(BULK_COPY_BANDWIDTH)?);
+    (multicast.low.0 > alone.high.0).then(|| {
+        let [together, each] = [multicast, alone].map(|rate| rate.value);
+        format!(
+            "Multicast: two blocks of a cluster that need the same tile get {together} from the L2 if each copies half of it for both, and \
+             {each} if each copies all of it."
+        )
+    })
+}
+
 /// The last level whose reach and cost are known.
 fn pages(topology: &Topology) -> Option<String> {
     let levels = [ElementName::TlbL3, ElementName::TlbL2, ElementName::TlbL1];
@@ -155,4 +168,27 @@ fn pages(topology: &Topology) -> Option<String> {
             )
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::topology::Finding;
+    use strata_model::units::BytesPerSecond;
+
+    #[test]
+    fn multicast_is_advised_where_it_surely_brings_more() {
+        let rate = |rate: f64| Finding::measured(BytesPerSecond(rate), "x").range(0.98 * rate, 1.02 * rate);
+        let with = |multicast, alone| {
+            let copies =
+                Element::default().with(MULTICAST_BANDWIDTH, rate(multicast)).with(BULK_COPY_BANDWIDTH, rate(alone));
+            super::multicast(&copies)
+        };
+        let line = with(13.9e12, 9.7e12).expect("it brings more");
+        assert!(
+            line.contains("get 13.90 TB/s from the L2") && line.contains("9.700 TB/s if each copies all"),
+            "{line}"
+        );
+        assert_eq!(with(9.9e12, 9.7e12), None);
+    }
 }

@@ -42,7 +42,7 @@ const SEARCH_OF_COPIES: (u32, u32) = (8_000, 24_000);
 /// each of them within 0.6 %.
 const OTHER_COPIES: f64 = 0.01;
 /// From a block to the one whose memory it goes over.
-const DISTANCE: u32 = 1;
+const NEXT: u32 = 1;
 
 /// What is done in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,40 +123,61 @@ fn per_sm(notebook: &Notebook, work: Work) -> Result<Finding<BytesPerClock>, Gap
     })
 }
 
+/// How the launches of a search are made.
+struct Plan {
+    /// What is streamed through.
+    level: Level,
+    shapes: Vec<Shape>,
+    /// How many go over one footprint: SMs, or clusters.
+    sharers: u32,
+    /// Shared memory of a block that is left for what the kernel has of its own.
+    left: Bytes,
+    /// From a block to the one whose memory it goes over.
+    distance: u32,
+    /// Share by which another process may find more or less.
+    besides: f64,
+}
+
+impl Plan {
+    fn of(notebook: &Notebook, work: Work, count: u32) -> Self {
+        match work {
+            Work::Shared(traffic) => {
+                let (warm, timed) = STATED;
+                let level = Level { traffic, search: SEARCH, warm, timed, ..Level::own(LoadPath::Shared, WINDOW) };
+                let (shapes, sharers) = (shapes(notebook, &level), notebook.facts().multiprocessors);
+                Plan { level, shapes, sharers, left: LEFT, distance: NEXT, besides: 0.0 }
+            }
+            Work::Multicast(level) => {
+                let of = |(unroll, threads)| Shape { width: AccessWidth::B16, unroll, threads, blocks: 1 };
+                Plan {
+                    level: Level { search: SEARCH_OF_COPIES, ..level },
+                    shapes: MULTICAST_SHAPES.map(of).to_vec(),
+                    sharers: count,
+                    left: LEFT_OF_COPIES,
+                    distance: 0,
+                    besides: OTHER_COPIES,
+                }
+            }
+        }
+    }
+}
+
 fn rate(notebook: &Notebook, work: Work, size: u32) -> Result<Rate, Gap> {
     notebook.once(&notebook.memo.by_cluster, (work, size), || {
         let count = room(notebook, size)?;
         let facts = notebook.facts();
-        let level = match work {
-            Work::Shared(traffic) => {
-                let (warm, timed) = STATED;
-                Level { traffic, search: SEARCH, warm, timed, ..Level::own(LoadPath::Shared, WINDOW) }
-            }
-            Work::Multicast(level) => Level { search: SEARCH_OF_COPIES, ..level },
-        };
-        let most = facts.most_shared_per_block();
-        let (left, distance) = match work {
-            Work::Shared(_) => (LEFT, DISTANCE),
-            Work::Multicast(_) => (LEFT_OF_COPIES, 0),
-        };
-        let shared_per_block = Bytes(most.0.saturating_sub(left.0));
-        // What has a footprint of its own is an SM; what shares one a cluster.
-        let sharers = if matches!(work, Work::Multicast(_)) { count } else { facts.multiprocessors };
+        let Plan { level, shapes, sharers, left, distance, besides } = Plan::of(notebook, work, count);
+        let shared_per_block = Bytes(facts.most_shared_per_block().0.saturating_sub(left.0));
         let launch = |shape: Shape, round, repeat| {
             let stream = level.filled(level.stream(sharers, shape, round, repeat), sharers);
             ClusterStream { stream: Stream { sms: Vec::new(), ..stream }, size, count, shared_per_block, distance }
         };
-        let shapes = match work {
-            Work::Shared(_) => shapes(notebook, &level),
-            Work::Multicast(_) => multicast_shapes(),
-        };
-        let possible = |shape: &Shape| {
+        let is_possible = |shape: &Shape| {
             has_room(facts, shape.threads, shape.blocks) && launch(*shape, Round::Search, 0).defect().is_none()
         };
-        let shapes: Vec<Shape> = shapes.into_iter().filter(possible).collect();
+        let shapes: Vec<Shape> = shapes.into_iter().filter(is_possible).collect();
         let best = search(notebook, &shapes, true, launch)?.best;
         let stated = launch(best.shape, Round::Stated, 0);
-        let besides = if matches!(work, Work::Multicast(_)) { OTHER_COPIES } else { 0.0 };
         Ok(Rate {
             per_sm: promised(&best.per_sm(), besides),
             per_second: per_second(&best, OTHER_CLOCK + besides),
@@ -164,11 +185,6 @@ fn rate(notebook: &Notebook, work: Work, size: u32) -> Result<Rate, Gap> {
             method: method(&stated, best.sms(), best.cycles),
         })
     })
-}
-
-fn multicast_shapes() -> Vec<Shape> {
-    let of = |(unroll, threads)| Shape { width: AccessWidth::B16, unroll, threads, blocks: 1 };
-    MULTICAST_SHAPES.map(of).to_vec()
 }
 
 /// How many clusters of this size find room at once: as many as had SMs that no earlier cluster of the launch had. Each of their blocks
