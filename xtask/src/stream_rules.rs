@@ -21,7 +21,7 @@ pub struct Pass {
     pub stores: usize,
     /// Opcodes of the one load beside them that says where the next pass goes; none, where nothing does.
     pub index: &'static [&'static str],
-    /// Beginnings of the opcodes by which the last pass says that it is the last, in any number.
+    /// Beginnings of the opcodes by which blocks agree on the last pass, in any number.
     pub last: &'static [&'static str],
 }
 
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn what_says_that_a_pass_is_the_last_may_stand_beside() {
         let pass =
-            Pass { load: &["UBLKCP.S.G.MULTICAST"], loads: 1, index: &["LDS"], last: &["ST", "MEMBAR"], ..TWO_LOADS };
+            Pass { load: &["UBLKCP.S.G.MULTICAST"], loads: 1, index: &["LDS"], last: &["ST.E", "MEMBAR"], ..TWO_LOADS };
         let copy = "UBLKCP.S.G.MULTICAST [UR14], [UR8], UR11";
         let rest = ["@P0 ST.E [R12], R31", "MEMBAR.ALL.GPU", "LDS R30, [R18]", CLOCK, BACK];
         let with = |first: &[&'static str]| [first, &rest].concat();

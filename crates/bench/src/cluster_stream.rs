@@ -7,12 +7,13 @@ use super::stream::{seed_of, wrong_sum};
 use strata_gpu::{Launch, Result};
 use strata_kernels::{Program, RECORDED_SM, StreamProgram, written_sum};
 use strata_model::experiment::{ClusterStream, Region, Side, Traffic, WARP};
+use strata_model::pattern::MOST_WARPS;
 use strata_model::samples::{Failure, Samples};
 use strata_model::units::Bytes;
 
 /// Static shared memory of a kernel that copies by multicast: sums, two mbarriers and a word of each warp. What it copies to begins at a multiple
 /// of 128 bytes.
-const OWN_SHARED: Bytes = Bytes(32 + 20 * 32 + 128);
+const OWN_SHARED: Bytes = Bytes(32 + 20 * MOST_WARPS as u64 + 128);
 /// All of an SM's memory that can be shared memory is to be.
 const CARVEOUT_PERCENT: u8 = 100;
 

@@ -64,7 +64,7 @@ pub enum Check {
         stores: u32,
         /// Opcodes of the load of the next piece's number; none, where pieces are not listed.
         index: &'static [&'static str],
-        /// Beginnings of the opcodes by which the last pass says that it is the last, in any number.
+        /// Beginnings of the opcodes by which blocks agree on the last pass, in any number.
         last: &'static [&'static str],
     },
     /// Before the last clock read lie so many bytes of code in blocks, each of which begins with a jump or with what decides on one.

@@ -393,6 +393,9 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
     })
 }
 
+/// The policy of a cache in which a store leaves a line only where it was before.
+pub const UPDATES: &str = "updates";
+
 /// What a store does: `allocates`, `updates` or `evicts`. Of the L2 the last two are not told apart, and so unknown.
 ///
 /// # Errors
@@ -405,7 +408,7 @@ pub fn write_policy(notebook: &Notebook, asked: &Asked) -> Result<Finding<String
     }
     let policy = match (table.shares(Access::Store), table.shares(Access::StoreHeld)) {
         (Some([now, ..]), _) if now >= ALL => "allocates",
-        (Some(stored), Some([now, ..])) if is_gone(stored) && now >= ALL => "updates",
+        (Some(stored), Some([now, ..])) if is_gone(stored) && now >= ALL => UPDATES,
         (Some(stored), Some(held)) if is_gone(stored) && is_gone(held) => "evicts",
         (stored, held) => {
             let percent = |of: Option<Shares>| of.map_or("none".to_owned(), |of| format!("{:.0} %", 100.0 * of[0]));

@@ -4,8 +4,10 @@
 //! what is stored serves each SM as fast as one alone. If an SM gets less while the others store, their stores meet somewhere, and that is
 //! behind the L1.
 //!
-//! Fails where the L2 takes all that the SMs store: then they are as fast together as alone whatever the L1 does.
+//! Fails where the L2 takes all that the SMs store: then they are as fast together as alone whatever the L1 does. Fails, too, where a store
+//! brings no line into the L1 and updates one that is there: the lines of these stores are not there.
 
+use super::residency::{self, Asked};
 use super::{Gap, Notebook};
 use crate::analysis::robust;
 use strata_model::experiment::{AccessWidth, Content, LoadPath, Persistent, Prepare, Region, Stream, Traffic, WARP};
@@ -52,15 +54,21 @@ fn rate(notebook: &Notebook, sms: &[u32]) -> Result<f64, Gap> {
     }
 }
 
-/// Whether an L1 of so many bytes keeps what is stored: false, or unknown.
+/// Whether the L1 keeps what is stored: false, or unknown.
 ///
 /// # Errors
 ///
-/// An unknown, where an SM stores as much while all others store, too.
-pub fn keeps_stores(notebook: &Notebook, capacity: Bytes) -> Result<Finding<bool>, Gap> {
-    let footprint = stores(Vec::new(), 0).footprint;
+/// An unknown, where an SM stores as much while all others store, too, and where the lines that are stored to are not in the L1.
+pub fn keeps_stores(notebook: &Notebook, asked: &Asked) -> Result<Finding<bool>, Gap> {
+    let (footprint, capacity) = (stores(Vec::new(), 0).footprint, asked.capacity);
     if capacity.0 < 2 * footprint.0 {
         return Gap::unknown(format!("an L1 of {capacity} may not hold the {footprint} that are stored to"));
+    }
+    if residency::write_policy(notebook, asked)?.value.as_deref() == Some(residency::UPDATES) {
+        return Gap::unknown(
+            "a store does not bring its line into the L1, so the lines of stores alone are not there: it may keep what is stored to a line that \
+             it has",
+        );
     }
     let [alone, together] = [rate(notebook, &[0])?, rate(notebook, &[])?];
     let what = format!(

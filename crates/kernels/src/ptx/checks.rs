@@ -44,7 +44,8 @@ pub(super) fn stream(program: StreamProgram) -> Check {
         Way::Multicast => &["LDS"],
         _ => &[],
     };
-    let last: &[&str] = if way == Way::Multicast { &["ST", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL"] } else { &[] };
+    let last: &[&str] =
+        if way == Way::Multicast { &["ST.E", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "SHFL.IDX"] } else { &[] };
     // A bulk copy moves all that a warp copies of a piece.
     let unroll = if way.is_bulk() { 1 } else { unroll };
     Check::Stream { path, load, loads: loads as u32 * unroll, store, stores: stores as u32 * unroll, index, last }

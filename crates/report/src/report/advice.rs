@@ -142,14 +142,14 @@ fn clusters(topology: &Topology) -> Option<String> {
     Some(format!("Clusters: the blocks of one share a GPC. The {} GPCs have {sizes} SMs.{remote}", gpcs.len()))
 }
 
-/// What a tile costs that two blocks need, where one copy for both brings more than one for each.
+/// What copies for both blocks of a cluster bring, where it is more than copies for one block do.
 fn multicast(copies: &Element) -> Option<String> {
     let (multicast, alone) = (copies.interval(MULTICAST_BANDWIDTH)?, copies.interval(BULK_COPY_BANDWIDTH)?);
     (multicast.low.0 > alone.high.0).then(|| {
         let [together, each] = [multicast, alone].map(|rate| rate.value);
         format!(
-            "Multicast: two blocks of a cluster that need the same tile get {together} from the L2 if each copies half of it for both, and \
-             {each} if each copies all of it."
+            "Multicast: if the two blocks of a cluster copy half of each tile for both, all SMs together receive {together} from the L2. If each \
+             block copies tiles of its own, they receive {each}."
         )
     })
 }
@@ -185,10 +185,7 @@ mod tests {
             super::multicast(&copies)
         };
         let line = with(13.9e12, 9.7e12).expect("it brings more");
-        assert!(
-            line.contains("get 13.90 TB/s from the L2") && line.contains("9.700 TB/s if each copies all"),
-            "{line}"
-        );
+        assert!(line.contains("receive 13.90 TB/s from the L2") && line.ends_with("receive 9.700 TB/s."), "{line}");
         assert_eq!(with(9.9e12, 9.7e12), None);
     }
 }

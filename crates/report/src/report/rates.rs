@@ -50,7 +50,7 @@ fn line(element: &Element) -> Option<String> {
     }
     let asynchronous = [
         ("bulk copies from the L2", BULK_COPY_BANDWIDTH),
-        ("multicast to two SMs", MULTICAST_BANDWIDTH),
+        ("multicast in clusters of two", MULTICAST_BANDWIDTH),
         ("bulk copies from DRAM", BULK_COPY_DRAM_BANDWIDTH),
         ("cp.async from the L2", CP_ASYNC_BANDWIDTH),
         ("cp.async from DRAM", CP_ASYNC_DRAM_BANDWIDTH),

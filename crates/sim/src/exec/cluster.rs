@@ -38,6 +38,11 @@ impl Remote {
         };
         let first = owner.block / clustered.size * clustered.size;
         if inst.op == Op::Copy(Copying::Multicast) {
+            if let Some(lane) = lanes(mask).find(|&lane| warp.get(inst.more[0], lane) >> clustered.size != 0) {
+                let wanted = warp.get(inst.more[0], lane);
+                let what = format!("a copy for the blocks {wanted:#x} of a cluster of {}", clustered.size);
+                return Err(illegal(grid, inst, what));
+            }
             let receivers = |lane: u32| {
                 let (at, wanted) = (warp.get(inst.from[0], lane), warp.get(inst.more[0], lane));
                 (0..clustered.size)

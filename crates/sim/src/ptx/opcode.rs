@@ -145,11 +145,18 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
         ("cp", ["async", "bulk", "global", "shared::cta", "bulk_group"]) => return copy(Copying::BulkStore, 3),
         ("mbarrier", ["init", "shared::cta", "b64"]) => return mbarrier(Op::MbarrierInit, Form::Store),
         ("mbarrier", ["arrive", "shared::cta", "b64"]) => return mbarrier(Op::MbarrierArrive, Form::Load),
-        ("mbarrier", ["arrive", "shared::cluster", "b64"]) => return mbarrier(Op::RemoteArrive, Form::Load),
+        (
+            "mbarrier",
+            ["arrive", "shared::cluster", "b64"] | ["arrive", "release", "cluster", "shared::cluster", "b64"],
+        ) => return mbarrier(Op::RemoteArrive, Form::Load),
         ("mbarrier", ["arrive", "expect_tx", "shared::cta", "b64"]) => {
             return mbarrier(Op::MbarrierArrive, Form::Atomic(true, 1));
         }
-        ("mbarrier", ["try_wait", "parity", "shared::cta", "b64"]) => {
+        (
+            "mbarrier",
+            ["try_wait", "parity", "shared::cta", "b64"]
+            | ["try_wait", "parity", "acquire", "cluster", "shared::cta", "b64"],
+        ) => {
             return mbarrier(Op::MbarrierTry, Form::Atomic(true, 1));
         }
         ("tex", ["2d", "v4", "f32", "f32"]) => {

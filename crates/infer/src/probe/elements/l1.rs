@@ -30,7 +30,7 @@ pub(super) fn l1(notebook: &Notebook) -> Element {
         notebook.attribute(CACHED, || cached(notebook, LoadPath::GlobalCa)),
         notebook.attribute(MISS_OVERHEAD, || miss_overhead(notebook)),
         notebook.attribute(WRITE_POLICY, || residency::write_policy(notebook, &for_residency(notebook)?)),
-        notebook.attribute(WRITE_BACK, || write_through::keeps_stores(notebook, for_residency(notebook)?.capacity)),
+        notebook.attribute(WRITE_BACK, || write_through::keeps_stores(notebook, &for_residency(notebook)?)),
         notebook.attribute(HINTS, || residency::hints(notebook, &for_residency(notebook)?)),
         notebook.attribute(LEAST_CONFIGURATION, || least_configuration(notebook)),
         notebook.attribute(BY_LAUNCH, || by_launch(notebook)),

@@ -15,6 +15,8 @@ const FEWEST_WAYS: usize = 8;
 const UNNOTICED: f64 = 0.95;
 /// Two places of which one holds so many times the pages of the other do not differ by their page tables alone.
 const APART: u64 = 2;
+/// Of fewer pages that fit, places may end at multiples of so much by chance.
+const SEVERAL: u64 = 16;
 /// Pages too many whose misses may come by chance only, however few pages fit.
 const RARELY: u64 = 2;
 
@@ -90,7 +92,10 @@ impl Level {
         let places = std::iter::once((0, self.entries)).chain(self.windows.iter().map(|w| (w.first, w.entries)));
         let entry = places.map(|place| lowest_bit(end(place))).min()?;
         let differ = self.windows.iter().any(|window| window.entries != self.entries);
-        (differ && entry >= (self.distance * self.most()).0).then_some(Bytes(entry))
+        let is_seen = self.windows.iter().all(|window| window.ends) && self.most() >= SEVERAL;
+        // Where it is known that an entry maps a page, several pages are several entries.
+        let is_one = self.page.is_err() && entry >= (self.distance * self.most()).0;
+        (differ && is_seen && is_one).then_some(Bytes(entry))
     }
 
     /// The reach of a level with one entry, which maps no more than so many bytes.

@@ -22,6 +22,8 @@ pub(super) struct Window {
     pub first: u64,
     /// Pages in a row that fit.
     pub entries: u64,
+    /// Whether more of them were tried, which do not.
+    pub ends: bool,
     /// Share of misses by the number of pages, where it was measured; in ascending order.
     pub shares: Vec<(u64, f64)>,
 }
@@ -51,7 +53,7 @@ pub(super) fn windows(
     let shares: Vec<f64> = notebook.read(&chases)?.iter().map(|measurement| rise.share(measurement)).collect();
     let curves = shares.chunks(counts.len()).map(|shares| counts.iter().copied().zip(shares.iter().copied()).collect());
     let places = firsts.iter().zip(found).zip(curves);
-    Ok(places.map(|((&first, fit), shares)| Window { first, entries: fit.fits, shares }).collect())
+    Ok(places.map(|((&first, fit), shares)| Window { first, entries: fit.fits, ends: fit.ends(), shares }).collect())
 }
 
 /// How many pages of a walk fit, as far as it is known.
