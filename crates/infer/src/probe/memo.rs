@@ -68,7 +68,7 @@ pub(super) struct Memo {
     pub partition_hash: Cache<(), Hashed>,
     /// Where all lines are at home that are streamed through by partition.
     pub home_map: Cache<(), Placed>,
-    /// Bandwidth in clusters, by the traffic and the blocks of a cluster.
+    /// Bandwidth in clusters, by what their blocks do and how many there are.
     pub by_cluster: Cache<(throughput::clustered::Work, u32), throughput::clustered::Rate>,
     /// The bandwidth of a memory of which each SM has lines of its own partition, or of the other.
     pub by_side: Cache<(throughput::Level, bool), throughput::Rate>,

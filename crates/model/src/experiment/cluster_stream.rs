@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AccessWidth, Clusters, LoadPath, Region, Stream, Traffic, WARP};
+use super::{AccessWidth, Clusters, LoadPath, Region, Stream, Traffic};
 use crate::units::Bytes;
 
 /// A [`Stream`] of blocks in clusters. The path says what they do:
@@ -47,7 +47,8 @@ impl ClusterStream {
     /// Dynamic shared memory of a block that its warps use: what is gone over, or one piece of each warp.
     pub fn window(&self) -> Bytes {
         match self.is_multicast() {
-            true => self.stream.pass() * u64::from(self.stream.threads_per_block.div_ceil(WARP as u32)),
+            // One block is on an SM, and each of its warps waits for one piece.
+            true => self.stream.in_flight(),
             false => self.stream.footprint,
         }
     }

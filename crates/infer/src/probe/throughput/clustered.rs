@@ -38,8 +38,8 @@ const SEARCH: (u32, u32) = (2_000, 24_000);
 const STATED: (u32, u32) = (8_000, 96_000);
 /// The same of a search of multicast copies: a pass of all warps takes up to 5,000 cycles on an H200.
 const SEARCH_OF_COPIES: (u32, u32) = (8_000, 24_000);
-/// Share by which multicast copies may be faster or slower in another process. Eight processes of an H200 (GPU-fc69d319) got 53.0 to 54.1 B/clk,
-/// each of them within 0.6 %.
+/// Share by which multicast copies may be faster or slower in another process. The medians of eight processes of an H200 (GPU-fc69d319) lay from
+/// 53.0 to 54.1 B/clk.
 const OTHER_COPIES: f64 = 0.01;
 /// From a block to the one whose memory it goes over.
 const NEXT: u32 = 1;
@@ -49,7 +49,7 @@ const NEXT: u32 = 1;
 pub enum Work {
     /// Blocks go over the shared memory of others.
     Shared(Traffic),
-    /// Blocks copy for all of the cluster what this memory has.
+    /// Each block copies a part of each piece of this memory, for all blocks of the cluster.
     Multicast(Level),
 }
 
