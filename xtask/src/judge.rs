@@ -24,6 +24,8 @@ enum Generator {
     First,
     /// The one that was written from the format of machine files alone
     Second,
+    /// The second one, with what recent GPUs have besides: GPCs, instruction caches, hints, shared TLBs
+    Recent,
 }
 
 /// What to judge.
@@ -74,8 +76,9 @@ fn draw(generator: Generator, number: u64) -> Drawn {
             let drawn = strata_drawn::machine(number);
             Drawn { machine: drawn.machine, traits: vec![format!("{:?}", drawn.noise)] }
         }
-        Generator::Second => {
-            let drawn = strata_drawn::second(number);
+        Generator::Second | Generator::Recent => {
+            let draw = if generator == Generator::Second { strata_drawn::second } else { strata_drawn::recent };
+            let drawn = draw(number);
             Drawn { machine: drawn.machine, traits: drawn.traits.into_iter().map(str::to_owned).collect() }
         }
     }

@@ -5,7 +5,7 @@ use super::persistent::words;
 use super::prepared::Outcome;
 use strata_gpu::{Launch, Module, Result};
 use strata_kernels::{Program, code, dialect_for};
-use strata_model::experiment::{CODE, CodeWalk};
+use strata_model::experiment::{CODE, CODE_GROUP, CodeWalk};
 use strata_model::samples::{Failure, Lap, Samples};
 use strata_model::units::{Bytes, KIB};
 
@@ -21,8 +21,8 @@ impl Bench<'_> {
         if let Some(sm) = walk.partner.filter(|&sm| sm >= sms) {
             return Ok(Err(Failure::failed(format!("there is no SM {sm}; the device has {sms}"))));
         }
-        let loaded = self.programs.get(self.gpu, Program::Code)?;
-        if let Some(failure) = self.is_laid_out(loaded.module) {
+        let loaded = self.programs.get(self.gpu, Program::Code(walk.block))?;
+        if let Some(failure) = self.is_laid_out(walk.block, loaded.module) {
             return Ok(Err(failure));
         }
         let walkers: Vec<u32> = match walk.sm {
@@ -41,9 +41,9 @@ impl Bench<'_> {
         let out = self.outputs.at_least(self.gpu, Bytes((raw.len() + state.len()) as u64))?;
         let at = out.offset(raw.len() as u64);
         let smid = |sm: Option<u32>| sm.map_or(code::ANYBODY, |sm| self.sms[sm as usize]);
-        let groups = u64::from(walk.jumps() / CodeWalk::GROUP);
+        let groups = walk.footprint / CODE_GROUP;
         // Where a walk ends is counted from the first group of all, also of one that begins in the middle.
-        let behind = CODE / CodeWalk::granule() / 2;
+        let behind = CODE / CODE_GROUP / 2;
         let [walker, partner] = [smid(walk.sm), smid(walk.partner)].map(u64::from);
         let counts = [walkers.len() as u64, groups, behind + groups, walk.warm_laps.into(), walk.laps.into()];
         let parameters: Vec<u64> = [out.0, at.0, walker, partner].into_iter().chain(counts).collect();
@@ -79,9 +79,9 @@ impl Bench<'_> {
     }
 
     /// What is wrong with the machine code, where it can be read: a walk of so many blocks must go through so many bytes.
-    fn is_laid_out(&self, module: Module) -> Option<Failure> {
+    fn is_laid_out(&self, block: Bytes, module: Module) -> Option<Failure> {
         let dialect = dialect_for(self.gpu.facts());
-        let code = dialect.between_clock_reads(Program::Code, self.gpu.machine_code(module)?)?;
+        let code = dialect.between_clock_reads(Program::Code(block), self.gpu.machine_code(module)?)?;
         let found = Bytes(code.bytes.into());
         (!(CODE..=CODE + BESIDES).contains(&found)).then(|| {
             Failure::unsupported(format!(

@@ -18,19 +18,20 @@ pub const ENDED: usize = 2;
 pub const NEVER: u64 = 77;
 
 /// The instructions of an access: modifiers of a load and of a store, if it has one, whether an atomic comes last, and the policy of the
-/// last of them.
+/// last of them. After a store, the line may be discarded.
 pub(crate) struct Instructions {
     pub load: Option<&'static str>,
     pub store: Option<&'static str>,
     pub atomic: bool,
     pub policy: Option<&'static str>,
+    pub discard: bool,
 }
 
 /// The instructions of an access.
 pub(crate) fn instructions(access: Access) -> Instructions {
     /// Of an instruction with a policy.
     const HINTED: &str = ".L2::cache_hint";
-    let none = Instructions { load: None, store: None, atomic: false, policy: None };
+    let none = Instructions { load: None, store: None, atomic: false, policy: None, discard: false };
     let load = |how| Instructions { load: Some(how), ..none };
     let store = |how| Instructions { store: Some(how), ..none };
     match access {
@@ -56,6 +57,7 @@ pub(crate) fn instructions(access: Access) -> Instructions {
         Access::L2Fetch64 => load(".L2::64B"),
         Access::L2Fetch128 => load(".L2::128B"),
         Access::L2Fetch256 => load(".L2::256B"),
+        Access::Discard => Instructions { discard: true, ..store("") },
         Access::AtomicHeld => Instructions { atomic: true, ..load(".ca") },
     }
 }

@@ -46,7 +46,7 @@ pub use chase::{Chase, Timing, Walk};
 pub use clock::Clock;
 pub use cluster_stream::ClusterStream;
 pub use clusters::Clusters;
-pub use code_walk::{CODE, CODE_BLOCK, CodeWalk, INSTRUCTION, PARTNER_CODE};
+pub use code_walk::{CODE, CODE_BLOCK, CODE_GROUP, CodeWalk, INSTRUCTION, LEAST_CODE_BLOCK, PARTNER_CODE};
 pub use copy_stream::CopyStream;
 pub use displacement::{Displacement, LONGEST_PAUSE, STORED};
 pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};

@@ -3,10 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    AsyncCopy, Atomics, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Displacement, Distributed,
-    Disturb, Experiment, Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase, PartitionStream, PatternRun,
-    Residency, Stream, Transfer, Warp, Watch, WindowStream,
+    AsyncCopy, Atomics, CODE_BLOCK, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Displacement,
+    Distributed, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase,
+    PartitionStream, PatternRun, Residency, Stream, Transfer, Warp, Watch, WindowStream,
 };
+use strata_model::units::Bytes;
 
 /// How some version of the format has an experiment.
 pub trait Recorded {
@@ -39,11 +40,37 @@ pub enum Kinds {
     ClusterStream(ClusterStream),
     AsyncCopy(AsyncCopy),
     CopyStream(CopyStream),
-    CodeWalk(CodeWalk),
+    CodeWalk(WholeBlocks),
     PageWalk(PageWalk),
     WindowStream(WindowStream),
     Residency(Residency),
     Displacement(Displacement),
+    CodeBlocks(CodeWalk),
+}
+
+/// A walk through blocks of [`CODE_BLOCK`], from before there were others.
+#[derive(Serialize, Deserialize)]
+pub struct WholeBlocks {
+    footprint: Bytes,
+    sm: Option<u32>,
+    partner: Option<u32>,
+    warm_laps: u32,
+    laps: u32,
+    repeat: u32,
+}
+
+impl From<CodeWalk> for WholeBlocks {
+    fn from(walk: CodeWalk) -> Self {
+        let CodeWalk { footprint, block: _, sm, partner, warm_laps, laps, repeat } = walk;
+        WholeBlocks { footprint, sm, partner, warm_laps, laps, repeat }
+    }
+}
+
+impl From<WholeBlocks> for CodeWalk {
+    fn from(walk: WholeBlocks) -> Self {
+        let WholeBlocks { footprint, sm, partner, warm_laps, laps, repeat } = walk;
+        CodeWalk { footprint, block: CODE_BLOCK, sm, partner, warm_laps, laps, repeat }
+    }
 }
 
 impl From<&Experiment> for Kinds {
@@ -68,7 +95,8 @@ impl From<&Experiment> for Kinds {
             Experiment::ClusterStream(stream) => Kinds::ClusterStream(stream.clone()),
             Experiment::AsyncCopy(copy) => Kinds::AsyncCopy(*copy),
             Experiment::CopyStream(stream) => Kinds::CopyStream(stream.clone()),
-            Experiment::CodeWalk(walk) => Kinds::CodeWalk(*walk),
+            Experiment::CodeWalk(walk) if walk.block == CODE_BLOCK => Kinds::CodeWalk((*walk).into()),
+            Experiment::CodeWalk(walk) => Kinds::CodeBlocks(*walk),
             Experiment::PageWalk(walk) => Kinds::PageWalk(walk.clone()),
             Experiment::WindowStream(stream) => Kinds::WindowStream(stream.clone()),
             Experiment::Residency(residency) => Kinds::Residency(residency.clone()),
@@ -99,11 +127,12 @@ impl Recorded for Kinds {
             Kinds::ClusterStream(stream) => stream.into(),
             Kinds::AsyncCopy(copy) => copy.into(),
             Kinds::CopyStream(stream) => stream.into(),
-            Kinds::CodeWalk(walk) => walk.into(),
+            Kinds::CodeWalk(walk) => CodeWalk::from(walk).into(),
             Kinds::PageWalk(walk) => walk.into(),
             Kinds::WindowStream(stream) => stream.into(),
             Kinds::Residency(residency) => residency.into(),
             Kinds::Displacement(displacement) => displacement.into(),
+            Kinds::CodeBlocks(walk) => walk.into(),
         })
     }
 
@@ -133,6 +162,7 @@ impl Recorded for Kinds {
             | Kinds::Distributed(_)
             | Kinds::AsyncCopy(_)
             | Kinds::CodeWalk(_)
+            | Kinds::CodeBlocks(_)
             | Kinds::Residency(_)
             | Kinds::Displacement(_) => 0,
         }

@@ -86,11 +86,12 @@
 //! | 16 `ClusterStream` | [`ClusterStream`](strata_model::experiment::ClusterStream): the stream, whose path says whether it is multicast, blocks of a cluster, clusters, shared memory of a block, distance |
 //! | 17 `AsyncCopy` | [`AsyncCopy`](strata_model::experiment::AsyncCopy): work, bytes, place, SM, steps, rounds, repeat |
 //! | 18 `CopyStream` | [`CopyStream`](strata_model::experiment::CopyStream): the stream, by which copies |
-//! | 19 `CodeWalk` | [`CodeWalk`](strata_model::experiment::CodeWalk): bytes of code, options of the SM and of the partner's SM, warm laps, laps, repeat |
+//! | 19 `CodeWalk` | [`CodeWalk`](strata_model::experiment::CodeWalk): of blocks of 1 KiB: bytes of code, options of the SM and of the partner's SM, warm laps, laps, repeat |
 //! | 20 `PageWalk` | [`PageWalk`](strata_model::experiment::PageWalk): pages, distance, list of the walkers' SMs, list of the partners' SMs, laps, parts, seed, repeat |
 //! | 21 `WindowStream` | [`WindowStream`](strata_model::experiment::WindowStream): the stream, windows, list of the SMs' windows (u8), pieces, seed |
 //! | 22 `Residency` | [`Residency`](strata_model::experiment::Residency): path, access, lines, distance, beside, before, after, step, seed, repeat; an access is a number, in the order of [`Access`](strata_model::experiment::Access) |
 //! | 23 `Displacement` | [`Displacement`](strata_model::experiment::Displacement): traffic, first, before, after, step, pause, repeat |
+//! | 24 `CodeWalk` | [`CodeWalk`](strata_model::experiment::CodeWalk): of other blocks: bytes of code, bytes of a block, options of the SM and of the partner's SM, warm laps, laps, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

@@ -2,8 +2,10 @@
 
 mod change;
 mod machine;
+mod recent;
 mod second;
 
 pub use change::{Change, Changed};
 pub use machine::{Drawn, Hostility, Noise, machine};
+pub use recent::recent;
 pub use second::{Second, second};

@@ -5,7 +5,7 @@
 mod caches;
 mod carveout;
 mod device;
-mod dice;
+pub(crate) mod dice;
 mod layout;
 mod names;
 mod paths;

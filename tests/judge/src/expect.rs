@@ -32,6 +32,9 @@ pub enum Expect {
     Patterns(BTreeMap<String, (f64, f64)>),
     /// Sizes by launch, each row of which is so.
     Launches(Launches),
+    /// Where each SM is, in this order: those that are said to be together are together, and no others. What is not said of an SM is null or
+    /// left out.
+    Places(Vec<Value>),
     /// What becomes of the lines of each access that is listed.
     Effects(BTreeMap<Access, Effect>),
     /// No bytes but these are fetched for each access; some may be left out.
@@ -89,6 +92,7 @@ impl Expect {
                 });
                 format!("beside {}", shown.collect::<Vec<_>>().join(", "))
             }
+            Expect::Places(places) => json!(places).to_string().replace('"', ""),
             Expect::Effects(effects) => {
                 effects.iter().map(|(access, effect)| format!("{access} {effect}")).collect::<Vec<_>>().join("; ")
             }
@@ -197,6 +201,10 @@ impl Expect {
                 let off: Vec<String> = rows.iter().filter_map(|row| truth.wrong(row)).collect();
                 if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
             }
+            Expect::Places(places) => {
+                let off = misplaced(places, found_value.as_array().map_or(&[][..], Vec::as_slice));
+                if off.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
+            }
             Expect::Effects(effects) => {
                 let Some(Hints(rows)) = finding.get() else { return wrong("no list".into()) };
                 let off = rows.iter().filter(|row| effects.get(&row.access) != Some(&row.effect));
@@ -231,6 +239,27 @@ impl Expect {
             },
         }
     }
+}
+
+/// What is wrong with where SMs are said to be. Which number a GPC or a partition has does not matter.
+fn misplaced(truth: &[Value], found: &[Value]) -> Vec<String> {
+    let sms = |places: &[Value]| places.iter().map(|place| place["sm"].clone()).collect::<Vec<_>>();
+    if sms(truth) != sms(found) {
+        return vec!["not all SMs".into()];
+    }
+    let of = |key: &'static str| {
+        let said: Vec<(String, String)> = truth
+            .iter()
+            .zip(found)
+            .filter(|(_, found)| !found[key].is_null())
+            .map(|(truth, found)| (truth[key].to_string(), found[key].to_string()))
+            .collect();
+        let differs = |a: &(String, String)| said.iter().any(|b| (a.0 == b.0) != (a.1 == b.1));
+        said.iter()
+            .find(|one| differs(one))
+            .map(|(truth, found)| format!("{key} {found} is not {truth} of the machine"))
+    };
+    ["partition", "tpc", "gpc"].into_iter().filter_map(of).collect()
 }
 
 /// A pattern by what it meets: `cg: l2, hit`.
@@ -273,6 +302,21 @@ pub fn judge<'r>(topology: &Topology, rows: &'r [Row]) -> Vec<(&'r Row, Verdict)
 mod tests {
     use super::*;
     use strata_model::units::Cycles;
+
+    #[test]
+    fn sms_are_where_they_are_said_to_be_whatever_the_numbers() {
+        let truth = [0, 0, 1, 1].iter().enumerate().map(|(sm, gpc)| json!({ "sm": sm, "tpc": sm / 2, "gpc": gpc }));
+        let truth: Vec<Value> = truth.collect();
+        let found = |gpcs: [Option<u32>; 4]| {
+            let places = gpcs.iter().enumerate().map(|(sm, gpc)| json!({ "sm": sm, "gpc": gpc }));
+            misplaced(&truth, &places.collect::<Vec<_>>())
+        };
+        assert!(found([Some(7), Some(7), Some(0), Some(0)]).is_empty());
+        assert!(found([None, Some(7), Some(0), None]).is_empty());
+        assert_eq!(found([Some(7), Some(7), Some(7), None]), ["gpc 7 is not 0 of the machine"]);
+        assert_eq!(found([Some(7), Some(8), Some(0), Some(0)]).len(), 1);
+        assert_eq!(misplaced(&truth, &[]), ["not all SMs"]);
+    }
 
     #[test]
     fn a_missed_interval_can_be_kept_and_read_again() {

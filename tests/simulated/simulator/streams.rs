@@ -355,6 +355,7 @@ fn widths_out_of_range_are_refused() {
         ("cache.l2", "bandwidth = -5.5", "bandwidth"),
         ("cache.l2", "write_bandwidth = 1e9", "write_bandwidth"),
         ("cache.l2", "hints = [\"no_allocate\"]", "cache.l2.hints"),
+        ("cache.l1", "hints = [\"discard\"]", "cache.l1.hints"),
         ("cache.l1", "prefetch = [\"64 B\"]", "cache.l1.prefetch"),
         ("memory", "bandwidth = 65537", "bandwidth"),
         ("memory", "bandwidth = nan", "bandwidth"),

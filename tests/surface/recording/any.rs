@@ -325,9 +325,10 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
             repeat,
         },
     );
-    let code = any::<(u64, Option<u32>, Option<u32>, (u32, u32, u32))>().prop_map(
-        |(footprint, sm, partner, (warm_laps, laps, repeat))| CodeWalk {
+    let code = any::<(u64, bool, Option<u32>, Option<u32>, (u32, u32, u32))>().prop_map(
+        |(footprint, is_dense, sm, partner, (warm_laps, laps, repeat))| CodeWalk {
             footprint: Bytes(footprint),
+            block: if is_dense { LEAST_CODE_BLOCK } else { CODE_BLOCK },
             sm,
             partner,
             warm_laps,

@@ -245,8 +245,19 @@ fn what_a_stream_has_stays_as_it_is() {
         repeat: 3,
     };
     assert_eq!(hash_of(copy.into(), &[]), 0x41f9_87a6, "{why}");
-    let walk = CodeWalk { footprint: Bytes::kib(24), sm: Some(2), partner: None, warm_laps: 2, laps: 5, repeat: 3 };
+    let walk = CodeWalk {
+        footprint: Bytes::kib(24),
+        block: CODE_BLOCK,
+        sm: Some(2),
+        partner: None,
+        warm_laps: 2,
+        laps: 5,
+        repeat: 3,
+    };
     assert_eq!(hash_of(walk.into(), &[]), 0x14c0_f392, "{why}");
+    // Walks through other blocks are a kind of their own, since there were none before.
+    let walk = CodeWalk { block: LEAST_CODE_BLOCK, ..walk };
+    assert_eq!(hash_of(walk.into(), &[]), 0x6c0a_7e8f, "{why}");
     let walk = PageWalk {
         pages: 96,
         distance: Bytes::kib(2048),

@@ -11,8 +11,11 @@
 //! with the blocks. So what counts is what a further block takes: as much as the ones before while the cache holds it, whatever else
 //! misses.
 //!
-//! Assumes that blocks spread evenly over the sets of a cache, and that a miss of one block brings no other one along. Both are said in the
-//! finding. What would refute it: a prefetcher that follows the order of the blocks. Then there would be no step where one is known.
+//! Blocks of 1 KiB may fall into a part of the sets only, or share them unevenly, so that more code seems to fit, or less. Other code says
+//! whether they do: walks through blocks of 128 bytes must overflow each cache at the same size. So a size that one of the two does not show is
+//! unknown. A prefetcher that follows the order of the blocks would leave no step at all.
+//!
+//! Blocks of 128 bytes miss more often, unless a miss brings others along. How much more their lap takes says how much a miss brings in.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +23,7 @@ use super::instances::Instances;
 use super::{Gap, Measurement, Notebook};
 use crate::analysis::robust::{median, spread, tenths};
 use strata_model::attribute::Counts;
-use strata_model::experiment::{CODE, CodeWalk, PARTNER_CODE};
+use strata_model::experiment::{CODE, CODE_BLOCK, CODE_GROUP, CodeWalk, LEAST_CODE_BLOCK, PARTNER_CODE};
 use strata_model::topology::Finding;
 use strata_model::units::{Bytes, Cycles, KIB};
 
@@ -46,6 +49,16 @@ const SOON: f64 = 0.6;
 /// Cycles by which the cost of a miss may be off, and part of it: on an H200 misses that the L2 answers took 189 to 210 cycles in forty
 /// processes, since code lies elsewhere in each.
 const UNEVEN: (f64, f64) = (1.0, 0.12);
+/// Part of what walks through blocks of 1 KiB say that misses take, which walks through others must show, too. A miss that is waited for
+/// while another one is under way costs less.
+const CONFIRMED: f64 = 0.5;
+/// Share of all pairs of a piece of code that fits and one that does not in which the latter takes longer. On an H200 single groups of small
+/// blocks take a third longer than others.
+const LONGER: f64 = 0.9;
+/// Most misses of a group of small blocks, and a quarter more.
+const MOST_MISSES: f64 = 1.25 * (CODE_GROUP.0 / LEAST_CODE_BLOCK.0) as f64;
+/// Factor by which the bytes of a fetch may be off: misses that wait for each other cost less.
+const ROUGHLY: f64 = 2.0;
 /// Part of the cost of a miss by which a jump takes longer where others have displaced the code.
 const DISPLACED: f64 = 0.25;
 /// How it is measured which SMs share a cache.
@@ -62,20 +75,32 @@ struct Level<Cost> {
     penalty: Option<Cost>,
 }
 
+/// What both kinds of blocks show of a level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Confirmed {
+    /// As [`Level::fits`].
+    fits: Bytes,
+    /// The median, the least and the most cycles that a jump takes longer beyond it, of the SMs.
+    penalty: (f64, f64, f64),
+    /// By how many such costs a walk through [`CODE_GROUP`] in blocks of [`LEAST_CODE_BLOCK`] takes longer.
+    misses: f64,
+}
+
 /// The walks that give the curve, by SM.
 fn walks(notebook: &Notebook) -> Vec<Vec<CodeWalk>> {
     let sms = notebook.facts().multiprocessors;
     let some = BTreeSet::from([0, sms / 2]);
     let (warm_laps, laps) = CURVE_LAPS;
     let walk = |sm, groups| CodeWalk {
-        footprint: CodeWalk::granule() * groups,
+        footprint: CODE_GROUP * groups,
+        block: CODE_BLOCK,
         sm: Some(sm),
         partner: None,
         warm_laps,
         laps,
         repeat: 0,
     };
-    some.into_iter().map(|sm| (1..=CODE / CodeWalk::granule()).map(|groups| walk(sm, groups)).collect()).collect()
+    some.into_iter().map(|sm| (1..=CODE / CODE_GROUP).map(|groups| walk(sm, groups)).collect()).collect()
 }
 
 /// Cycles of a lap by bytes of code, on one SM.
@@ -98,7 +123,7 @@ fn levels(laps: &[f64]) -> Option<Vec<Level<f64>>> {
         }
     }
     // What each block of a further group takes.
-    let further: Vec<f64> = laps.windows(2).map(|two| (two[1] - two[0]) / f64::from(CodeWalk::GROUP)).collect();
+    let further: Vec<f64> = laps.windows(2).map(|two| (two[1] - two[0]) / (CODE_GROUP / CODE_BLOCK) as f64).collect();
     let is_as = |block: f64, of: f64| (block - of).abs() <= of * EQUAL;
     // The second shortest: one may seem short after one that was disturbed.
     let least = |from: usize| {
@@ -129,10 +154,12 @@ fn levels(laps: &[f64]) -> Option<Vec<Level<f64>>> {
             let alike = all.iter().filter(|&&block| is_as(block, above)).count();
             let are_most = alike >= FEWEST && alike as f64 >= MOST_OF_THEM * all.len() as f64;
             let is_soon = (from - last) as f64 <= (SOON * groups).max(FEWEST as f64);
-            (are_most && is_soon).then_some(above)
+            // Until all sets overflow, a further block makes all others of its set miss, too.
+            let is_long = to + 2 >= self::settled(last + 2) + FEWEST;
+            (are_most && is_soon && is_long).then_some(above)
         });
         let penalty = above.map(|above| above - below);
-        let fits = CodeWalk::granule() * (last as u64 + 2);
+        let fits = CODE_GROUP * (last as u64 + 2);
         found.push(Level { fits, penalty });
         let Some(above) = above else { break };
         below = above;
@@ -140,8 +167,55 @@ fn levels(laps: &[f64]) -> Option<Vec<Level<f64>>> {
     Some(found)
 }
 
-/// A level as all SMs show it, with the median, the least and the most that a jump takes longer on them.
-fn level(notebook: &Notebook, number: usize) -> Result<Level<(f64, f64, f64)>, Gap> {
+/// What each group of small blocks takes, on the first SM. With the first comes the code around.
+fn small_blocks(notebook: &Notebook) -> Result<Vec<f64>, Gap> {
+    let walks = walks(notebook).swap_remove(0);
+    let walks: Vec<CodeWalk> = walks.into_iter().map(|walk| CodeWalk { block: LEAST_CODE_BLOCK, ..walk }).collect();
+    match curve(&notebook.read(&walks)?) {
+        Some(laps) => {
+            let further = laps.windows(2).map(|two| two[1] - two[0]);
+            Ok(laps.first().copied().into_iter().chain(further).collect())
+        }
+        None => Gap::unknown("walks through code reported no times"),
+    }
+}
+
+/// For each of these levels, what a miss costs of which is known: by how many such costs a group of small blocks takes longer where its code does
+/// not fit. None of a level that walks through small blocks do not overflow at the same size.
+fn confirm(groups: &[f64], levels: &[(Bytes, f64)]) -> Vec<Option<f64>> {
+    let number = |bytes: Bytes| (bytes / CODE_GROUP) as usize;
+    // What a group takes that fits into the cache.
+    let mut base = groups.first().copied().unwrap_or_default();
+    let mut of = |at: usize| {
+        let (fits, penalty) = levels[at];
+        let end = number(fits);
+        let next = levels.get(at + 1).map_or(groups.len(), |&(next, _)| number(next));
+        // Where a cache begins to overflow, some groups take longer for once: they make others miss, too.
+        let from = at.checked_sub(1).map_or(0, |before| number(levels[before].0) + FEWEST);
+        let settled = settled(end);
+        let (below, beyond) = (groups.get(from..end)?, groups.get(settled..next.min(2 * settled))?);
+        let of_blocks = penalty * (CODE_GROUP / CODE_BLOCK) as f64;
+        let (fitting, missing) = (median(below)?, median(beyond)?);
+        let longer: usize = beyond.iter().map(|one| below.iter().filter(|&other| one > other).count()).sum();
+        let is_longer = longer as f64 >= LONGER * (below.len() * beyond.len()).max(1) as f64;
+        let has_fitted = fitting <= base + CONFIRMED * of_blocks;
+        let misses = (missing - fitting) / penalty;
+        let is_alike = misses * penalty >= CONFIRMED * of_blocks && misses <= MOST_MISSES;
+        (is_longer && has_fitted && is_alike && beyond.len() >= FEWEST).then(|| {
+            base = missing;
+            misses
+        })
+    };
+    (0..levels.len()).map(&mut of).collect()
+}
+
+/// Where so many groups fit, the number of groups behind which all sets overflow, also of a cache of two ways.
+fn settled(groups: usize) -> usize {
+    groups + groups.div_ceil(2).max(FEWEST)
+}
+
+/// What blocks of 1 KiB show of each level, by SM.
+fn shown(notebook: &Notebook) -> Result<Vec<Vec<Level<f64>>>, Gap> {
     if notebook.facts().multiprocessors < 2 {
         return Gap::unknown("there is one SM, and no other one to confirm what it shows");
     }
@@ -151,9 +225,15 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level<(f64, f64, f64)>, G
     let Some(curves) = of_sms.map(curve).collect::<Option<Vec<_>>>() else {
         return Gap::unknown("walks through code reported no times");
     };
-    let Some(all) = curves.iter().map(|curve| levels(curve)).collect::<Option<Vec<_>>>() else {
-        return Gap::unknown("jumps through the smallest pieces of code differ already");
-    };
+    match curves.iter().map(|curve| levels(curve)).collect::<Option<Vec<_>>>() {
+        Some(all) => Ok(all),
+        None => Gap::unknown("jumps through the smallest pieces of code differ already"),
+    }
+}
+
+/// A level as all SMs and both kinds of blocks show it.
+fn level(notebook: &Notebook, number: usize) -> Result<Confirmed, Gap> {
+    let all = shown(notebook)?;
     let Some(found) = all.iter().map(|levels| levels.get(number)).collect::<Option<Vec<_>>>() else {
         let seen = all.iter().map(Vec::len).min().unwrap_or(0);
         return Gap::unknown(match seen {
@@ -162,11 +242,23 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level<(f64, f64, f64)>, G
             sizes => format!("jumps through up to {CODE} of code take longer from {sizes} sizes on only"),
         });
     };
-    let penalties: Option<Vec<f64>> = found.iter().map(|level| level.penalty).collect();
     let sizes: BTreeSet<Bytes> = found.iter().map(|level| level.fits).collect();
-    match Vec::from_iter(sizes)[..] {
-        [fits] => Ok(Level { fits, penalty: penalties.and_then(|penalties| spread(&penalties)) }),
-        _ => Gap::unknown("two SMs show caches of different sizes"),
+    let [fits] = Vec::from_iter(sizes)[..] else {
+        return Gap::unknown("two SMs show caches of different sizes");
+    };
+    let costs: Option<Vec<f64>> = found.iter().map(|level| level.penalty).collect();
+    let Some(penalty) = costs.and_then(|costs| spread(&costs)) else {
+        return Gap::unknown(format!(
+            "{fits} of code fit, but the cycles of a jump still rise with the last bytes of code, so what a miss costs is not known"
+        ));
+    };
+    // Whatever the other SM shows of levels that are not asked for.
+    let levels: Vec<(Bytes, f64)> = all[0].iter().map_while(|level| Some((level.fits, level.penalty?))).collect();
+    match confirm(&small_blocks(notebook)?, &levels).get(number).copied().flatten() {
+        Some(misses) => Ok(Confirmed { fits, penalty, misses }),
+        None => Gap::unknown(format!(
+            "blocks of {LEAST_CODE_BLOCK} do not confirm the {fits} of code that fit in blocks of {CODE_BLOCK}"
+        )),
     }
 }
 
@@ -177,13 +269,13 @@ fn level(notebook: &Notebook, number: usize) -> Result<Level<(f64, f64, f64)>, G
 /// An unknown, if there is no such level up to [`CODE`].
 pub fn size(notebook: &Notebook, number: usize) -> Result<Finding<Bytes>, Gap> {
     let level = level(notebook, number)?;
-    let overflows = level.fits + CodeWalk::granule() + AROUND;
+    let overflows = level.fits + CODE_GROUP + AROUND;
     let method = "jumps through code in blocks of 1 KiB: what a further block takes, over the bytes of code";
     Ok(Finding::measured(level.fits, method)
         .range(level.fits.0 as f64, overflows.0 as f64)
         .note(
-            "the code around the blocks displaces some of them before; those misses do not grow with the code. Assumes that blocks spread evenly \
-             over the sets, and that the miss of one brings no other one along",
+            "walks through blocks of 128 B overflow it at the same size. The code around the blocks displaces some of them before; those misses \
+             do not grow with the code",
         ))
 }
 
@@ -193,9 +285,7 @@ pub fn size(notebook: &Notebook, number: usize) -> Result<Finding<Bytes>, Gap> {
 ///
 /// As [`size`], and if the curve still rises in the end.
 pub fn miss_penalty(notebook: &Notebook, number: usize) -> Result<Finding<Cycles>, Gap> {
-    let Some((middle, least, most)) = level(notebook, number)?.penalty else {
-        return Gap::unknown("the cycles of a jump still rise with the last bytes of code");
-    };
+    let (middle, least, most) = level(notebook, number)?.penalty;
     let (low, high) = (least - UNEVEN.0.max(UNEVEN.1 * least), most + UNEVEN.0.max(UNEVEN.1 * most));
     let method = "jumps through code in blocks of 1 KiB: what a jump takes longer where its code does not fit";
     let finding = Finding::measured(Cycles(tenths(middle)), method).at_least(tenths(low)).note(
@@ -206,6 +296,26 @@ pub fn miss_penalty(notebook: &Notebook, number: usize) -> Result<Finding<Cycles
         0 => finding.note("some 15 cycles of a miss are hidden behind the instruction before, so it costs more"),
         _ => finding.at_most(tenths(high)),
     })
+}
+
+/// As the finding `fetch_granularity`: a power of two from [`LEAST_CODE_BLOCK`] to [`CODE_BLOCK`], whose ends are bounds.
+///
+/// # Errors
+///
+/// As [`miss_penalty`].
+pub fn fetch_granularity(notebook: &Notebook, number: usize) -> Result<Finding<Bytes>, Gap> {
+    let misses = level(notebook, number)?.misses;
+    let brought = CODE_GROUP.0 as f64 / misses;
+    let [least, most] = [LEAST_CODE_BLOCK, CODE_BLOCK].map(|bytes| bytes.0 as f64);
+    let nearest = 2f64.powf(brought.clamp(least, most).log2().round());
+    let method = "jumps through code in blocks of 128 B and of 1 KiB: how many misses the smaller ones cost more";
+    let finding = Finding::measured(Bytes(nearest as u64), method).note(format!(
+        "where its code does not fit, a walk through {CODE_GROUP} in blocks of {LEAST_CODE_BLOCK} takes as much longer as {} misses; neighbours may be \
+         brought along by a prefetcher",
+        tenths(misses)
+    ));
+    let finding = if nearest > least { finding.at_least(nearest / ROUGHLY) } else { finding };
+    Ok(if nearest < most { finding.at_most(nearest * ROUGHLY) } else { finding })
 }
 
 /// As the finding `sms_of_an_instance`.
@@ -230,10 +340,8 @@ pub fn instance_of_sms(notebook: &Notebook, number: usize) -> Result<Finding<Cou
 /// Which SMs share the cache of this level, and how much code showed it.
 fn instances(notebook: &Notebook, number: usize) -> Result<(Instances, Bytes), Gap> {
     let level = level(notebook, number)?;
-    let Some((penalty, ..)) = level.penalty else {
-        return Gap::unknown("what a miss costs is not known");
-    };
-    let granule = CodeWalk::granule();
+    let (penalty, ..) = level.penalty;
+    let granule = CODE_GROUP;
     let overflows = |footprint: Bytes| footprint + footprint > level.fits + granule;
     let part = granule * (3 * level.fits.0 / 4 / granule.0);
     let footprint = if overflows(part) { part } else { level.fits };
@@ -244,7 +352,9 @@ fn instances(notebook: &Notebook, number: usize) -> Result<(Instances, Bytes), G
         ));
     }
     if let Some(before) = number.checked_sub(1) {
-        let before = self::level(notebook, before)?.fits + granule + AROUND;
+        // Whatever holds these blocks of 1 KiB, and be it no cache of so many bytes.
+        let before = shown(notebook)?.iter().filter_map(|levels| Some(levels.get(before)?.fits)).max();
+        let before = before.unwrap_or_default() + granule + AROUND;
         if footprint <= before {
             return Gap::unknown(format!(
                 "{footprint} of code may fit into the cache before, which holds up to {before}"
@@ -252,7 +362,7 @@ fn instances(notebook: &Notebook, number: usize) -> Result<(Instances, Bytes), G
         }
     }
     let (warm_laps, laps) = SHARED_LAPS;
-    let walk = |partner| CodeWalk { footprint, sm: None, partner, warm_laps, laps, repeat: 0 };
+    let walk = |partner| CodeWalk { footprint, block: CODE_BLOCK, sm: None, partner, warm_laps, laps, repeat: 0 };
     let sms = notebook.facts().multiprocessors;
     let undisturbed = taken(&notebook.read(&[walk(None)])?[0], sms)?;
     // What all SMs walk through at the same time must hit as what one walks through alone.
@@ -326,18 +436,20 @@ fn missing(undisturbed: &[(u32, f64)], taken: &[(u32, f64)], longer: f64) -> BTr
 mod tests {
     use super::*;
 
-    /// Laps of an H200 (GPU-58907a13, SM 0) from 4 KiB on, in steps of 4 KiB; some in the middle of a plateau are left out.
-    const H200: [f64; 30] = [
-        180.0, 270.0, 360.0, 546.0, 660.0, 774.0, 1335.0, 1450.0, 2222.0, 3443.0, 3778.0, 4112.0, 4447.0, 4782.0,
-        5117.0, // Here the code around the blocks begins to displace some.
-        8711.0, 9037.0, 9366.0, 9692.0, 14_304.0, 22_300.0, 31_500.0, 41_300.0, 42_490.0, 43_670.0, 44_880.0, 46_070.0,
-        47_260.0, 48_450.0, 49_640.0,
+    /// Laps of an H200 (GPU-d254dc1a, SM 0) from 4 KiB on, in steps of 4 KiB, rounded.
+    const H200: [f64; 64] = [
+        180.0, 270.0, 360.0, 546.0, 660.0, 773.0, 1_336.0, 1_450.0, 2_221.0, 3_440.0, 3_775.0, 4_109.0, 4_446.0,
+        4_782.0, 5_118.0, 5_453.0, 5_787.0, 6_120.0, 6_452.0, 6_792.0, 7_123.0, 7_462.0, 7_792.0, 8_131.0, 8_470.0,
+        8_798.0, 9_137.0, 9_475.0, 13_433.0, 13_764.0, 14_124.0, 14_438.0, 19_114.0, 27_254.0, 35_294.0, 43_373.0,
+        44_578.0, 45_752.0, 47_003.0, 48_192.0, 49_282.0, 50_467.0, 51_583.0, 52_712.0, 53_838.0, 55_034.0, 56_193.0,
+        57_389.0, 58_545.0, 59_700.0, 60_914.0, 62_109.0, 63_240.0, 64_476.0, 65_604.0, 66_864.0, 68_104.0, 69_322.0,
+        70_493.0, 71_664.0, 72_834.0, 73_978.0, 75_222.0, 76_339.0,
     ];
 
     #[test]
     fn levels_end_where_further_blocks_take_longer() {
         let found = levels(&H200).unwrap();
-        assert_eq!(found.iter().map(|level| level.fits.0 / KIB).collect::<Vec<_>>(), [12, 32, 76], "{found:?}");
+        assert_eq!(found.iter().map(|level| level.fits.0 / KIB).collect::<Vec<_>>(), [12, 32, 128], "{found:?}");
         let costs: Vec<f64> = found.iter().filter_map(|level| level.penalty).collect();
         assert!(
             (costs[0] - 6.0).abs() < 0.2 && (costs[1] - 55.2).abs() < 0.5 && (costs[2] - 214.0).abs() < 5.0,
@@ -373,6 +485,34 @@ mod tests {
         let mut laps = H200;
         laps[12] += 3000.0;
         assert_eq!(levels(&laps), levels(&H200));
+    }
+
+    #[test]
+    fn small_blocks_confirm_what_they_overflow_at_the_same_size() {
+        // GPU-d254dc1a, SM 0: groups of blocks of 128 B, from the second on.
+        let of_h200 = [
+            621.0, 573.0, 560.0, 557.0, 621.0, 768.0, 614.0, 2026.0, 2019.0, 755.0, 1037.0, 813.0, 845.0, 886.0, 835.0,
+            883.0, 998.0, 829.0, 694.0, 742.0, 1011.0, 803.0, 797.0, 1030.0, 794.0, 960.0, 1325.0, 1728.0, 922.0,
+            822.0, 1226.0, 6630.0, 8282.0, 7696.0, 7946.0, 1910.0, 1802.0, 1558.0, 1424.0, 2067.0, 1683.0, 1821.0,
+            1405.0, 1680.0, 1238.0, 1370.0, 1971.0, 1984.0, 1357.0, 1997.0, 1677.0, 1507.0, 1501.0, 1670.0, 1491.0,
+            1667.0, 2038.0, 1674.0, 1674.0, 1869.0, 1677.0, 1878.0, 1270.0,
+        ];
+        let groups: Vec<f64> = [601.6].into_iter().chain(of_h200).collect();
+        let levels = |all: &[(u64, f64)]| all.iter().map(|&(kib, cost)| (Bytes::kib(kib), cost)).collect::<Vec<_>>();
+        let [l0, l1, l15] = confirm(&groups, &levels(&[(12, 6.0), (32, 55.0), (128, 208.0)]))[..] else { panic!() };
+        assert_eq!(l0, None, "they take no longer from 12 KiB on");
+        assert!(l1.is_some_and(|misses| (3.0..5.5).contains(&misses)), "{l1:?}");
+        assert!(l15.is_some_and(|misses| (3.0..4.5).contains(&misses)), "{l15:?}");
+        // Nothing happens at 60 KiB.
+        assert_eq!(confirm(&groups, &levels(&[(12, 6.0), (60, 55.0)])), [None, None]);
+        // All of it overflows from an eighth of that size on, or from the second group on.
+        let from = |first: usize| (1..=64).map(|group| if group > first { 920.0 } else { 600.0 }).collect::<Vec<_>>();
+        assert_eq!(confirm(&from(4), &levels(&[(100, 40.0)])), [None]);
+        assert_eq!(confirm(&from(4), &levels(&[(16, 40.0)])), [Some(8.0)]);
+        // What takes longer there is another cache, whose misses cost more.
+        assert_eq!(confirm(&from(4), &levels(&[(16, 2.0)])), [None]);
+        let two: Vec<f64> = from(1).iter().zip(from(11)).map(|(one, other)| one + other).collect();
+        assert_eq!(confirm(&two, &levels(&[(44, 40.0)])), [None]);
     }
 
     #[test]

@@ -82,8 +82,8 @@ struct Table {
 struct Seen {
     access: Access,
     shares: Shares,
-    /// What loads of the lines that stay take, right after the access.
-    stay: Vec<u32>,
+    /// What loads of the lines that stay take, right after the access, and after half of the capacity.
+    stay: [Vec<u32>; 2],
     /// What those of lines that do not stay take, after twice the capacity.
     gone: Vec<u32>,
 }
@@ -148,9 +148,11 @@ impl Asked {
             Access::StoreL2EvictLast,
             Access::WindowStreaming,
             Access::WindowPersisting,
+            Access::Discard,
         ];
         let (major, minor) = notebook.facts().compute_capability;
-        let has = |access: &Access| access.since() <= 10 * major + minor;
+        let is_possible = |access: Access| self.residency(notebook, access, Bytes(0), Bytes(0), 0).defect().is_none();
+        let has = |access: &Access| access.since() <= 10 * major + minor && is_possible(*access);
         let further = if self.path == LoadPath::GlobalCa { &of_l1[..] } else { &of_l2[..] };
         std::iter::once(plain).chain(further.iter().copied()).filter(has).collect()
     }
@@ -234,13 +236,13 @@ impl Asked {
         if self.path == LoadPath::GlobalCg && notebook.is_not_recorded(&through_l1)? {
             accesses.retain(|access| *access != Access::Ca);
         }
-        // An older recording has no windows.
-        let windows = accesses.iter().filter(|access| access.window().is_some());
-        let windows: Vec<Residency> =
-            windows.map(|&access| self.residency(notebook, access, self.emptied(), Bytes(0), 0)).collect();
-        let answers = notebook.read_each(&windows)?;
+        // An older recording has no windows, and nothing that was discarded.
+        let later = accesses.iter().filter(|access| access.window().is_some() || access.discards());
+        let later: Vec<Residency> =
+            later.map(|&access| self.residency(notebook, access, self.emptied(), Bytes(0), 0)).collect();
+        let answers = notebook.read_each(&later)?;
         let is_recorded = |access: Access| {
-            let mut answers = windows.iter().zip(&answers).filter(|(window, _)| window.access == access);
+            let mut answers = later.iter().zip(&answers).filter(|(asked, _)| asked.access == access);
             answers.all(|(_, answer)| !matches!(answer, Err(Failure::NotRecorded)))
         };
         accesses.retain(|&access| is_recorded(access));
@@ -263,9 +265,9 @@ impl Asked {
             // Most first, so that the memory that is read lies at one place throughout: a cache of few ways loses lines by their sets.
             let mut seen = ask_all([afters[2], afters[1], afters[0]].map(each))?;
             let (now, [stay, _]) = seen.pop().unwrap_or_default();
-            let (half, _) = seen.pop().unwrap_or_default();
+            let (half, [stay_for_half, _]) = seen.pop().unwrap_or_default();
             let (twice, [_, gone]) = seen.pop().unwrap_or_default();
-            Ok(Seen { access, shares: [now, half, twice], stay, gone })
+            Ok(Seen { access, shares: [now, half, twice], stay: [stay, stay_for_half], gone })
         };
         // A device or its driver may refuse a window; whatever an instruction asks is no reason to refuse it.
         let each = |access: Access| match access.window() {
@@ -279,7 +281,7 @@ impl Asked {
                 Err(reason) => refused.push(reason),
             }
         }
-        let Seen { shares: plain, stay: hits, gone: misses, .. } = &seen[0];
+        let Seen { shares: plain, stay: [hits, kept], gone: misses, .. } = &seen[0];
         let plain = *plain;
         let [now, half, twice] = plain;
         if !is_control(plain) {
@@ -297,8 +299,15 @@ impl Asked {
         let is_l1 = self.path == LoadPath::GlobalCa;
         let longer =
             |stay: &[u32]| slower(hits, stay).filter(|longer| *longer > ELSEWHERE * (levels.miss - levels.hit));
+        if let Some(longer) = longer(kept).filter(|_| is_l1) {
+            return Gap::unknown(format!(
+                "lines of plain loads that are there after {} take {longer:.0} cycles longer than right afterwards, so another cache has some of them",
+                afters[1]
+            ));
+        }
         let elsewhere = seen[1..].iter().filter(|_| is_l1);
-        let elsewhere = elsewhere.filter_map(|of| Some((of.access, longer(&of.stay)?))).collect();
+        let elsewhere = elsewhere.filter_map(|of| Some((of.access, of.stay.iter().find_map(|stay| longer(stay))?)));
+        let elsewhere = elsewhere.collect();
         let quickest = robust::quantile_u32(misses, QUICKEST).unwrap_or(0.0);
         let apart = seen[1..].iter().filter(|of| !is_l1 && of.gone.len() as u64 >= ENOUGH);
         let apart = apart.filter_map(|of| Some((of.access, robust::median_u32(&of.gone)?)));
@@ -366,7 +375,9 @@ pub fn hints(notebook: &Notebook, asked: &Asked) -> Result<Finding<Hints>, Gap> 
     let (plain, shares) = table.rows[0];
     let of = |(access, shares): (Access, Shares)| {
         let plain = plain_of(&table, access).filter(|_| !table.is_elsewhere(access))?;
-        effect(plain, shares, asked.emptied().0 == 0)
+        // Lines that were stored displace no others, so those that were discarded did not either.
+        let are_kept = || table.shares(Access::Store).is_some_and(|[now, ..]| now >= ALL);
+        effect(plain, shares, asked.emptied().0 == 0 || access.discards() && are_kept())
     };
     let hinted = table.rows[1..].iter().filter(|(access, _)| *access != Access::Ca);
     let rows: Vec<(Access, Option<Effect>)> = hinted.map(|&row| (row.0, of(row))).collect();

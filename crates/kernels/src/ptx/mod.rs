@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior};
-use strata_model::experiment::{CODE, CODE_BLOCK, CopyWork, LoadPath};
+use strata_model::experiment::{CODE, CopyWork, LoadPath};
 use strata_model::samples::CodeFacts;
 use strata_model::units::Bytes;
 
@@ -68,7 +68,7 @@ fn template(program: Program) -> Template {
         Program::Distributed(_) => template!("distributed", HOPPER),
         Program::Asynchronous(CopyWork::CpAsync) => template!("asynchronous", AMPERE),
         Program::Asynchronous(_) => template!("asynchronous", HOPPER),
-        Program::Code => template!("code", VOLTA),
+        Program::Code(_) => template!("code", VOLTA),
         Program::Pages => template!("pages", FERMI),
         Program::Residency(access, _) if access.since() >= 80 => template!("residency", AMPERE),
         Program::Residency(..) => template!("residency", FERMI),
@@ -220,7 +220,7 @@ impl Dialect for Ptx {
             target: target.capability,
             check: self.check(program),
             // An optimiser would follow the jumps itself, and leave nothing.
-            optimised: program != Program::Code,
+            optimised: !matches!(program, Program::Code(_)),
         }
     }
 
@@ -247,7 +247,7 @@ impl Dialect for Ptx {
             Program::Asynchronous(work) => checks::asynchronous(work),
             // What the loop takes besides is the same in each lap, and only their difference counts.
             Program::Pages => Check::Block { accesses: checks::visits(), path: LoadPath::GlobalCg },
-            Program::Code => Check::Laid { bytes: CODE.0, block: CODE_BLOCK.0 },
+            Program::Code(block) => Check::Laid { bytes: CODE.0, block: block.0 },
         }
     }
 
@@ -325,7 +325,7 @@ mod tests {
         // windows have no such instruction; their launch needs the device.
         for text in all(PTX, (9, 0)) {
             let (target, head) = match text.code.as_str() {
-                code if ["cp.async.cg", ".L1::", ".L2::", "residency_window_"]
+                code if ["cp.async.cg", ".L1::", ".L2::", "residency_window_", "discard.global"]
                     .iter()
                     .any(|word| code.contains(word)) =>
                 {

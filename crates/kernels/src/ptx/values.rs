@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use minijinja::context;
 use minijinja::value::Value;
 use strata_model::experiment::{
-    CHAIN, CODE, CODE_BLOCK, COPY_UNROLL, CodeWalk, INSTRUCTION, LoadPath, PARTNER_CODE, STEPS_A_PASS, Traffic, WARP,
+    CHAIN, CODE, CODE_GROUP, COPY_UNROLL, CodeWalk, INSTRUCTION, LoadPath, PARTNER_CODE, STEPS_A_PASS, Traffic, WARP,
 };
 use strata_model::pattern::{
     BURST_LINE, BURST_LINES, BURST_OPTIONAL, BURST_STEP, CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom,
@@ -75,7 +75,7 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
                 head => distributed::HEAD,
             },
         },
-        Program::Code => code_values(),
+        Program::Code(block) => code_values(block),
         Program::Pages => context! {
             walks => pages::WALKS,
             displaces => pages::DISPLACES,
@@ -88,12 +88,13 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
         },
         Program::Asynchronous(work) => context! { work => work.name(), unroll => COPY_UNROLL },
         Program::Residency(access, path) => {
-            let residency::Instructions { load, store, atomic, policy } = residency::instructions(access);
+            let residency::Instructions { load, store, atomic, policy, discard } = residency::instructions(access);
             context! {
                 load,
                 store,
                 atomic,
                 policy,
+                discard,
                 whole => path == LoadPath::GlobalCg,
                 persists => access.persists(),
                 accesses => residency::ACCESSES,
@@ -112,25 +113,26 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
 }
 
 /// The blocks of the code that is walked through: in the order in which they lie, each with its successor.
-fn code_values() -> Value {
-    let groups = (CODE / CodeWalk::granule()) as u32;
-    let order: Vec<u32> =
-        (0..groups).flat_map(|group| CodeWalk::order(group).map(|block| group * CodeWalk::GROUP + block)).collect();
+fn code_values(bytes: Bytes) -> Value {
+    let groups = (CODE / CODE_GROUP) as u32;
+    let each = (CODE_GROUP / bytes) as u32;
+    let of_group = |group| CodeWalk::order(bytes, group).into_iter().map(move |block| group * each + block);
+    let order: Vec<u32> = (0..groups).flat_map(of_group).collect();
     let mut blocks: Vec<(u32, Value)> = order
         .iter()
         .enumerate()
         .map(|(visit, &number)| {
             let (visit, next) = (visit as u32, order.get(visit + 1));
             // Behind the last block of a group a walk may end.
-            let ends = ((visit + 1).is_multiple_of(CodeWalk::GROUP)).then_some((visit + 1) / CodeWalk::GROUP);
+            let ends = ((visit + 1).is_multiple_of(each)).then_some((visit + 1) / each);
             (number, context! { number, next, ends })
         })
         .collect();
     blocks.sort_by_key(|(number, _)| *number);
     context! {
         blocks => blocks.into_iter().map(|(_, block)| block).collect::<Vec<_>>(),
-        instructions => CODE_BLOCK / INSTRUCTION,
-        partner_block => PARTNER_CODE / CODE_BLOCK,
+        instructions => bytes / INSTRUCTION,
+        partner_block => PARTNER_CODE / bytes,
         anybody => code::ANYBODY,
         head => code::HEAD,
         state => code::STATE,

@@ -16,6 +16,8 @@ const MOST_SPAN: Bytes = Bytes::mib(16);
 const MOST_READ: Bytes = Bytes::mib(4096);
 /// Bytes of a load of what is read before and after.
 const ELEMENT: u64 = 8;
+/// Bytes that one discard is for. It must be aligned to them (PTX ISA, discard).
+const DISCARDED: Bytes = Bytes(128);
 /// Fewest bytes of a line, so that a store of a whole sector stays in it.
 const FEWEST: Bytes = Bytes(32);
 
@@ -99,6 +101,8 @@ accesses! {
     WindowStreaming "ld.global.cg in a streaming window" 80;
     /// A load past the L1, by a launch with an access policy window whose lines persist in the part of the L2 that is set aside for them.
     WindowPersisting "ld.global.cg in a persisting window" 80;
+    /// A store, and then the word that nobody needs what was stored. The line may be left with any content.
+    Discard "st.global and discard.global.L2" 80;
 }
 
 /// What an access policy window says of its memory.
@@ -125,6 +129,11 @@ impl Access {
         }
     }
 
+    /// Whether the lines may have any content afterwards, so that no load can take an address from them.
+    pub const fn discards(self) -> bool {
+        matches!(self, Access::Discard)
+    }
+
     /// Whether what its instruction leaves in the L2 outlives whatever is read later, so that the kernel must take that back.
     pub const fn persists(self) -> bool {
         matches!(self, Access::L2EvictLast | Access::StoreL2EvictLast)
@@ -138,6 +147,8 @@ impl fmt::Display for Access {
 }
 
 /// Some lines are accessed, other memory is read, and each of the lines is loaded once and timed.
+///
+/// Each timed load takes its address from the one before, except where the lines were discarded. Then it comes from a list.
 ///
 /// Before the lines, other memory is read, so that the cache is full. By the path of the L1, one warp does everything in one launch. By that of the
 /// L2, each step is a launch, and all SMs read what is read before and after. `latencies` has the times of the loads, with the overhead of
@@ -216,6 +227,12 @@ impl Residency {
         if self.beside >= self.distance {
             return Some(format!("{} beside a line is not before the next, at {}", self.beside, self.distance));
         }
+        if self.access.discards() && (!self.distance.0.is_multiple_of(DISCARDED.0) || self.beside.0 > 0) {
+            return Some(format!(
+                "lines at distances of {}, {} beside: {DISCARDED} are discarded together, so the distance is a multiple of them, and nothing lies beside",
+                self.distance, self.beside
+            ));
+        }
         let is_aligned = [self.step, self.before].iter().all(|bytes| bytes.0.is_multiple_of(ELEMENT));
         let steps = FEWEST..=Bytes(u32::MAX.into());
         if !steps.contains(&self.step) || !is_aligned || self.before.max(self.after) > MOST_READ {
@@ -279,6 +296,10 @@ mod tests {
         assert!(Residency { lines: 1025, ..residency() }.defect().unwrap().contains("1 to 1024"));
         assert!(Residency { distance: Bytes(16), ..residency() }.defect().unwrap().contains("multiples of 32"));
         assert!(Residency { beside: Bytes(4 * KIB), ..residency() }.defect().unwrap().contains("not before the next"));
+        let discarded = Residency { access: Access::Discard, ..residency() };
+        assert_eq!(discarded.defect(), None);
+        assert!(Residency { beside: Bytes(32), ..discarded.clone() }.defect().unwrap().contains("discarded together"));
+        assert!(Residency { distance: Bytes(4128), ..discarded }.defect().unwrap().contains("discarded together"));
         assert!(Residency { step: Bytes(0), ..residency() }.defect().is_some());
         assert!(Residency { step: Bytes(1 << 32), ..residency() }.defect().is_some());
         assert!(Residency { before: Bytes(33), ..residency() }.defect().is_some());

@@ -151,7 +151,7 @@ impl ElementName {
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[SmsOfAnInstance, InstanceOfSms]),
             ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),
             ElementName::InstructionL0 | ElementName::InstructionL1 | ElementName::InstructionL15 => {
-                (&[], &[Size, MissPenalty, SmsOfAnInstance, InstanceOfSms])
+                (&[], &[Size, FetchGranularity, MissPenalty, SmsOfAnInstance, InstanceOfSms])
             }
             ElementName::AsyncCopy => (&[], &[BulkCopyLatency, BulkStoreLatency, CpAsyncLatency, MbarrierCycles]),
             ElementName::DistributedShared => {

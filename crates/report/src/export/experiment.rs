@@ -5,7 +5,7 @@ use std::io;
 use super::table::{Maybe, Rows};
 use serde::Serialize;
 use strata_model::experiment::{
-    BankWidth, CODE_BLOCK, COUNTER, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk,
+    BankWidth, COUNTER, Chain, Experiment, Launched, LoadPath, Order, Prepare, Timing, Walk,
 };
 use strata_model::units::Bytes;
 use strata_recording::Entry;
@@ -212,7 +212,7 @@ impl<'e> Own<'e> {
             }
             Experiment::Clusters(clusters) => Own::in_json("clusters", clusters)?,
             Experiment::CodeWalk(walk) => {
-                Own { stride: Some(CODE_BLOCK), rounds: Some(walk.laps), ..Own::in_json("code", walk)? }
+                Own { stride: Some(walk.block), rounds: Some(walk.laps), ..Own::in_json("code", walk)? }
             }
             Experiment::PageWalk(walk) => Own { timed_loads: Some(walk.pages), ..Own::in_json("pages", walk)? },
             Experiment::Residency(residency) => {

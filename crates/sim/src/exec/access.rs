@@ -17,6 +17,9 @@ use strata_model::pattern::Sampling;
 /// Where the local memory of all threads lies.
 pub(super) const LOCAL_BASE: u64 = 1 << 46;
 
+/// Bytes that a discard is for, and to which its address is aligned (PTX ISA, discard).
+const DISCARDED: u64 = 128;
+
 /// What an access costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cost {
@@ -140,7 +143,11 @@ fn on_device(
         }
         _ => (address, bytes),
     };
-    state.check(grid, inst, address, u64::from(bytes) * inst.elements() as u64)?;
+    let accessed = match inst.op {
+        Op::Store(Space::Discarded) => DISCARDED,
+        _ => u64::from(bytes) * inst.elements() as u64,
+    };
+    state.check(grid, inst, address, accessed)?;
     Ok((address, bytes))
 }
 
@@ -242,6 +249,10 @@ fn memory_lane(warp: &mut Warp, inst: &Inst, lane: u32, at: (u64, u8), state: &m
 fn request(inst: &Inst, way: Way, by: Requester, address: u64, state: &mut State, grid: &Grid, now: u64) -> u64 {
     match inst.op {
         _ if is_outside(address) => outside(inst, (way, by), address, state, grid, now),
+        Op::Store(Space::Discarded) => {
+            state.hierarchy.discard(address);
+            1
+        }
         Op::Store(_) => {
             state.hierarchy.store(way, by, address, now);
             1

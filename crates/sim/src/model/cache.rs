@@ -385,13 +385,16 @@ impl Cache {
         hit
     }
 
-    /// Throws the line of an address out, if it is there.
+    /// Throws the line of an address out, if it is there, and what was stored to it.
     pub fn evict(&mut self, address: u64) {
         let tag = address >> self.line_shift;
         let (set, start, end) = self.bounds(address);
         if let Some(line) = self.find(tag, start, end) {
             self.tags[line] = EMPTY;
             self.sectors[line] = 0;
+            if let Some(dirty) = self.dirty.get_mut(line) {
+                *dirty = 0;
+            }
             self.set_hint(line, None);
             self.filled[set] -= 1;
             if let Some(table) = &mut self.table {
@@ -488,5 +491,22 @@ mod tests {
         };
         // All of 65 fit; then one set after the other overflows, the largest first.
         assert_eq!([64, 65, 66, 67, 68].map(&mut misses), [0, 0, 18, 27, 36]);
+    }
+
+    #[test]
+    fn what_was_stored_to_a_line_that_is_thrown_out_goes_nowhere() {
+        let (index, replacement) = (Index::Modulo, Replacement::Lru);
+        let (hints, prefetch) = (Vec::new(), Vec::new());
+        let mut cache =
+            Cache::new(Shape { line: 128, sector: 32, ways: vec![2], index, replacement, hints, prefetch }, 1);
+        for line in [0, 128] {
+            cache.load(line);
+            cache.store(line);
+        }
+        cache.evict(0);
+        for line in [256, 384, 512] {
+            cache.load(line);
+        }
+        assert_eq!(cache.take_displaced(), 32, "of the line that was not thrown out");
     }
 }

@@ -252,6 +252,14 @@ impl Hierarchy {
         }
     }
 
+    /// Nobody needs the content of a line any longer: caches of the device that obey give it up, and nothing goes to memory.
+    pub fn discard(&mut self, address: u64) {
+        let obeying = self.plan.kinds.iter().zip(&mut self.content.device);
+        for (_, parts) in obeying.filter(|(kind, _)| kind.spec.hints.contains(&Hint::Discard)) {
+            parts.iter_mut().for_each(|part| part.cache.evict(address));
+        }
+    }
+
     /// A load at `now` of what lies behind no cache of the device: it takes `cycles` from when it leaves the SM, and is outstanding until
     /// then.
     #[inline]

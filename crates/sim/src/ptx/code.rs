@@ -60,6 +60,8 @@ pub enum Space {
     Generic,
     /// `.shared::cluster`.
     Cluster,
+    /// Of `discard.global.L2`, which stores nothing that anybody may read.
+    Discarded,
 }
 
 /// Comparison.

@@ -294,6 +294,7 @@ impl Lowering {
                             Space::GlobalCa
                                 | Space::GlobalCg
                                 | Space::Volatile
+                                | Space::Discarded
                                 | Space::Shared
                                 | Space::Local
                                 | Space::Generic

@@ -182,6 +182,11 @@ pub(super) fn decode(opcode: &str) -> Option<Decoded> {
     let (last, inner) = modifiers.split_last()?;
     // Of what only moves bits, a number of floating point is 32 of them.
     let last = if *last == "f32" && matches!(*name, "mov" | "ld" | "st") { &"b32" } else { last };
+    // Its last modifier is no type. The content of its line is anything afterwards: here, the number of bytes that it is for.
+    if opcode == "discard.global.L2" {
+        let kind = Type { bytes: 8, signed: false };
+        return Some(Decoded { op: Op::Store(Space::Discarded), kind, form: Form::Store });
+    }
     if *last == "pred" {
         let op = match (*name, inner) {
             ("mov", []) => (Op::Mov, 1),

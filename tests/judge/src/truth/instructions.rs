@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use strata_model::experiment::{CODE, CodeWalk};
+use strata_model::experiment::{CODE, CODE_GROUP};
 use strata_model::topology::ElementName::{InstructionL0, InstructionL1, InstructionL15};
 use strata_sim::machine::spec::Sharers;
 
@@ -11,7 +11,7 @@ use super::Truth;
 use crate::expect::Expect;
 
 /// What is not seen of a cache that holds nearly all of the code: the rest must be a few groups of blocks.
-const SEEN: u64 = CODE.0 - 4 * CodeWalk::granule().0;
+const SEEN: u64 = CODE.0 - 4 * CODE_GROUP.0;
 
 /// What walks through code must show, from devices on that can be asked.
 pub fn instructions(truth: &mut Truth) {
@@ -34,16 +34,17 @@ pub fn instructions(truth: &mut Truth) {
         .instruction
         .iter()
         .filter(|cache| cache.size.0 <= SEEN)
-        .map(|cache| (cache.size.0, cache.penalty.get(), groups(cache.shared_by)))
+        .map(|cache| (cache.size.0, cache.line.get(), cache.penalty.get(), groups(cache.shared_by)))
         .collect();
     for (number, element) in [InstructionL0, InstructionL1, InstructionL15].into_iter().enumerate() {
-        let Some((size, penalty, groups)) = shown.get(number) else {
-            for attribute in ["size", "miss_penalty", "sms_of_an_instance", "instance_of_sms"] {
+        let Some((size, line, penalty, groups)) = shown.get(number) else {
+            for attribute in ["size", "fetch_granularity", "miss_penalty", "sms_of_an_instance", "instance_of_sms"] {
                 truth.row(element, attribute, Expect::Unknown(""));
             }
             continue;
         };
         truth.row(element, "size", Expect::Is(json!(size)));
+        truth.row(element, "fetch_granularity", Expect::Is(json!(line)));
         truth.row(element, "miss_penalty", Expect::Near(*penalty as f64, 1.0));
         // A cache that two walks cannot overflow says nothing.
         let (sizes, of_sms) = instances(groups);

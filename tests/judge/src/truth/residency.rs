@@ -6,7 +6,7 @@ use serde_json::json;
 use strata_model::attribute::Effect;
 use strata_model::experiment::Access;
 use strata_model::topology::ElementName::{L1, L2};
-use strata_sim::machine::spec::{Cache, Hint, Prefetch, Replacement, Scope, Write};
+use strata_sim::machine::spec::{Cache, Hint, Partitions, Prefetch, Replacement, Scope, Write};
 
 use super::Truth;
 use crate::expect::Expect;
@@ -57,10 +57,16 @@ pub fn residency(truth: &mut Truth) {
 fn hinted(cache: &Cache, hint: Hint) -> Effect {
     match hint {
         _ if !cache.hints.contains(&hint) => Effect::AsPlain,
+        // A set of one line has no choice.
+        Hint::EvictFirst | Hint::EvictLast if is_direct_mapped(cache) => Effect::AsPlain,
         Hint::EvictFirst => Effect::EvictedFirst,
         Hint::EvictLast => Effect::EvictedLast,
-        Hint::NoAllocate => Effect::NotKept,
+        Hint::NoAllocate | Hint::Discard => Effect::NotKept,
     }
+}
+
+fn is_direct_mapped(cache: &Cache) -> bool {
+    cache.sets().expect("the machine was checked").iter().all(|ways| *ways == 1)
 }
 
 /// What becomes of a line that is accessed twice.
@@ -71,13 +77,21 @@ fn again(cache: &Cache) -> Effect {
 /// Bytes that come with a load that misses, by the prefetch size that it names. They are looked for in steps of 32.
 fn fetched(l2: &Cache) -> BTreeMap<Access, u64> {
     let plain = l2.sector.unwrap_or(l2.line).get().next_multiple_of(32);
-    let named = |size: Prefetch| if l2.prefetch.contains(&size) { plain.max(size as u64) } else { plain };
+    // A partition fetches what is its own.
+    let most = l2.partitions.as_ref().map_or(u64::MAX, piece);
+    let named = |size: Prefetch| if l2.prefetch.contains(&size) { plain.max(most.min(size as u64)) } else { plain };
     BTreeMap::from([
         (Access::Cg, plain),
         (Access::L2Fetch64, named(Prefetch::B64)),
         (Access::L2Fetch128, named(Prefetch::B128)),
         (Access::L2Fetch256, named(Prefetch::B256)),
     ])
+}
+
+/// Bytes that are surely of one partition.
+fn piece(parts: &Partitions) -> u64 {
+    let lowest = parts.parity.iter().flatten().map(|mask| 1u64 << mask.trailing_zeros()).min();
+    parts.granule.map(|granule| granule.0).or(lowest).unwrap_or(u64::MAX)
 }
 
 fn of_l1(l1: &Cache, write: Write, by_cg: Effect) -> BTreeMap<Access, Effect> {
@@ -123,5 +137,6 @@ fn of_l2(l2: &Cache) -> BTreeMap<Access, Effect> {
         (Access::StoreL2EvictLast, stored(Some(Hint::EvictLast))),
         (Access::WindowStreaming, hinted(l2, Hint::EvictFirst)),
         (Access::WindowPersisting, hinted(l2, Hint::EvictLast)),
+        (Access::Discard, stored(Some(Hint::Discard))),
     ])
 }

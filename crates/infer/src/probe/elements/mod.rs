@@ -121,6 +121,7 @@ pub fn element(name: ElementName, notebook: &Notebook) -> Element {
 fn instruction_cache(notebook: &Notebook, level: usize) -> Element {
     Element::from([
         notebook.attribute(SIZE, || instructions::size(notebook, level)),
+        notebook.attribute(FETCH_GRANULARITY, || instructions::fetch_granularity(notebook, level)),
         notebook.attribute(MISS_PENALTY, || instructions::miss_penalty(notebook, level)),
         notebook.attribute(SMS_OF_AN_INSTANCE, || instructions::sms_of_an_instance(notebook, level)),
         notebook.attribute(INSTANCE_OF_SMS, || instructions::instance_of_sms(notebook, level)),

@@ -40,6 +40,8 @@ pub(super) fn of_l2(found: &Found, table: &mut Table) {
         obeyed([
             ("evict_first", does(hints, Access::L2EvictFirst, &FIRST)),
             ("evict_last", does(hints, Access::L2EvictLast, &LAST)),
+            // An older result does not say it.
+            ("discard", does(hints, Access::Discard, &[Effect::NotKept]).or(Some(false))),
         ])
     });
     put(found, L2, Attribute::Hints, "hints", hints, table);

@@ -10,6 +10,7 @@ mod caches;
 mod clusters;
 mod configurations;
 mod found;
+mod instructions;
 mod kept;
 mod l2;
 mod paths;
@@ -57,6 +58,7 @@ pub fn machine(topology: &Topology) -> String {
         text.push_str(&table.render());
     }
     text.push_str(caches.render());
+    text.push_str(&instructions::render(&found));
     text.push_str(&translation::render(&found));
     text.push_str(&shared(&found).render());
     text.push_str(&memory(&found).render());

@@ -83,6 +83,12 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
                 .into(),
         ));
     }
+    if cache.scope == Scope::Sm && cache.hints.contains(&Hint::Discard) {
+        return Err((
+            format!("{table}.hints"),
+            "found discard in a cache of an SM, allowed in a cache of the device: `discard.L2` is for it alone".into(),
+        ));
+    }
     if cache.scope == Scope::Sm && !cache.prefetch.is_empty() {
         return Err((
             format!("{table}.prefetch"),

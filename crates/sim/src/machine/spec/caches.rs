@@ -74,6 +74,8 @@ pub enum Hint {
     EvictLast,
     /// They are not brought in; only of an SM's cache.
     NoAllocate,
+    /// `discard.L2`: the line is given up at once, and what was stored to it goes nowhere; only of a device's cache.
+    Discard,
 }
 
 /// A prefetch size that a cache obeys.
