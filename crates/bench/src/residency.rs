@@ -3,7 +3,7 @@
 use super::persistent::words;
 use super::prepared::Outcome;
 use super::{Bench, Scratch};
-use strata_gpu::{DevicePtr, Gpu, Launch, Result, Window};
+use strata_gpu::{DevicePtr, Error, Gpu, Launch, Result, Window};
 use strata_kernels::{Program, residency as kernel};
 use strata_model::experiment::{Displacement, LoadPath, Residency, Reuse, WARP};
 use strata_model::order;
@@ -114,6 +114,13 @@ impl Bench<'_> {
             self.gpu.set_aside_l2(false)?;
         }
         launched?;
+        if residency.access.persists() {
+            // The kernel has taken that back where it loads: a copy in another partition may still have it.
+            match self.gpu.set_aside_l2(false) {
+                Ok(()) | Err(Error::Unsupported { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         self.gpu.read(out, &mut raw)?;
         let all = words(&raw);
         let (head, times) = all.split_at(kernel::HEAD);

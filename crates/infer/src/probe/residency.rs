@@ -290,19 +290,24 @@ impl Asked {
                 afters[2]
             ));
         }
-        // In the L2 lines of the other partition take longer although they stay.
         let is_l1 = self.path == LoadPath::GlobalCa;
-        let longer =
-            |stay: &[u32]| slower(hits, stay).filter(|longer| *longer > ELSEWHERE * (levels.miss - levels.hit));
-        if let Some(longer) = longer(kept).filter(|_| is_l1) {
+        let longer = |than: &[u32], stay: &[u32]| {
+            slower(than, stay).filter(|longer| *longer > ELSEWHERE * (levels.miss - levels.hit))
+        };
+        if let Some(longer) = longer(hits, kept) {
             return Gap::unknown(format!(
-                "lines of plain loads that are there after {} take {longer:.0} cycles longer than right afterwards, so another cache has some of them",
+                "lines of plain loads that are there after {} take {longer:.0} cycles longer than right afterwards: another cache, or another \
+                 partition, has some of them",
                 afters[1]
             ));
         }
-        let elsewhere = seen[1..].iter().filter(|_| is_l1);
-        let elsewhere = elsewhere.filter_map(|of| Some((of.access, of.stay.iter().find_map(|stay| longer(stay))?)));
-        let elsewhere = elsewhere.collect();
+        // In the L2 lines of the other partition take longer although they stay, those of plain loads as well. What counts is whether lines that
+        // seem to stay as long as those are later than those.
+        let is_elsewhere = |of: &Seen| match is_l1 {
+            true => of.stay.iter().find_map(|stay| longer(hits, stay)),
+            false => longer(kept, &of.stay[1]).filter(|_| of.shares[1] > half - APART),
+        };
+        let elsewhere = seen[1..].iter().filter_map(|of| Some((of.access, is_elsewhere(of)?))).collect();
         let quickest = robust::quantile_u32(misses, QUICKEST).unwrap_or(0.0);
         let apart = seen[1..].iter().filter(|of| !is_l1 && of.gone.len() as u64 >= ENOUGH);
         let apart = apart.filter_map(|of| Some((of.access, robust::median_u32(&of.gone)?)));

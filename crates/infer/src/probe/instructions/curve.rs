@@ -75,8 +75,11 @@ pub fn levels(laps: &[f64]) -> Option<Vec<Level>> {
             let alike = all.iter().filter(|&&block| is_as(block, above)).count();
             let are_most = alike >= FEWEST && alike as f64 >= MOST_OF_THEM * all.len() as f64;
             let is_soon = (from - last) as f64 <= (SOON * groups).max(FEWEST as f64);
-            // Until all sets overflow, a further block makes all others of its set miss, too.
-            let is_long = to + 2 >= self::settled(last + 2) + FEWEST;
+            // Until all sets overflow, a further block makes all others of its set miss, too. In a set of one line that is one block, up to twice
+            // the size, and then what blocks take falls.
+            let has_fallen = further[last + 1..from].iter().any(|&block| block > above && !is_as(block, above));
+            let far_enough = if has_fallen { self::settled(last + 2) } else { 2 * (last + 2) };
+            let is_long = to + 2 >= far_enough + FEWEST;
             (are_most && is_soon && is_long).then_some(above)
         });
         let penalty = above.map(|above| above - below);
