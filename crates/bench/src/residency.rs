@@ -113,7 +113,6 @@ impl Bench<'_> {
             // Also where a launch was refused: experiments after this one have all of the L2.
             self.gpu.set_aside_l2(false)?;
         }
-        launched?;
         if residency.access.persists() {
             // The kernel has taken that back where it loads: a copy in another partition may still have it.
             match self.gpu.set_aside_l2(false) {
@@ -121,6 +120,7 @@ impl Bench<'_> {
                 Err(error) => return Err(error),
             }
         }
+        launched?;
         self.gpu.read(out, &mut raw)?;
         let all = words(&raw);
         let (head, times) = all.split_at(kernel::HEAD);

@@ -1,6 +1,6 @@
 //! Machines of the second generator with what GPUs of the last years have besides: GPCs and clusters of blocks, copies that go on by
-//! themselves, instruction caches, caches that obey hints and write back, and TLBs that some SMs share. Drawn from the format of machine
-//! files alone, too.
+//! themselves, instruction caches, caches that obey hints and write back, and TLBs that some SMs share. Sizes and numbers of sets are those that the
+//! format of machine files allows. But an instruction cache has 4 KiB or more, as on GPUs of which it is known.
 
 use strata_sim::machine::Machine;
 use toml::{Table, Value};
@@ -206,7 +206,7 @@ mod tests {
     const SEEDS: u64 = 300;
 
     /// What these machines have besides what is unusual about those of the second generator.
-    const TRAITS: [&str; 14] = [
+    const TRAITS: [&str; 15] = [
         "a gpc gets what its sms ask for",
         "any sms share a tlb",
         "four instruction caches",
@@ -220,6 +220,7 @@ mod tests {
         "no instruction caches",
         "one gpc",
         "small clusters",
+        "sms in a row share a tlb",
         "tpcs for pairs only",
     ];
 

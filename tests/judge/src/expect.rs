@@ -202,7 +202,11 @@ impl Expect {
                 if off.is_empty() && !rows.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
             }
             Expect::Places(places) => {
-                let off = misplaced(places, found_value.as_array().map_or(&[][..], Vec::as_slice));
+                let found = found_value.as_array().map_or(&[][..], Vec::as_slice);
+                if found.iter().all(|place| place["gpc"].is_null()) {
+                    return Verdict::Unanswered("the map names no GPC".into());
+                }
+                let off = misplaced(places, found);
                 if off.is_empty() { Verdict::Right } else { wrong(off.join("; ")) }
             }
             Expect::Effects(effects) => {

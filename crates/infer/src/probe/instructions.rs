@@ -57,8 +57,9 @@ struct Confirmed {
     fits: Bytes,
     /// The median, the least and the most cycles that a jump takes longer beyond it, of the SMs.
     penalty: (f64, f64, f64),
-    /// By how many such costs a walk through [`CODE_GROUP`] in blocks of [`LEAST_CODE_BLOCK`] takes longer.
-    misses: f64,
+    /// By how many such costs a walk through [`CODE_GROUP`] in blocks of [`LEAST_CODE_BLOCK`] takes longer. None where such blocks may
+    /// overflow the next cache as well.
+    misses: Option<f64>,
 }
 
 /// The walks that give the curve, by SM.
@@ -135,13 +136,15 @@ fn level(notebook: &Notebook, number: usize) -> Result<Confirmed, Gap> {
     let costs: Option<Vec<f64>> = found.iter().map(|level| level.penalty).collect();
     let Some(penalty) = costs.and_then(|costs| spread(&costs)) else {
         return Gap::unknown(format!(
-            "{fits} of code fit, but the cycles of a jump still rise with the last bytes of code, so what a miss costs is not known"
+            "{fits} of code fit, but up to {CODE} there is too little code behind it that takes as long as the last, so what a miss costs is not known"
         ));
     };
     // Whatever the other SM shows of levels that are not asked for.
     let levels: Vec<(Bytes, f64)> = all[0].iter().map_while(|level| Some((level.fits, level.penalty?))).collect();
-    match confirm(&small_blocks(notebook)?, &levels).get(number).copied().flatten() {
-        Some(misses) => Ok(Confirmed { fits, penalty, misses }),
+    let confirmed = confirm(&small_blocks(notebook)?, &levels);
+    let is_next_confirmed = confirmed.get(number + 1).is_none_or(Option::is_some);
+    match confirmed.get(number).copied().flatten() {
+        Some(misses) => Ok(Confirmed { fits, penalty, misses: Some(misses).filter(|_| is_next_confirmed) }),
         None => Gap::unknown(format!(
             "blocks of {LEAST_CODE_BLOCK} do not confirm the {fits} of code that fit in blocks of {CODE_BLOCK}"
         )),
@@ -152,7 +155,8 @@ fn level(notebook: &Notebook, number: usize) -> Result<Confirmed, Gap> {
 ///
 /// # Errors
 ///
-/// An unknown, if there is no such level up to [`CODE`].
+/// An unknown, if there is no such level up to [`CODE`], if too little code is behind it to say what a miss costs, or if blocks of
+/// [`LEAST_CODE_BLOCK`] do not confirm it.
 pub fn size(notebook: &Notebook, number: usize) -> Result<Finding<Bytes>, Gap> {
     let level = level(notebook, number)?;
     let overflows = level.fits + CODE_GROUP + AROUND;
@@ -160,7 +164,7 @@ pub fn size(notebook: &Notebook, number: usize) -> Result<Finding<Bytes>, Gap> {
     Ok(Finding::measured(level.fits, method)
         .range(level.fits.0 as f64, overflows.0 as f64)
         .note(
-            "walks through blocks of 128 B overflow it at the same size. The code around the blocks displaces some of them before; those misses \
+            "walks through blocks of 128 B overflow it within a tenth of this size. The code around the blocks displaces some of them before; those misses \
              do not grow with the code",
         ))
 }
@@ -169,7 +173,7 @@ pub fn size(notebook: &Notebook, number: usize) -> Result<Finding<Bytes>, Gap> {
 ///
 /// # Errors
 ///
-/// As [`size`], and if the curve still rises in the end.
+/// As [`size`].
 pub fn miss_penalty(notebook: &Notebook, number: usize) -> Result<Finding<Cycles>, Gap> {
     let (middle, least, most) = level(notebook, number)?.penalty;
     let (low, high) = (least - UNEVEN.0.max(UNEVEN.1 * least), most + UNEVEN.0.max(UNEVEN.1 * most));
@@ -184,20 +188,23 @@ pub fn miss_penalty(notebook: &Notebook, number: usize) -> Result<Finding<Cycles
     })
 }
 
-/// As the finding `fetch_granularity`: a power of two from [`LEAST_CODE_BLOCK`] to [`CODE_BLOCK`], whose ends are bounds.
+/// As the finding `fetch_granularity`: a power of two from [`LEAST_CODE_BLOCK`] to [`CODE_BLOCK`], whose ends are bounds. A cache before this one
+/// may be what brings so many bytes in.
 ///
 /// # Errors
 ///
-/// As [`miss_penalty`].
+/// As [`size`], and if small blocks may overflow the next cache as well.
 pub fn fetch_granularity(notebook: &Notebook, number: usize) -> Result<Finding<Bytes>, Gap> {
-    let misses = level(notebook, number)?.misses;
+    let Some(misses) = level(notebook, number)?.misses else {
+        return Gap::unknown(format!("blocks of {LEAST_CODE_BLOCK} may overflow the next cache as well"));
+    };
     let brought = CODE_GROUP.0 as f64 / misses;
     let [least, most] = [LEAST_CODE_BLOCK, CODE_BLOCK].map(|bytes| bytes.0 as f64);
     let nearest = 2f64.powf(brought.clamp(least, most).log2().round());
     let method = "jumps through code in blocks of 128 B and of 1 KiB: how many misses the smaller ones cost more";
     let finding = Finding::measured(Bytes(nearest as u64), method).note(format!(
-        "where its code does not fit, a walk through {CODE_GROUP} in blocks of {LEAST_CODE_BLOCK} takes as much longer as {} misses; neighbours may be \
-         brought along by a prefetcher",
+        "where its code does not fit, a walk through {CODE_GROUP} in blocks of {LEAST_CODE_BLOCK} takes as much longer as {} misses; a cache \
+         before, or a prefetcher, may bring neighbours along",
         tenths(misses)
     ));
     let finding = if nearest > least { finding.at_least(nearest / ROUGHLY) } else { finding };
@@ -238,7 +245,7 @@ fn instances(notebook: &Notebook, number: usize) -> Result<(Instances, Bytes), G
         ));
     }
     if let Some(before) = number.checked_sub(1) {
-        // Whatever holds these blocks of 1 KiB, and be it no cache of so many bytes.
+        // Something holds so many blocks of 1 KiB, even if it is no cache of that size.
         let before = shown(notebook)?.iter().filter_map(|levels| Some(levels.get(before)?.fits)).max();
         let before = before.unwrap_or_default() + granule + AROUND;
         if footprint <= before {

@@ -146,7 +146,10 @@ impl Asked {
             Access::Discard,
         ];
         let (major, minor) = notebook.facts().compute_capability;
-        let is_possible = |access: Access| self.residency(notebook, access, Bytes(0), Bytes(0), 0).defect().is_none();
+        // A discard is for whole lines of 128 bytes.
+        let is_possible = |access: Access| {
+            !access.discards() || self.residency(notebook, access, Bytes(0), Bytes(0), 0).defect().is_none()
+        };
         let has = |access: &Access| access.since() <= 10 * major + minor && is_possible(*access);
         let further = if self.path == LoadPath::GlobalCa { &of_l1[..] } else { &of_l2[..] };
         std::iter::once(plain).chain(further.iter().copied()).filter(has).collect()
@@ -301,8 +304,8 @@ impl Asked {
                 afters[1]
             ));
         }
-        // In the L2 lines of the other partition take longer although they stay, those of plain loads as well. What counts is whether lines that
-        // seem to stay as long as those are later than those.
+        // In the L2, lines of the other partition take longer although they stay. So do those of plain loads: each access is held against them, if
+        // its lines seem to stay for as long.
         let is_elsewhere = |of: &Seen| match is_l1 {
             true => of.stay.iter().find_map(|stay| longer(hits, stay)),
             false => longer(kept, &of.stay[1]).filter(|_| of.shares[1] > half - APART),

@@ -104,11 +104,14 @@ pub fn confirm(groups: &[f64], levels: &[(Bytes, f64)]) -> Vec<Option<f64>> {
         // Where a cache begins to overflow, some groups take longer for once: they make others miss, too.
         let from = at.checked_sub(1).map_or(0, |before| number(levels[before].0) + FEWEST);
         let settled = settled(end);
-        let (below, beyond) = (groups.get(from..end)?, groups.get(settled..next.min(2 * settled))?);
+        let to = next.min(2 * settled);
+        // The code around takes room: one group more or less may fit.
+        let just_behind = end + 1..to.min(settled + FEWEST);
+        let (below, behind, beyond) = (groups.get(from..end)?, groups.get(just_behind)?, groups.get(settled..to)?);
         let of_blocks = penalty * (CODE_GROUP / CODE_BLOCK) as f64;
         let (fitting, missing) = (median(below)?, median(beyond)?);
-        let longer: usize = beyond.iter().map(|one| below.iter().filter(|&other| one > other).count()).sum();
-        let is_longer = longer as f64 >= LONGER * (below.len() * beyond.len()).max(1) as f64;
+        let longer: usize = behind.iter().map(|one| below.iter().filter(|&other| one > other).count()).sum();
+        let is_longer = longer as f64 >= LONGER * (below.len() * behind.len()).max(1) as f64;
         let has_fitted = fitting <= base + CONFIRMED * of_blocks;
         let misses = (missing - fitting) / penalty;
         let is_alike = misses * penalty >= CONFIRMED * of_blocks && misses <= MOST_MISSES;
@@ -206,6 +209,8 @@ mod tests {
         let from = |first: usize| (1..=64).map(|group| if group > first { 920.0 } else { 600.0 }).collect::<Vec<_>>();
         assert_eq!(confirm(&from(4), &levels(&[(100, 40.0)])), [None]);
         assert_eq!(confirm(&from(4), &levels(&[(16, 40.0)])), [Some(8.0)]);
+        // Nor does what overflows a quarter later.
+        assert_eq!(confirm(&from(20), &levels(&[(64, 40.0)])), [None]);
         // What takes longer there is another cache, whose misses cost more.
         assert_eq!(confirm(&from(4), &levels(&[(16, 2.0)])), [None]);
         let two: Vec<f64> = from(1).iter().zip(from(11)).map(|(one, other)| one + other).collect();

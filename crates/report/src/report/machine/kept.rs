@@ -40,10 +40,12 @@ pub(super) fn of_l2(found: &Found, table: &mut Table) {
         obeyed([
             ("evict_first", does(hints, Access::L2EvictFirst, &FIRST)),
             ("evict_last", does(hints, Access::L2EvictLast, &LAST)),
-            // An older result does not say it.
-            ("discard", does(hints, Access::Discard, &[Effect::NotKept]).or(Some(false))),
+            ("discard", discards(hints).or(Some(false))),
         ])
     });
+    if hints.is_some() && found.get(L2, HINTS).is_some_and(|hints| discards(hints).is_none()) {
+        table.remark("Whether the L2 obeys `discard` was not found.");
+    }
     put(found, L2, Attribute::Hints, "hints", hints, table);
     let sizes = found.get(L2, FETCH_BY_HINT).and_then(|Fetches(rows)| {
         let most = |access: Access| rows.iter().find(|row| row.access == access).map(|row| row.most.0);
@@ -52,6 +54,11 @@ pub(super) fn of_l2(found: &Found, table: &mut Table) {
         obeyed(SIZES.map(|(access, name, size)| (name, most(access).map(|most| most >= size && most > plain))))
     });
     put(found, L2, Attribute::FetchByHint, "prefetch", sizes, table);
+}
+
+/// Whether `discard.L2` throws a line out of the L2, if that is known.
+fn discards(hints: &Hints) -> Option<bool> {
+    does(hints, Access::Discard, &[Effect::NotKept])
 }
 
 /// Whether an access has one of these effects, if its effect is known.
