@@ -12,8 +12,6 @@ use crate::second::{Second, second};
 const CAPABILITIES: [&str; 10] = ["7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "9.0", "9.0", "10.0", "12.0"];
 /// Most SMs of a TPC are two in a row.
 const OF_A_TPC: u64 = 2;
-/// Instances of a TLB have these names.
-const NAMES: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// The machine of a seed.
 ///
@@ -167,7 +165,7 @@ fn instructions(dice: &mut Dice, table: &mut Table, has_gpcs: bool) {
         put(&mut cache, "line", line);
         put(&mut cache, "ways", ways);
         put(&mut cache, "penalty", penalty);
-        cache.insert("size".into(), Value::Integer(size as i64));
+        put(&mut cache, "size", size);
         cache.insert("replacement".into(), policy.into());
         all.push(Value::Table(cache));
         let factor = dice.pick(&[1, 2, 2, 4]);
@@ -188,9 +186,9 @@ fn translation(dice: &mut Dice, level: &mut Table, sms: u64) {
     }
     let instances = dice.within(2..=6.min(sms));
     let is_orderly = dice.one_in(2);
-    let name = |instance: u64| char::from(NAMES[instance as usize]);
+    // There are fewer than ten.
     let of_sms: String = (0..sms)
-        .map(|sm| name(if is_orderly { sm * instances / sms } else { dice.within(0..=instances - 1) }))
+        .map(|sm| if is_orderly { sm * instances / sms } else { dice.within(0..=instances - 1) }.to_string())
         .collect();
     dice.note(if is_orderly { "sms in a row share a tlb" } else { "any sms share a tlb" });
     level.insert("sms".into(), of_sms.into());
