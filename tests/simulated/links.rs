@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use gpu_strata::{Answer, Effort, LinkOptions, Recording, discover_links};
 use strata_model::attribute::{
-    BOTH_WAYS_BANDWIDTH, FROM_PEER_BANDWIDTH, KEPT_BY, Key, LATENCY_CYCLES, READ_BANDWIDTH, TO_PEER_BANDWIDTH, Typed,
-    WRITE_BANDWIDTH,
+    ATOMIC_LATENCY, BOTH_WAYS_BANDWIDTH, FROM_PEER_BANDWIDTH, KEPT_BY, Key, LATENCY_CYCLES, READ_BANDWIDTH,
+    TO_PEER_BANDWIDTH, Typed, WRITE_BANDWIDTH,
 };
 use strata_model::links::Links;
 use strata_model::topology::{Element, ElementName};
@@ -71,16 +71,18 @@ fn a_link_carries_what_the_machine_file_says() {
 
 #[test]
 fn latencies_of_a_link_and_what_keeps_its_lines_are_those_of_the_machine_file() {
-    let only = "peer_l2.latency,peer_l2.kept_by,peer_dram.latency";
+    let only = "peer_l2.latency,peer_l2.atomic_latency,peer_l2.kept_by,peer_dram.latency";
     for (number, &seed) in sim::sample(2, &[1, 2, 3, 4]).iter().enumerate() {
         let cached = number.is_multiple_of(2);
         let (l2, memory) = (900.0 + 10.0 * seed as f64, 1300.0 + 20.0 * seed as f64);
-        let link = format!("cycles = {l2}\nmemory_cycles = {memory}\ncached = {cached}");
+        let atomic = 40 * seed;
+        let link = format!("cycles = {l2}\nmemory_cycles = {memory}\natomic = {atomic}\ncached = {cached}");
         let folder = tempfile::tempdir().unwrap();
         let links = measured(CACHED, &link, only, seed, Some(folder.path()));
         for (_, topology) in links.measured() {
             let [near, far] = [ElementName::PeerL2, ElementName::PeerDram].map(|name| &topology.elements[&name]);
             holds(near, LATENCY_CYCLES, l2, seed);
+            holds(near, ATOMIC_LATENCY, l2 + atomic as f64, seed);
             holds(far, LATENCY_CYCLES, memory, seed);
             let kept: &[ElementName] = if cached { &[ElementName::L1] } else { &[] };
             assert_eq!(near.get(KEPT_BY).unwrap().names, kept, "seed {seed}");

@@ -26,6 +26,7 @@ mod round_trip;
 mod second_machines;
 mod sim;
 mod simulator;
+mod slices;
 mod tlb_domains;
 mod watch;
 mod written_machines;

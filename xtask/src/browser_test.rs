@@ -133,7 +133,7 @@ fn filtered(browser: &mut Browser) -> Result<()> {
             const rows = [...document.querySelectorAll('#all-findings tbody tr')];
             // Every discovery has one of them in some rows and not in all, of whatever element.
             const has = (word) => (row) => row.textContent.includes(word);
-            const word = ['latency', 'size', 'hints'].find((word) => rows.some(has(word)) && !rows.every(has(word)));
+            const word = ['latency', 'size', 'hints', 'atomic', 'hash'].find((word) => rows.some(has(word)) && !rows.every(has(word)));
             type(word);
             const left = rows.filter((row) => !row.hidden);
             const all = left.every((row) => row.textContent.includes(word));

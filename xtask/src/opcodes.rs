@@ -27,7 +27,7 @@ pub fn loads(target: u32, path: LoadPath) -> &'static [&'static str] {
         LoadPath::Shared => &["LDS"],
         LoadPath::Local => &["LDL"],
         // Their kernels are those of the GPU's own memory.
-        LoadPath::Peer | LoadPath::PeerCa => &[],
+        LoadPath::Peer | LoadPath::PeerCa | LoadPath::PeerAtomic => &[],
         LoadPath::Atomic => &["ATOMG.E.ADD.64.STRONG.GPU"],
     }
 }

@@ -85,6 +85,7 @@ impl Fleet {
                             let _ = bench.reserve(number, OTHER_ALLOCATIONS);
                         }
                         let _ = bench.allocate(Place::UNMOVED, Place::UNMOVED_BYTES);
+                        let _ = bench.contended.reserve(&mut *bench.gpu);
                         let partitioned = Place::partitioned_bytes(bench.gpu.facts());
                         if partitioned.0 > 0 {
                             let _ = bench.allocate(Place::PARTITIONED, partitioned);
@@ -186,6 +187,7 @@ fn cost(experiment: &Experiment) -> u64 {
             (lines, 0, before.saturating_add(after) / READERS + 3 * lines)
         }
         Experiment::Displacement(displacement) => (1, 0, displacement.accesses().iter().sum::<u64>() / READERS),
+        Experiment::Contention(contention) => (1, 0, contention.loads().saturating_mul(CONTENDED_LOAD)),
         Experiment::Imported(_) => (0, 0, 0),
     };
     let prepared = match experiment.prepare() {
@@ -213,6 +215,8 @@ fn pattern_cost(run: &PatternRun) -> u64 {
 
 /// About how many SMs walk through code, where all do.
 const CODE_WALKERS: u64 = 100;
+/// What a load counts as that is timed while all other SMs load.
+const CONTENDED_LOAD: u64 = 200;
 /// Threads at least that read together what displaces lines: those of a warp.
 const READERS: u64 = 32;
 /// What a microsecond of spinning counts as.

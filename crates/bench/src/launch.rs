@@ -32,6 +32,7 @@ impl Bench<'_> {
         let threads = match experiment {
             Experiment::Pattern(run) => Some(run.pattern.threads()),
             Experiment::Atomics(atomics) => Some(atomics.threads_per_block),
+            Experiment::Contention(contention) => Some(contention.threads()),
             other => other.stream().map(|stream| stream.threads_per_block),
         };
         let most = facts.max_threads_per_block;

@@ -158,6 +158,7 @@ impl Bench<'_> {
             &mut self.pattern_memory,
             &mut self.chase_times,
             &mut self.pieces,
+            self.contended.buffer(),
         ];
         let rooms = self.rooms.iter_mut().flat_map(super::residency::Room::buffers);
         buffers.into_iter().chain(rooms).try_for_each(|buffer| buffer.free(self.gpu))

@@ -10,6 +10,7 @@ mod chain;
 mod cluster_stream;
 mod clusters;
 mod code_walk;
+mod contention;
 mod displacement;
 mod distributed;
 mod fleet;
@@ -123,6 +124,8 @@ pub struct Bench<'g> {
     /// Of the device, the host and another GPU.
     sides: [stream::Memories; 3],
     chase_times: Scratch,
+    /// Lines that SMs load while others do.
+    contended: contention::Lines,
     /// Which pieces streams go over, where these are listed.
     pieces: Scratch,
     /// What the allocation [`Place::PARTITIONED`] holds for streams: where it was then, and how much of it.
@@ -212,6 +215,7 @@ impl<'g> Bench<'g> {
             pattern_memory: Scratch::default(),
             sides: [Side::Device, Side::Host, Side::Peer].map(stream::Memories::new),
             chase_times: Scratch::default(),
+            contended: contention::Lines::default(),
             pieces: Scratch::default(),
             partitioned_content: None,
             window_content: None,
@@ -289,6 +293,7 @@ impl<'g> Bench<'g> {
             Experiment::PageWalk(walk) => self.run_page_walk(walk).map(|outcome| vec![outcome]),
             Experiment::Residency(residency) => self.run_residency(residency).map(|outcome| vec![outcome]),
             Experiment::Displacement(of) => self.run_displacement(of).map(|outcome| vec![outcome]),
+            Experiment::Contention(of) => self.run_contention(of).map(|outcome| vec![outcome]),
             other => match Program::of(other) {
                 Some(program) => self.launch_together(program, experiments),
                 None => Ok(vec![Err(Failure::failed("no kernel runs it")); experiments.len()]),

@@ -65,6 +65,7 @@ pub(super) fn output_bytes(experiment: &Experiment) -> usize {
         | Experiment::WindowStream(_)
         | Experiment::Residency(_)
         | Experiment::Displacement(_)
+        | Experiment::Contention(_)
         | Experiment::CopyStream(_)
         | Experiment::Imported(_) => 0,
     }
@@ -161,6 +162,7 @@ impl Prepared<'_> {
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
             | Experiment::Displacement(_)
+            | Experiment::Contention(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => common,
         }
@@ -236,6 +238,7 @@ impl Prepared<'_> {
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
             | Experiment::Displacement(_)
+            | Experiment::Contention(_)
             | Experiment::CopyStream(_)
             | Experiment::Imported(_) => {
                 return Err(Failure::failed("this experiment is no job of an SM; this is a defect of strata"));

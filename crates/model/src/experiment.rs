@@ -17,6 +17,7 @@ mod clock;
 mod cluster_stream;
 mod clusters;
 mod code_walk;
+mod contention;
 mod copy_stream;
 mod displacement;
 mod distributed;
@@ -47,6 +48,7 @@ pub use clock::Clock;
 pub use cluster_stream::ClusterStream;
 pub use clusters::Clusters;
 pub use code_walk::{CODE, CODE_BLOCK, CODE_GROUP, CodeWalk, INSTRUCTION, LEAST_CODE_BLOCK, PARTNER_CODE};
+pub use contention::{CHAINS, CONTENDED, Contention, MOST_LOADED, PLACE};
 pub use copy_stream::CopyStream;
 pub use displacement::{Displacement, LONGEST_PAUSE, STORED};
 pub use distributed::{CHAIN, ClusterWork, Distributed, UNROLL as STEPS_A_PASS};
@@ -122,13 +124,15 @@ pub enum Experiment {
     Residency(Residency),
     /// Many threads read memory that displaces what was read or written before.
     Displacement(Displacement),
+    /// A thread times loads of lines while other SMs load one line over and over.
+    Contention(Contention),
 }
 
 impl Experiment {
     /// A short name of what is measured, for tables and files: `clock`, `lap`, `per_load`, `per_two_loads`, `disturb`, `warp`,
     /// `pattern`, `imported`, `watch`, `launched`, `stream`, `loaded_chase`, `transfer`, `atomics`, `clusters`,
     /// `distributed`, `partition_stream`, `partition_chase`, `cluster_stream`, `async_copy`, `copy_stream`,
-    /// `code_walk`, `page_walk`, `window_stream`, `residency`, `displacement`.
+    /// `code_walk`, `page_walk`, `window_stream`, `residency`, `displacement`, `contention`.
     pub fn name(&self) -> &'static str {
         match self {
             Experiment::Clock(_) => "clock",
@@ -159,6 +163,7 @@ impl Experiment {
             Experiment::WindowStream(_) => "window_stream",
             Experiment::Residency(_) => "residency",
             Experiment::Displacement(_) => "displacement",
+            Experiment::Contention(_) => "contention",
         }
     }
 
@@ -188,7 +193,8 @@ impl Experiment {
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
-            | Experiment::Displacement(_) => 1,
+            | Experiment::Displacement(_)
+            | Experiment::Contention(_) => 1,
         }
     }
 
@@ -217,6 +223,7 @@ impl Experiment {
             Experiment::WindowStream(stream) => stream.defect(),
             Experiment::Residency(residency) => residency.defect(),
             Experiment::Displacement(displacement) => displacement.defect(),
+            Experiment::Contention(contention) => contention.defect(),
             Experiment::Imported(_) => {
                 Some("these timings come from another tool: they can be analysed, but not run again".into())
             }
@@ -232,9 +239,10 @@ impl Experiment {
             | Experiment::Clusters(_)
             | Experiment::CodeWalk(_) => None,
             Experiment::Distributed(_) => Some(LoadPath::Shared),
-            Experiment::AsyncCopy(_) | Experiment::PageWalk(_) | Experiment::Displacement(_) => {
-                Some(LoadPath::GlobalCg)
-            }
+            Experiment::AsyncCopy(_)
+            | Experiment::PageWalk(_)
+            | Experiment::Displacement(_)
+            | Experiment::Contention(_) => Some(LoadPath::GlobalCg),
             Experiment::Chase(chase) | Experiment::Launched(Launched { chase, .. }) => Some(chase.path),
             Experiment::Disturb(disturb) => Some(disturb.path),
             Experiment::Warp(_) => Some(LoadPath::Shared),
@@ -275,6 +283,7 @@ impl Experiment {
             Experiment::PageWalk(walk) => Some(Bytes(walk.window().0.saturating_mul(2))),
             Experiment::Residency(residency) => Some(residency.span()),
             Experiment::Displacement(displacement) => Some(displacement.after),
+            Experiment::Contention(_) => Some(CONTENDED),
             Experiment::Atomics(atomics) => Some(atomics.footprint()),
             Experiment::Imported(imported) => imported.footprint,
         }
@@ -306,6 +315,7 @@ impl Experiment {
             | Experiment::AsyncCopy(_)
             | Experiment::CopyStream(_)
             | Experiment::WindowStream(_)
+            | Experiment::Contention(_)
             | Experiment::CodeWalk(_) => None,
         }
     }
@@ -335,6 +345,7 @@ impl Experiment {
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
             | Experiment::Displacement(_)
+            | Experiment::Contention(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -386,6 +397,7 @@ impl Experiment {
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
             | Experiment::Displacement(_)
+            | Experiment::Contention(_)
             | Experiment::Imported(_) => None,
         }
     }
@@ -397,6 +409,7 @@ impl Experiment {
             Experiment::Watch(watch) => Some(watch.sm),
             Experiment::AsyncCopy(copy) => Some(copy.sm),
             Experiment::CodeWalk(walk) => walk.sm,
+            Experiment::Contention(contention) => Some(contention.sm),
             Experiment::LoadedChase(loaded) | Experiment::PartitionChase(PartitionChase { chase: loaded, .. }) => {
                 Some(loaded.sm)
             }
@@ -425,7 +438,8 @@ impl Experiment {
             | Experiment::PageWalk(_)
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
-            | Experiment::Displacement(_) => true,
+            | Experiment::Displacement(_)
+            | Experiment::Contention(_) => true,
             other => other.place().is_some_and(|place| place.alone),
         }
     }
@@ -463,6 +477,7 @@ impl Experiment {
             | Experiment::PageWalk(_)
             | Experiment::Residency(_)
             | Experiment::Displacement(_)
+            | Experiment::Contention(_)
             | Experiment::Imported(_) => Prepare::Nothing,
         }
     }
@@ -492,6 +507,7 @@ impl Experiment {
             Experiment::PageWalk(walk) => walk.repeat,
             Experiment::Residency(residency) => residency.repeat,
             Experiment::Displacement(displacement) => displacement.repeat,
+            Experiment::Contention(contention) => contention.repeat,
             Experiment::Imported(imported) => imported.repeat,
         }
     }
@@ -515,7 +531,7 @@ from_kind!(
     ClusterStream => ClusterStream, AsyncCopy => AsyncCopy,
     CopyStream => CopyStream, CodeWalk => CodeWalk,
     PageWalk => PageWalk, WindowStream => WindowStream, Residency => Residency,
-    Displacement => Displacement
+    Displacement => Displacement, Contention => Contention
 );
 
 #[cfg(test)]

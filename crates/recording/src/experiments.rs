@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use strata_model::experiment::{
-    AsyncCopy, Atomics, CODE_BLOCK, Chase, Clock, ClusterStream, Clusters, CodeWalk, CopyStream, Displacement,
-    Distributed, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase,
+    AsyncCopy, Atomics, CODE_BLOCK, Chase, Clock, ClusterStream, Clusters, CodeWalk, Contention, CopyStream,
+    Displacement, Distributed, Disturb, Experiment, Imported, Launched, LoadedChase, Order, PageWalk, PartitionChase,
     PartitionStream, PatternRun, Residency, Stream, Transfer, Warp, Watch, WindowStream,
 };
 use strata_model::units::Bytes;
@@ -46,6 +46,7 @@ pub enum Kinds {
     Residency(Residency),
     Displacement(Displacement),
     CodeBlocks(CodeWalk),
+    Contention(Contention),
 }
 
 /// A walk through blocks of [`CODE_BLOCK`], from before there were others.
@@ -101,6 +102,7 @@ impl From<&Experiment> for Kinds {
             Experiment::WindowStream(stream) => Kinds::WindowStream(stream.clone()),
             Experiment::Residency(residency) => Kinds::Residency(residency.clone()),
             Experiment::Displacement(displacement) => Kinds::Displacement(*displacement),
+            Experiment::Contention(contention) => Kinds::Contention(contention.clone()),
         }
     }
 }
@@ -133,6 +135,7 @@ impl Recorded for Kinds {
             Kinds::Residency(residency) => residency.into(),
             Kinds::Displacement(displacement) => displacement.into(),
             Kinds::CodeBlocks(walk) => walk.into(),
+            Kinds::Contention(contention) => contention.into(),
         })
     }
 
@@ -152,6 +155,7 @@ impl Recorded for Kinds {
             }
             Kinds::Atomics(atomics) => size_of_val(atomics.sms.as_slice()) as u64,
             Kinds::PageWalk(walk) => of_walk(walk),
+            Kinds::Contention(contention) => size_of_val(contention.places.as_slice()) as u64,
             Kinds::WindowStream(stream) => of_windows(stream),
             Kinds::Clock(_)
             | Kinds::Watch(_)

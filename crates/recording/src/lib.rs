@@ -92,6 +92,7 @@
 //! | 22 `Residency` | [`Residency`](strata_model::experiment::Residency): path, access, lines, distance, beside, before, after, step, seed, repeat; an access is a number, in the order of [`Access`](strata_model::experiment::Access) |
 //! | 23 `Displacement` | [`Displacement`](strata_model::experiment::Displacement): traffic, first, before, after, step, pause, repeat |
 //! | 24 `CodeWalk` | [`CodeWalk`](strata_model::experiment::CodeWalk): of other blocks: bytes of code, bytes of a block, options of the SM and of the partner's SM, warm laps, laps, repeat |
+//! | 25 `Contention` | [`Contention`](strata_model::experiment::Contention): SM, warps, the contended place, bytes that are loaded there, list of places, passes, repeat |
 //!
 //! The fields are those of the structures, in their order. Sizes and offsets are in bytes (u64), counts are u32, a seed is u64.
 //! A test holds the layout.

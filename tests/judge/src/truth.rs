@@ -148,6 +148,7 @@ pub fn rows(machine: &Machine, seen: &Seen) -> Vec<Row> {
     shared_banks(&mut truth);
     l2(&mut truth, seen);
     beyond::partitions(&mut truth);
+    beyond::slices(&mut truth);
     die::die(&mut truth);
     die::distributed(&mut truth);
     beyond::translation(&mut truth);

@@ -376,6 +376,16 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
             repeat,
         },
     );
+    let contended = (any::<(u32, u32, u32, u64)>(), prop::collection::vec(any::<u32>(), 0..30), any::<(u32, u32)>())
+        .prop_map(|((sm, warps, contended, loaded), places, (passes, repeat))| Contention {
+            sm,
+            warps,
+            contended,
+            loaded: Bytes(loaded),
+            places,
+            passes,
+            repeat,
+        });
     let by_partition =
         (streams(), any::<(u64, Vec<u8>, Vec<u8>, bool)>()).prop_map(|(stream, (mask, pages, sms, is_far))| {
             PartitionStream { stream, homes: HomeMap { mask, pages }, sms, is_far }
@@ -425,6 +435,7 @@ pub fn experiments() -> impl Strategy<Value = Experiment> {
         1 => by_window.prop_map(Experiment::from),
         1 => residency.prop_map(Experiment::from),
         1 => displaced.prop_map(Experiment::from),
+        1 => contended.prop_map(Experiment::from),
     ]
 }
 

@@ -295,6 +295,16 @@ fn what_a_stream_has_stays_as_it_is() {
         repeat: 2,
     };
     assert_eq!(hash_of(displaced.into(), &[]), 0x09e7_b084, "{why}");
+    let contended = Contention {
+        sm: 5,
+        warps: 2,
+        contended: 1000,
+        loaded: Bytes(128),
+        places: vec![4000, 8, 131_000],
+        passes: 2,
+        repeat: 1,
+    };
+    assert_eq!(hash_of(contended.into(), &[]), 0xce41_7e51, "{why}");
     let copied = CopyStream { stream: stream.clone(), by: CopyWork::CpAsync };
     assert_eq!(hash_of(copied.into(), &[]), 0x7e18_fa93, "{why}");
     let in_cluster = ClusterStream { stream, size: 4, count: 2, shared_per_block: Bytes::kib(100), distance: 1 };

@@ -111,6 +111,7 @@ fn is_new(experiment: &Experiment) -> bool {
             | Experiment::WindowStream(_)
             | Experiment::Residency(_)
             | Experiment::Displacement(_)
+            | Experiment::Contention(_)
     );
     window || kind || experiment.stream().is_some()
 }
@@ -148,7 +149,8 @@ fn old(experiment: &Experiment) -> Old {
         | Experiment::PageWalk(_)
         | Experiment::WindowStream(_)
         | Experiment::Residency(_)
-        | Experiment::Displacement(_) => {
+        | Experiment::Displacement(_)
+        | Experiment::Contention(_) => {
             unreachable!("version 3 has none")
         }
         Experiment::Clock(clock) => Old {

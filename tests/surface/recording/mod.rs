@@ -17,10 +17,10 @@ use strata_model::characterization::{PartName, Suite};
 use strata_model::disturbance::{Consequence, Disturbance, Sign};
 use strata_model::experiment::{
     Access, AccessWidth, AsyncCopy, AtomicMemory, Atomics, BankWidth, CODE_BLOCK, Chase, Clock, ClusterStream,
-    ClusterWork, Clusters, CodeWalk, Content, CopyStream, CopyWork, Direction, Displacement, Distributed, Disturb,
-    Experiment, HomeMap, Imported, LEAST_CODE_BLOCK, Launched, LoadPath, LoadedChase, Order, PageWalk, PartitionChase,
-    PartitionStream, Partner, PatternRun, Place, Prepare, Region, Residency, Stream, Target, Timing, Traffic, Transfer,
-    WARP, Walk, Warp, Watch, WindowStream,
+    ClusterWork, Clusters, CodeWalk, Content, Contention, CopyStream, CopyWork, Direction, Displacement, Distributed,
+    Disturb, Experiment, HomeMap, Imported, LEAST_CODE_BLOCK, Launched, LoadPath, LoadedChase, Order, PageWalk,
+    PartitionChase, PartitionStream, Partner, PatternRun, Place, Prepare, Region, Residency, Stream, Target, Timing,
+    Traffic, Transfer, WARP, Walk, Warp, Watch, WindowStream,
 };
 use strata_model::facts::{BoardFacts, HostFacts, RemappedRows, Unavailable};
 use strata_model::import::{Level, Question, Series};

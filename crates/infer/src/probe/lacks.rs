@@ -53,6 +53,7 @@ pub fn lacks(samples: &Samples, experiment: &Experiment) -> Option<String> {
         }
         Experiment::PageWalk(walk) => (samples.laps.len(), walk.times(), "times of laps"),
         Experiment::Residency(residency) => latencies(residency.lines),
+        Experiment::Contention(contention) => latencies(contention.loads() as u32),
         // As many as there are blocks, each on an SM.
         Experiment::Displacement(_) => latencies(samples.sms.len().max(1) as u32),
         Experiment::Distributed(distributed) => (samples.laps.len(), distributed.times(), "times of rounds"),

@@ -19,6 +19,7 @@ use super::levels::HitMiss;
 use super::near_far::NearFar;
 use super::partition_hash::Hashed;
 use super::partitions::Partitions;
+use super::slices::Slices;
 use super::stairs::Stairs;
 use super::structure::Structure;
 use super::throughput;
@@ -66,6 +67,8 @@ pub(super) struct Memo {
     pub homes: Cache<Area, Homes>,
     /// How an address chooses one of them.
     pub partition_hash: Cache<(), Hashed>,
+    /// The slices of the L2.
+    pub slices: Cache<(), Slices>,
     /// Where all lines are at home that are streamed through by partition.
     pub home_map: Cache<(), Placed>,
     /// Bandwidth in clusters, by what their blocks do and how many there are.

@@ -37,6 +37,7 @@ pub mod partitions;
 mod repeated;
 mod replacement;
 mod residency;
+mod slices;
 mod spectrum;
 pub mod spikes;
 mod stairs;

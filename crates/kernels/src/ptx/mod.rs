@@ -73,6 +73,7 @@ fn template(program: Program) -> Template {
         Program::Residency(access, _) if access.since() >= 80 => template!("residency", AMPERE),
         Program::Residency(..) => template!("residency", FERMI),
         Program::Displacement(_) => template!("displacement", FERMI),
+        Program::Contention => template!("contention", FERMI),
         Program::Pattern(pattern) => match pattern {
             PatternProgram::Pairs(_) => template!("pairs", FERMI),
             PatternProgram::Barriers(_) => template!("barriers", FERMI),
@@ -229,6 +230,7 @@ impl Dialect for Ptx {
             Program::Lap(path) => Check::Lap { path },
             Program::PerLoad(path, loads) => Check::PerLoad { path, loads },
             Program::Residency(_, path) => Check::PerLoad { path, loads: 1 },
+            Program::Contention => Check::PerLoad { path: LoadPath::GlobalCg, loads: 1 },
             Program::Disturb(path, _) => Check::PerLoad { path, loads: 1 },
             Program::Warp(bytes) => Check::Warp { bytes },
             Program::Pattern(PatternProgram::Burst(each)) => checks::burst(each),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use minijinja::context;
 use minijinja::value::Value;
 use strata_model::experiment::{
-    CHAIN, CODE, CODE_GROUP, COPY_UNROLL, CodeWalk, INSTRUCTION, LoadPath, PARTNER_CODE, STEPS_A_PASS, Traffic, WARP,
+    CHAIN, CHAINS, CODE, CODE_GROUP, COPY_UNROLL, CodeWalk, INSTRUCTION, LoadPath, PARTNER_CODE, STEPS_A_PASS, Traffic,
+    WARP,
 };
 use strata_model::pattern::{
     BURST_LINE, BURST_LINES, BURST_OPTIONAL, BURST_STEP, CONSTANTS_A_PASS, Counters, LOADS_A_PASS, Layout, LoadedFrom,
@@ -16,8 +17,8 @@ use strata_model::units::Bytes;
 use super::{Ptx, Target};
 use crate::dialect::{Capability, Dialect};
 use crate::{
-    AtomicProgram, FACTOR, PatternProgram, Program, RECORDED_SM, StreamProgram, TERM, Way, code, distributed, job,
-    pages, residency, sizes, streams, sums,
+    AtomicProgram, FACTOR, PatternProgram, Program, RECORDED_SM, StreamProgram, TERM, Way, code, contention,
+    distributed, job, pages, residency, sizes, streams, sums,
 };
 
 /// Names of the parameters of a pattern that follow `out`, `buffer`, `rounds` and `count`.
@@ -106,6 +107,22 @@ pub(super) fn values(dialect: &Ptx, program: Program, capability: Capability, ta
                 ended => residency::ENDED,
             }
         }
+        Program::Contention => context! {
+            chains => CHAINS,
+            warp => WARP,
+            loads_a_look => contention::LOADS_A_LOOK,
+            times => contention::TIMES,
+            loads => contention::LOADS,
+            state => contention::STATE,
+            over => contention::OVER,
+            head => contention::HEAD,
+            astray => contention::ASTRAY,
+            loading => contention::LOADING,
+            settling => contention::SETTLING,
+            ended => contention::ENDED,
+            patience => contention::PATIENCE,
+            never => residency::NEVER,
+        },
         Program::Displacement(traffic) => context! { writes => traffic == Traffic::Write, never => residency::NEVER },
         _ => context! {},
     };

@@ -201,6 +201,19 @@ impl Attribute {
                  not tell the partitions apart by parities, or if these predict less than 99 % of the other pages' lines.",
                 "To keep what the SMs of one partition use in the pieces of memory that are near to them.",
             ),
+            Attribute::Slices => (
+                "All SMs but one load one line over and over, and that one times loads of random lines of a page of 2 MiB: those of the same slice \
+                 wait. Lines are grouped so, and another line of each group and another SM must confirm it.",
+                "Unknown where no load waits for those of others, where all do, with more than 64 slices, and where fewer than 99 % of the loads \
+                 confirm the groups.",
+                "Many accesses at a time to lines of one slice are as slow as one slice is: what strides and shared counters cost.",
+            ),
+            Attribute::SliceHash => (
+                "Parities of address bits that are the same for all lines of a slice, as `slices` groups them, are tried on the next page.",
+                "Unknown where the slices are unknown or no power of two, where no parities of the address bits below 2 MiB tell them apart, and \
+                 where these predict less than 99 % of the other page's loads that wait.",
+                "To spread what is used at a time over all slices, and for models of the L2.",
+            ),
             Attribute::Gpcs => (
                 "Blocks are launched in clusters of 3 to 16, and each says on which SM it is: the SMs of a cluster are in one GPC. Then \
                  SMs read the L2 together: those of one GPC share what it delivers, those of different ones do not.",
@@ -231,10 +244,11 @@ impl Attribute {
                  it.",
             ),
             Attribute::AtomicLatency => (
-                "One thread of each block follows a chain by atomics that add nothing: each returns the address of the next. The note gives what \
-                 one takes in the block's own memory.",
-                "Unknown without clusters, and if a walk does not end where it must.",
-                "What a block pays for a counter or a lock that the blocks of a cluster share.",
+                "A thread follows a chain by atomics that add nothing: each returns the address of the next. In distributed shared memory one thread \
+                 of each block does, and the note gives what one takes in the block's own memory. Of a link one SM at a time does, over lines that \
+                 the other GPU's L2 has.",
+                "Unknown without clusters or where atomics do not go over the link, and if a walk does not end where it must.",
+                "What a counter or a lock costs that the blocks of a cluster, or several GPUs, share.",
             ),
             Attribute::BulkCopyLatency => (
                 "One thread copies 16 bytes from memory that the L2 has and waits at an mbarrier, again and again. The same with larger copies \

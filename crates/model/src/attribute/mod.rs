@@ -225,6 +225,10 @@ attributes! {
         "The partition of each SM, its group within that partition, and its latency to the lines of each partition.";
     PartitionHash PARTITION_HASH: IndexFunction, "partition_hash", "Partition by address", Partitions, "",
         "How an address within a page of 2 MiB chooses the partition: by some of its bits, or by parities of its bits.";
+    Slices SLICES: u64, "slices", "Slices", Partitions, "",
+        "How many parts of the cache serve loads independently of each other, as one SM sees them: where each partition keeps copies of the lines of others, the slices of one partition.";
+    SliceHash SLICE_HASH: IndexFunction, "slice_hash", "Slice by address", Partitions, "",
+        "How an address within a page of 2 MiB chooses the slice: by some of its bits, or by parities of its bits.";
     Gpcs GPCS: Counts, "gpcs", "SMs of the GPCs", Partitions, "SMs",
         "How many SMs each graphics processing cluster (GPC) has, in ascending order.";
     Map MAP: SmMap, "map", "Map of the die", Partitions, "",

@@ -43,11 +43,13 @@ pub enum LoadPath {
     Peer,
     /// `ld.global.ca` of another GPU's memory.
     PeerCa,
+    /// `atom.global.add` of zero in another GPU's memory.
+    PeerAtomic,
 }
 
 impl LoadPath {
     /// Every path, in the order of the documentation.
-    pub const ALL: [LoadPath; 11] = [
+    pub const ALL: [LoadPath; 12] = [
         LoadPath::GlobalCa,
         LoadPath::GlobalCg,
         LoadPath::GlobalNc,
@@ -59,6 +61,7 @@ impl LoadPath {
         LoadPath::Atomic,
         LoadPath::Peer,
         LoadPath::PeerCa,
+        LoadPath::PeerAtomic,
     ];
 
     /// Short name, used for kernels and in exported tables.
@@ -75,6 +78,7 @@ impl LoadPath {
             LoadPath::Atomic => "atomic",
             LoadPath::Peer => "peer",
             LoadPath::PeerCa => "peer_ca",
+            LoadPath::PeerAtomic => "peer_atomic",
         }
     }
 
@@ -92,6 +96,7 @@ impl LoadPath {
             LoadPath::Atomic => "atom.global.add",
             LoadPath::Peer => "ld.global.cg (another GPU's memory)",
             LoadPath::PeerCa => "ld.global.ca (another GPU's memory)",
+            LoadPath::PeerAtomic => "atom.global.add (another GPU's memory)",
         }
     }
 
@@ -99,7 +104,7 @@ impl LoadPath {
     pub const fn side(self) -> Side {
         match self {
             LoadPath::Host => Side::Host,
-            LoadPath::Peer | LoadPath::PeerCa => Side::Peer,
+            LoadPath::Peer | LoadPath::PeerCa | LoadPath::PeerAtomic => Side::Peer,
             _ => Side::Device,
         }
     }
@@ -109,6 +114,7 @@ impl LoadPath {
         match self {
             LoadPath::Peer => LoadPath::GlobalCg,
             LoadPath::PeerCa => LoadPath::GlobalCa,
+            LoadPath::PeerAtomic => LoadPath::Atomic,
             path => path,
         }
     }

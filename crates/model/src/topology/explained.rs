@@ -137,6 +137,8 @@ impl ElementName {
                     FarLatency,
                     SmMap,
                     PartitionHash,
+                    Slices,
+                    SliceHash,
                 ],
             ),
             ElementName::Shared => {
@@ -146,7 +148,7 @@ impl ElementName {
             ElementName::Dram => (LATENCY, &[Size, NearLatency, FarLatency]),
             ElementName::ConstantUniform => (LATENCY, &[Size]),
             ElementName::Host | ElementName::PeerDram => (LATENCY, &[]),
-            ElementName::PeerL2 => (LATENCY, &[KeptBy]),
+            ElementName::PeerL2 => (LATENCY, &[AtomicLatency, KeptBy]),
             ElementName::TlbL1 => (OF_A_TLB, &[MappingGranularity, Spectrum, SmsOfAnInstance, InstanceOfSms]),
             ElementName::TlbL2 | ElementName::TlbL3 => (OF_A_TLB, &[SmsOfAnInstance, InstanceOfSms]),
             ElementName::Die => (&[], &[Gpcs, Map, Fingerprint]),

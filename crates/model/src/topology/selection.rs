@@ -161,8 +161,8 @@ impl JsonSchema for Wanted {
 /// asynchronous copies. The seventh: the bandwidth of those. The eighth: instruction caches. The ninth: which
 /// SMs share a TLB, which instance each SM uses, and reads at random. The tenth: what stores and cache hints leave in a cache. The eleventh:
 /// whether the L2 is write-back. The twelfth: multicast copies, and
-/// whether the L1 is write-back.
-pub const STEPS: u8 = 12;
+/// whether the L1 is write-back. The thirteenth: the slices of the L2, and atomics over a link.
+pub const STEPS: u8 = 13;
 
 /// The step that brought an attribute of an element; 0 for what was there before.
 fn step_of(element: ElementName, attribute: Attribute) -> u8 {
@@ -179,7 +179,9 @@ fn step_of(element: ElementName, attribute: Attribute) -> u8 {
         Attribute::WritePolicy | Attribute::Hints | Attribute::FetchByHint => 10,
         Attribute::WriteBack if element == ElementName::L1 => 12,
         Attribute::WriteBack => 11,
+        Attribute::Slices | Attribute::SliceHash => 13,
         Attribute::MulticastBandwidth | Attribute::MulticastBandwidthPerSm => 12,
+        Attribute::AtomicLatency if element == ElementName::PeerL2 => 13,
         Attribute::AtomicLatency => 6,
         _ if element == ElementName::DistributedShared && attribute.topic() == Topic::Bandwidth => 6,
         Attribute::Fingerprint => 4,

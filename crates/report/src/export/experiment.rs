@@ -218,6 +218,7 @@ impl<'e> Own<'e> {
             Experiment::Residency(residency) => {
                 Own { timed_loads: Some(residency.lines), ..Own::in_json("residency", residency)? }
             }
+            Experiment::Contention(of) => Own::in_json("contention", of)?,
             Experiment::Displacement(of) => Own { stride: Some(of.step), ..Own::in_json("displacement", of)? },
             Experiment::Distributed(of) => {
                 let (timed_loads, rounds) = (Some(of.steps), Some(of.rounds));

@@ -77,7 +77,7 @@ impl Walk {
             Walk::Warm(LoadPath::GlobalCg) | Walk::FromL2(_) => &[L2, Dram],
             Walk::ByPage(_) => &[TlbL1, TlbL2, TlbL3],
             // What lies in another GPU is no footprint of this one's caches.
-            Walk::Warm(LoadPath::Atomic | LoadPath::Peer | LoadPath::PeerCa) => &[],
+            Walk::Warm(LoadPath::Atomic | LoadPath::Peer | LoadPath::PeerCa | LoadPath::PeerAtomic) => &[],
         }
     }
 }

@@ -70,6 +70,7 @@ pub fn sample_line(number: u32, experiment: &Experiment, answer: &Result<Samples
         Experiment::PageWalk(walk) => format!("{walk}:"),
         Experiment::Residency(residency) => format!("{residency}:"),
         Experiment::Displacement(displacement) => format!("{displacement}:"),
+        Experiment::Contention(contention) => format!("{contention}:"),
         Experiment::WindowStream(stream) => format!("{stream}:"),
         Experiment::CopyStream(stream) => format!("{stream}:"),
         Experiment::Transfer(transfer) => format!("{transfer}:"),

@@ -300,6 +300,7 @@ pub(super) fn outside(
     };
     match inst.op {
         Op::Store(_) => link.store(address, now),
+        Op::Atomic(..) => hierarchy.past_caches(by, now, |left| link.atomic(address, left)),
         Op::Load(_) if link.is_cached => match hierarchy.load_private(way, by, address, handed(inst, way), now) {
             Some(cycles) => cycles,
             None => {

@@ -350,6 +350,9 @@ pub struct Link {
     pub cycles: Delay,
     /// Latency of a load that its memory answers.
     pub memory_cycles: Delay,
+    /// What an atomic takes more than a load.
+    #[serde(default)]
+    pub atomic: Extra,
     /// Bytes a cycle of the SM clock that the link carries each way, for all SMs or a copy engine. If absent, any number for the SMs,
     /// and copy engines do not reach the other GPU.
     pub bandwidth: Option<Rate>,

@@ -13,6 +13,8 @@ pub(crate) struct Link {
     other: Hierarchy,
     /// Latency of a load that the other L2 answers, and of one that memory there answers.
     cycles: [u64; 2],
+    /// What an atomic takes more than a load.
+    atomic: u64,
     /// What comes from there, and what goes there.
     ways: [Width; 2],
     /// The first cache of this GPU's SMs keeps lines from there.
@@ -25,6 +27,7 @@ impl Link {
         Link {
             other: Hierarchy::new(other, seed),
             cycles: [spec.cycles.get(), spec.memory_cycles.get()],
+            atomic: spec.atomic.get(),
             ways: [Width::new(spec.bandwidth), Width::new(spec.bandwidth)],
             is_cached: spec.cached,
         }
@@ -34,6 +37,11 @@ impl Link {
     pub fn load(&mut self, address: u64, now: u64) -> u64 {
         let hit = self.other.has_at_home(address);
         self.cycles[usize::from(!hit)] + self.ways[0].wait(now, CROSSING)
+    }
+
+    /// Cycles of an atomic that leaves the SM at `now`.
+    pub fn atomic(&mut self, address: u64, now: u64) -> u64 {
+        self.load(address, now) + self.atomic
     }
 
     /// Cycles until the link has taken a store that is made at `now`.

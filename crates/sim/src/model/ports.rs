@@ -1,17 +1,36 @@
 //! Queues: what is busy for some time with each request, so that others wait.
 
-use super::mix;
+use super::{mix, parities};
 use crate::machine::value::Rate;
 
 /// Ports of a cache or channels of memory: when each is free again.
 pub(super) struct Ports {
     busy: u64,
     free: Vec<u64>,
+    /// Masks under which the parities of an address are the number of its port; a mixing hash, if there are none.
+    masks: Option<Vec<u64>>,
 }
 
 impl Ports {
+    /// So many, each busy for so many cycles with an access. A hash mixes the address.
     pub fn new(busy: u64, count: u64) -> Self {
-        Ports { busy, free: vec![0; if busy == 0 { 0 } else { count as usize }] }
+        Ports::by(busy, count, None)
+    }
+
+    /// As [`Ports::new`], but parities of the address under these masks choose the port, where there are any.
+    pub fn by(busy: u64, count: u64, masks: Option<Vec<u64>>) -> Self {
+        Ports { busy, free: vec![0; if busy == 0 { 0 } else { count as usize }], masks }
+    }
+
+    /// The port of an address.
+    #[inline]
+    fn of(&self, address: u64) -> usize {
+        let count = self.free.len() as u64;
+        match &self.masks {
+            _ if count == 1 => 0,
+            Some(masks) => parities(masks, address) as usize,
+            None => (mix(address >> 7) % count) as usize,
+        }
     }
 
     /// Cycles that an access at `now` waits.
@@ -20,8 +39,8 @@ impl Ports {
         if self.busy == 0 {
             return 0;
         }
-        let count = self.free.len() as u64;
-        let port = &mut self.free[if count == 1 { 0 } else { (mix(address >> 7) % count) as usize }];
+        let port = self.of(address);
+        let port = &mut self.free[port];
         let start = now.max(*port);
         *port = start + self.busy;
         start - now

@@ -32,6 +32,8 @@ pub struct Cache {
     words: Vec<(&'static str, &'static str)>,
     port: u64,
     slices: u64,
+    /// Masks whose parities choose the slice. A mixing hash does where there are none.
+    slice_parity: Vec<u64>,
     /// How it shares its memory with shared memory, if it does.
     pub carveout: Option<Carveout>,
     partitions: Option<Partitions>,
@@ -108,6 +110,7 @@ impl Cache {
             words: Vec::new(),
             port: 0,
             slices: 1,
+            slice_parity: Vec::new(),
             carveout: None,
             partitions: None,
         }
@@ -121,6 +124,9 @@ impl Cache {
         self.words.iter().for_each(|(key, word)| text.text(key, word));
         text.value("port", self.port);
         text.value("slices", self.slices);
+        if !self.slice_parity.is_empty() {
+            text.value("slice_parity", format!("{:?}", self.slice_parity));
+        }
         self.shape.write(text);
         if let Some(carveout) = &self.carveout {
             carveout.write(text, &self.shape);
@@ -206,14 +212,21 @@ fn l2(dice: &mut Dice, sms: u64, third: bool, far: u64) -> Cache {
     plan.bytes = plan.bytes.min(if third { MOST_BEFORE_THIRD } else { 6 * MIB });
     let (count, line) = (plan.partitions, plan.line);
     let partitions = (count > 1).then(|| partitions(dice, count, sms, line, far));
-    let cache = Cache {
-        partitions,
-        port: dice.within(0..=3),
-        slices: dice.pick(&[1, 4, 8, 12, 32]),
-        ..Cache::new(dice, "l2", false, plan)
-    };
+    let (port, slices) = (dice.within(0..=3), dice.pick(&[1, 4, 8, 12, 32]));
+    let (slices, slice_parity) = sliced(port, slices, sms, line);
+    let cache = Cache { partitions, port, slices, slice_parity, ..Cache::new(dice, "l2", false, plan) };
     note_l2(dice, &cache);
     cache
+}
+
+/// Slices of another number than a machine had before, of some machines, and the masks that choose them. With dice of its own: what else a machine
+/// has is as it was.
+fn sliced(port: u64, slices: u64, sms: u64, line: u64) -> (u64, Vec<u64>) {
+    let mut own = Dice::new(port << 40 | slices << 32 | sms << 16 | line);
+    let slices = if slices > 1 && own.one_in(2) { own.pick(&[2, 3, 5, 16, 20, 40, 47]) } else { slices };
+    let by_parity = slices > 1 && slices.is_power_of_two() && own.one_in(2);
+    let piece = line << own.within(0..=5);
+    (slices, if by_parity { parity(&mut own, slices.ilog2(), piece) } else { Vec::new() })
 }
 
 fn partitions(dice: &mut Dice, count: u64, sms: u64, line: u64, far: u64) -> Partitions {

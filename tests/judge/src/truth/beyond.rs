@@ -165,6 +165,41 @@ pub fn partitions(truth: &mut Truth) {
     }
 }
 
+/// Least cycles for which a slice is busy with an access, so that those of all SMs together certainly wait for it.
+const BUSY: u64 = 2;
+/// Most slices of which the lines that are asked for tell.
+const MOST_SLICES: u64 = 64;
+
+/// The slices of the L2. A load goes to those of one partition where each keeps copies, and otherwise to those of all.
+pub fn slices(truth: &mut Truth) {
+    let spec = &truth.machine.spec;
+    let cache = &spec.cache[&spec.path.global_cg.levels[0]];
+    let apart = cache.partitions.as_ref().filter(|parts| !parts.copies);
+    let count = cache.slices.get() * apart.map_or(1, |parts| parts.count.get());
+    if cache.port.get() == 0 || !(2..=MOST_SLICES).contains(&count) {
+        for attribute in ["slices", "slice_hash"] {
+            truth.row(L2, attribute, Expect::Unknown(""));
+        }
+        return;
+    }
+    let by_partition = apart.map_or(Some(&[][..]), |parts| parts.parity.as_deref());
+    let by_slice = if cache.slices.get() == 1 { Some(&[][..]) } else { cache.slice_parity.as_deref() };
+    let hash = match by_partition.zip(by_slice) {
+        Some((parts, slices)) => match hash(&[parts, slices].concat()) {
+            // Not all slices have lines of each page.
+            Expect::Unknown(_) => return,
+            hash => hash,
+        },
+        None => Expect::Unknown(""),
+    };
+    // What else keeps loads waiting, such as the bandwidth of all slices together, may hide them.
+    let shows =
+        is_quiet(spec) && cache.port.get() >= BUSY && cache.bandwidth.is_none() && spec.pipeline.delivery.is_none();
+    for (attribute, expect) in [("slices", Expect::Is(json!(count))), ("slice_hash", hash)] {
+        truth.row(L2, attribute, if shows { expect } else { Expect::IfStated(Box::new(expect)) });
+    }
+}
+
 /// The bits that a program controls: those within a page of 2 MiB.
 const CONTROLLED: u64 = (2 << 20) - 1;
 

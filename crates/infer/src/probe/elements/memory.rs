@@ -3,15 +3,15 @@
 use super::super::latency::{self, Setting};
 use super::super::throughput::{self, Level, Limit};
 use super::super::{
-    Gap, Notebook, Settle, banks, dram, l2, near_far, partition_hash, partitions, residency, write_back,
+    Gap, Notebook, Settle, banks, dram, l2, near_far, partition_hash, partitions, residency, slices, write_back,
 };
 use super::{APART, alike, blurred, fetch_finding, line_finding, nearer, small};
 use crate::analysis::robust::tenths;
 use strata_model::attribute::{
     BANK_CURVE, BANK_MODES, BANK_WIDTH, BANKS, BROADCAST, CACHED, CONFLICT_CYCLES, CONFLICTS, FAR_LATENCY,
     FETCH_BY_HINT, FETCH_GRANULARITY, HINTS, Key, LATENCY_CYCLES, LINE_SIZE, MISS_PENALTY, NEAR_LATENCY, NOMINAL_SIZE,
-    PADDING, PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SM_MAP, STAIRCASE, Typed, WAYS, WRITE_BACK,
-    WRITE_POLICY,
+    PADDING, PARTITION_HASH, PARTITIONS, REPLACEMENT, SETS, SIZE, SLICE_HASH, SLICES, SM_MAP, STAIRCASE, Typed, WAYS,
+    WRITE_BACK, WRITE_POLICY,
 };
 use strata_model::experiment::{BEYOND_L2, Chase, LoadPath, Order, Timing, Traffic};
 use strata_model::topology::{Element, Entry, Finding};
@@ -148,6 +148,8 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(FAR_LATENCY, || Ok(partitions::partitions(notebook)?.far()?)),
         notebook.attribute(SM_MAP, || Ok(partitions::partitions(notebook)?.map())),
         notebook.attribute(PARTITION_HASH, || partition_hash::hash(notebook)),
+        notebook.attribute(SLICES, || Ok(slices::slices(notebook)?.count())),
+        notebook.attribute(SLICE_HASH, || slices::hash(notebook)),
     ])
     .and(
         (notebook.facts().compute_capability >= residency::PREFETCH_SIZES).then(|| {

@@ -4,11 +4,11 @@ use super::super::latency::{self, Setting};
 use super::super::throughput::{self, Level};
 use super::super::{Gap, Notebook, dram};
 use super::{APART, alike, blurred, nearer, small};
-use strata_model::attribute::{Elements, KEPT_BY, LATENCY_CYCLES};
+use strata_model::attribute::{ATOMIC_LATENCY, Elements, KEPT_BY, LATENCY_CYCLES};
 use strata_model::experiment::{BEYOND_L2, LoadPath, Traffic};
 use strata_model::facts::PeerFacts;
 use strata_model::topology::{Element, ElementName, Entry, Finding};
-use strata_model::units::{Bytes, KIB, MIB};
+use strata_model::units::{Bytes, Cycles, KIB, MIB};
 
 /// Footprint of the latency of the other L2: lines of all its slices, and far less than any L2 of a GPU with links holds.
 const WALKED: Bytes = Bytes::kib(64);
@@ -19,8 +19,8 @@ const PIECE: Bytes = Bytes(64 * KIB);
 
 /// The L2 of the other GPU.
 pub(super) fn l2(notebook: &Notebook, peer: &PeerFacts) -> Element {
-    let setting = Setting {
-        path: LoadPath::Peer,
+    let setting = |path| Setting {
+        path,
         footprint: WALKED,
         stride: APART,
         shared: true,
@@ -31,13 +31,25 @@ pub(super) fn l2(notebook: &Notebook, peer: &PeerFacts) -> Element {
     let footprint = Bytes(1 << (peer.l2_size.max(MIB) / INSIDE).ilog2());
     Element::from([latency::finding(
         notebook,
-        || latency::measure(notebook, &setting),
+        || latency::measure(notebook, &setting(LoadPath::Peer)),
         "whole-lap chase by ld.global.cg over lines that the other GPU's L2 has, difference of 2n and n loads, one SM at a time",
     )])
-    .and([notebook.attribute(KEPT_BY, || kept_by(notebook))])
+    .and([
+        notebook.attribute(ATOMIC_LATENCY, || atomic(notebook, peer, &setting(LoadPath::PeerAtomic))),
+        notebook.attribute(KEPT_BY, || kept_by(notebook)),
+    ])
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| {
         Ok(Level::peer(traffic, footprint))
     }))
+}
+
+/// What an atomic takes on a line that the other L2 has.
+fn atomic(notebook: &Notebook, peer: &PeerFacts, setting: &Setting) -> Result<Finding<Cycles>, Gap> {
+    if peer.native_atomics == Some(false) {
+        return Gap::unknown("atomics do not go over this link, as the driver says");
+    }
+    let method = "whole-lap chase by atom.global.add over lines that the other GPU's L2 has, difference of 2n and n atomics, one SM at a time";
+    Ok(latency::stated(&latency::measure(notebook, setting)?, method))
 }
 
 /// The memory of the other GPU.

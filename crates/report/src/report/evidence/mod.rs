@@ -74,6 +74,7 @@ enum What {
     PageWalk,
     Residency,
     Displacement,
+    Contention,
     Imported,
 }
 
@@ -134,6 +135,7 @@ impl Kind {
             Experiment::PageWalk(_) => (What::PageWalk, "pages", false),
             Experiment::Residency(_) => (What::Residency, "residency", false),
             Experiment::Displacement(_) => (What::Displacement, "displacement", false),
+            Experiment::Contention(_) => (What::Contention, "contention", false),
             Experiment::CopyStream(CopyStream { by, .. }) => {
                 let order = if *by == CopyWork::Bulk { "bulk copies" } else { "cp.async" };
                 (What::Stream, order, false)
@@ -280,7 +282,8 @@ impl<'e> Exhibits<'e> {
                 | What::CodeWalk
                 | What::PageWalk
                 | What::Residency
-                | What::Displacement => Vec::new(),
+                | What::Displacement
+                | What::Contention => Vec::new(),
                 What::EachLoad | What::EachPair | What::Imported => {
                     chains::draw(kind, measurements, at.footprint.as_ref().map(|m| m.at), &mut self.spreads)
                 }

@@ -25,16 +25,17 @@ struct Quantity {
 }
 
 /// What is shown, in this order: latencies in cycles, rates in GB/s.
-const QUANTITIES: [Quantity; 7] = {
-    const fn cycles(title: &'static str, element: ElementName) -> Quantity {
-        Quantity { title, element, attribute: Attribute::LatencyCycles, scale: 1.0, digits: 0 }
+const QUANTITIES: [Quantity; 8] = {
+    const fn cycles(title: &'static str, element: ElementName, attribute: Attribute) -> Quantity {
+        Quantity { title, element, attribute, scale: 1.0, digits: 0 }
     }
     const fn rate(title: &'static str, attribute: Attribute) -> Quantity {
         Quantity { title, element: ElementName::PeerDram, attribute, scale: 1e-9, digits: 1 }
     }
     [
-        cycles("Latency of the other GPU's L2 (cycles)", ElementName::PeerL2),
-        cycles("Latency of the other GPU's memory (cycles)", ElementName::PeerDram),
+        cycles("Latency of the other GPU's L2 (cycles)", ElementName::PeerL2, Attribute::LatencyCycles),
+        cycles("Latency of an atomic in the other GPU's L2 (cycles)", ElementName::PeerL2, Attribute::AtomicLatency),
+        cycles("Latency of the other GPU's memory (cycles)", ElementName::PeerDram, Attribute::LatencyCycles),
         rate("Reads by SMs (GB/s)", Attribute::ReadBandwidth),
         rate("Writes by SMs (GB/s)", Attribute::WriteBandwidth),
         rate("Copies from the other GPU by copy engines (GB/s)", Attribute::FromPeerBandwidth),

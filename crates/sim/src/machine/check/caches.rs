@@ -59,6 +59,9 @@ pub(super) fn geometry(table: &str, cache: &Cache) -> Result<u64, Wrong> {
     let parts = cache.partitions.as_ref().map_or(1, |parts| parts.count.get());
     index(&format!("{table}.index"), &cache.index, sets.len() as u64 / parts, parts, line)?;
     policy(&format!("{table}.replacement"), &cache.replacement, &sets)?;
+    if let Some(masks) = &cache.slice_parity {
+        parity(&format!("{table}.slice_parity"), masks, (cache.slices.get(), "slice", ""), line)?;
+    }
     if cache.scope == Scope::Device && cache.instances.get() != 1 {
         return Err((format!("{table}.instances"), "found more than 1, allowed is 1 for a cache of the device".into()));
     }

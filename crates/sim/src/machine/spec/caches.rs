@@ -150,6 +150,9 @@ pub struct Cache {
     /// Slices, each with a port of its own.
     #[serde(default = "one_slice")]
     pub slices: Whole<1, 256>,
+    /// Each bit of the slice of a line is the parity of its address under one of these masks. If absent, a mixing hash of the line's
+    /// number chooses the slice.
+    pub slice_parity: Option<Vec<u64>>,
     /// Bytes a cycle that one instance gives to the loads of an SM, or all partitions and slices of a device's cache together to
     /// loads; any number if absent.
     pub bandwidth: Option<Rate>,
