@@ -49,6 +49,8 @@ pub enum LinksFormat {
     Text,
     /// Everything, for programs; `strata schema links` describes it
     Json,
+    /// The matrices as tables of GitHub-flavoured Markdown
+    Markdown,
     /// The matrices as heat maps, as one page for a browser
     Html,
 }

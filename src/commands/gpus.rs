@@ -23,9 +23,9 @@ use crate::cli::{Bandwidth, Discover, Format};
 pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     let Discover { only, bandwidth, node, run, .. } = arguments;
     let (measuring, output) = (&run.measuring, &run.output);
-    if !matches!(output.format, Format::Text | Format::Json) {
+    if !matches!(output.format, Format::Text | Format::Json | Format::Markdown | Format::Html) {
         return Err(Fault::usage(anyhow!(
-            "--format: the result of several GPUs can be text or json; measure one GPU for the other formats"
+            "--format: mt4g, hwloc, machine and accelsim are of one GPU; measure the GPUs one after the other, or take another format"
         )));
     }
     let record = run.record.as_deref();
@@ -87,6 +87,8 @@ pub fn run(arguments: &Discover, call: Call) -> Result<ExitCode, Fault> {
     let text = match output.format {
         Format::Json if output.compact => found.compact_json()?,
         Format::Json => found.json()?,
+        Format::Markdown => found.markdown(),
+        Format::Html => found.html()?,
         _ => {
             let whole = output.details || output.output.is_some();
             found.text(&destination.terminal(), if whole { Extent::Details } else { Extent::Short })

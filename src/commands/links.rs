@@ -50,6 +50,7 @@ pub fn run(arguments: &Links, call: Call) -> Result<ExitCode, Fault> {
     let text = match arguments.format {
         LinksFormat::Text => found.text(&destination.terminal()),
         LinksFormat::Json => found.json()?,
+        LinksFormat::Markdown => found.markdown(),
         LinksFormat::Html => found.html()?,
     };
     destination.write(&text)?;

@@ -60,6 +60,34 @@ fn a_text_has_a_row_for_each_and_a_file_the_reports() {
 }
 
 #[test]
+fn a_page_and_markdown_show_the_values_beside_each_other() {
+    let dir = TempDir::new().unwrap();
+    let devices = "sim:k20c,sim:p6000,sim:nowhere.toml";
+    let page = discover(devices, &["--format", "html"]);
+    assert_eq!(page.status, Some(4), "{}", page.stderr);
+    let table = page.stdout.split("id=\"all-values\"").nth(1).unwrap();
+    let row = table.split("<tr id=").find(|row| row.contains(">l1 latency.cycles<")).unwrap();
+    assert!(row.starts_with("\"different.") && row.contains(">64 cycles [63.99 to 64.01]<"), "{row}");
+    // Nobody can say which of two values stands apart.
+    assert!(!page.stdout.contains("outlier\"") && !page.stdout.contains("marks an outlier"), "{}", page.stdout);
+    assert!(page.stdout.contains("SIMULATED") && page.stdout.contains("sim:nowhere.toml: "), "{}", page.stdout);
+
+    let file = dir.path().join("node.md");
+    let run = discover(devices, &["--format", "markdown", "--output", file.to_str().unwrap()]);
+    assert_eq!(run.status, Some(4), "{}", run.stderr);
+    let whole = fs::read_to_string(&file).unwrap();
+    assert!(whole.starts_with("**SIMULATED: no hardware was measured.**\n\n# Memory hierarchies of "), "{whole}");
+    assert!(whole.contains("\n## Different\n\n| what | sim:k20c | sim:p6000 |\n"), "{whole}");
+    assert!(whole.contains("\n## Not measured\n\n- sim:nowhere.toml: "), "{whole}");
+    // It has no pictures, so it leaves no folder for them.
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+
+    let alone = discover("sim:k20c,sim:nowhere.toml", &["--format", "markdown"]);
+    assert!(alone.stdout.contains("\n## Values\n\n| what | sim:k20c |\n"), "{}", alone.stdout);
+    assert!(!alone.stdout.contains("differ"), "{}", alone.stdout);
+}
+
+#[test]
 fn one_that_cannot_be_measured_does_not_lose_the_others() {
     let some = discover("sim:k20c,sim:nowhere.toml", &["--format", "json"]);
     assert_eq!(some.status, Some(4), "{}", some.stderr);
@@ -99,7 +127,7 @@ fn what_cannot_be_for_several_is_refused() {
     refused(&["characterize", "--device", "all"], &["--device", "only `strata discover`"]);
     refused(&["discover", "--device", "sim:k20c,K20"], &["unknown device `K20`"]);
     refused(&["discover", "--device", "sim:k20c,"], &["unknown device ``"]);
-    refused(&["discover", "--device", "sim:k20c,sim:p6000", "--format", "html"], &["text or json"]);
+    refused(&["discover", "--device", "sim:k20c,sim:p6000", "--format", "hwloc"], &["are of one GPU"]);
     refused(&["discover", "--device", "sim:k20c,sim:p6000", "--record", there], &["give a folder"]);
     refused(&["discover", "--device", &format!("sim:k20c,sim:{there}"), "--output", there], &["would be lost"]);
     assert_eq!(fs::read_to_string(file).unwrap(), "kept");

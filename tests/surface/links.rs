@@ -68,6 +68,11 @@ fn a_text_has_matrices_and_a_page_has_heat_maps() {
     assert_eq!(page.status, Some(0), "{}", page.stderr);
     assert_eq!(page.stdout.matches("<table class=\"heat\">").count(), 3);
     assert!(page.stdout.contains("style=\"background: #") && page.stdout.contains("SIMULATED"));
+    let tables = links(&[&name, &name], &["--format", "markdown"]);
+    assert_eq!(tables.status, Some(0), "{}", tables.stderr);
+    let numbers = tables.stdout.split("\n## Latency of the other GPU's L2 (cycles)\n").nth(1).unwrap();
+    let rows: Vec<&str> = numbers.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows[2].ends_with("#0 | - | 900 |") && rows[3].ends_with("#1 | 900 | - |"), "{rows:?}");
 }
 
 #[test]

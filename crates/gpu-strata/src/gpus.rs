@@ -252,6 +252,20 @@ impl NodeDiscovery {
         report::node::text(&self.node, terminal, extent)
     }
 
+    /// As GitHub-flavoured Markdown: a table of the GPUs, their values beside each other, and a table of each quantity of the links.
+    pub fn markdown(&self) -> String {
+        report::node::markdown(&self.node)
+    }
+
+    /// As one HTML page that needs no network: the GPUs, their values beside each other, and heat maps of the links.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Report`], if the page cannot be made.
+    pub fn html(&self) -> Result<String> {
+        report::node::html(&self.node).map_err(Error::report("the node as HTML"))
+    }
+
     /// The whole result as JSON; [`Schema::Node`](crate::Schema::Node) describes it.
     ///
     /// # Errors

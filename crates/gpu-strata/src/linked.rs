@@ -213,6 +213,11 @@ impl LinkDiscovery {
         report::links::text(&self.links, terminal)
     }
 
+    /// As GitHub-flavoured Markdown: a table of each quantity.
+    pub fn markdown(&self) -> String {
+        report::links::markdown(&self.links)
+    }
+
     /// As one HTML page that needs no network: a heat map of each quantity.
     ///
     /// # Errors

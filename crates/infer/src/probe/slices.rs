@@ -14,6 +14,7 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::{Gap, Measurement, Notebook, Settle, l2};
 use crate::analysis::overflow::{Index, parities, separating_parities};
@@ -49,6 +50,9 @@ const SAME: f64 = 0.5;
 const OTHER: f64 = 0.25;
 /// Share of loads that may be neither, and of lines that may not be confirmed.
 const FEW: f64 = 0.01;
+/// Chance with which a hash that gives all slices the same number of lines leaves one of them with so few. A group that is smaller than this
+/// allows is made of lines whose loads should have waited elsewhere.
+const RARE: f64 = 1e-6;
 /// Share of the lines that must stay in the L2 from one pass to the next.
 const KEPT: f64 = 0.9;
 /// Lines whose neighbours at distances of one address bit are asked for.
@@ -118,6 +122,11 @@ impl<'n> Bench<'n> {
     /// Where the line of the L2 is unknown, others load the least that may be one.
     fn of(notebook: &'n Notebook, sms: u32) -> Result<Self, Gap> {
         let line = l2::line_size(notebook).settled()?.unwrap_or(PLACE);
+        if line < PLACE {
+            return Gap::unknown(format!(
+                "a place of {PLACE} has several lines of {line}, which may be in several slices"
+            ));
+        }
         let threshold = l2::levels(notebook).settled()?.map_or(f64::INFINITY, |levels| levels.threshold.into());
         Ok(Bench { notebook, sms, line: line.min(MOST_LOADED), threshold })
     }
@@ -235,6 +244,9 @@ pub(super) fn slices(notebook: &Notebook) -> Result<Slices, Gap> {
         if unclear as f64 > FEW * tried as f64 {
             return Gap::unknown(format!("{unclear} of {tried} loads wait for those of others neither clearly nor clearly not"));
         }
+        if let Some(few) = too_few(&groups) {
+            return Gap::unknown(few);
+        }
         let (confirmed, kept) = confirm(&bench, &mut groups)?;
         if confirmed.1 as f64 > (1.0 - FEW) * confirmed.0 as f64 {
             let others = sms as usize - 1;
@@ -324,6 +336,19 @@ fn taken(open: &mut Vec<u32>, places: &[u32]) -> Vec<u32> {
     open.extract_if(.., |place| places.contains(place)).collect()
 }
 
+/// Why the smallest of the groups is no slice, if it has too few lines for one.
+fn too_few(groups: &[Vec<u32>]) -> Option<String> {
+    let (of, lines) = (groups.len(), groups.iter().map(Vec::len).sum::<usize>());
+    let fewest = groups.iter().map(Vec::len).min()?;
+    let chance = Binomial::new(1.0 / of as f64, lines as u64).map_or(1.0, |lines| lines.cdf(fewest as u64));
+    (chance * (of as f64) < RARE).then(|| {
+        format!(
+            "of {of} groups of {lines} lines that contend with none of the others, one has {fewest}, too few for a slice: a load that should have \
+             waited did not"
+        )
+    })
+}
+
 /// Loads of a check and how many of them confirm the groups: another line of each group is loaded, and another SM times the group and a line of
 /// each of the others. Lines that are not confirmed leave their group. And the address bits by which alone the slice of a line does not change.
 fn confirm(bench: &Bench<'_>, groups: &mut [Vec<u32>]) -> Result<((usize, usize), u64), Gap> {
@@ -344,12 +369,13 @@ fn confirm(bench: &Bench<'_>, groups: &mut [Vec<u32>]) -> Result<((usize, usize)
     let late = bench.late(sm, &asked)?;
     let (own, neighbours) = late.split_at(groups.len());
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
-    // Behind its own lines, each has those of the others in their order.
-    let meets = |one: usize, other: usize| own[one].is_in(sizes[one] + other - usize::from(other > one)) == Some(true);
+    // Behind its own lines, each has those of the others in their order. Groups are two slices only if one of them clearly does not keep the
+    // other waiting.
+    let apart = |one: usize, other: usize| own[one].is_in(sizes[one] + other - usize::from(other > one)) == Some(false);
     let pairs = || (0..sizes.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
-    if let Some((one, other)) = pairs().find(|&(one, other)| meets(one, other) && meets(other, one)) {
+    if let Some((one, other)) = pairs().find(|&(one, other)| !apart(one, other) && !apart(other, one)) {
         return Gap::unknown(format!(
-            "lines of groups {other} and {one} of {} contend with each other: a load that should have waited did not",
+            "lines of groups {other} and {one} of {} may contend with each other: a load that should have waited did not",
             sizes.len()
         ));
     }
@@ -440,4 +466,22 @@ pub(super) fn hash(notebook: &Notebook) -> Result<Finding<IndexFunction>, Gap> {
          page that was not used for it, {right} of {said} loads that wait or should wait are predicted",
         slices.piece()
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_of_few_lines_is_no_slice() {
+        let of = |sizes: &[usize]| sizes.iter().map(|size| vec![0; *size]).collect::<Vec<_>>();
+        assert_eq!(too_few(&of(&[21, 28, 25, 22, 26, 29, 16, 24])), None);
+        assert!(
+            too_few(&of(&[21, 28, 25, 22, 26, 29, 16, 24, 1]))
+                .is_some_and(|why| why.contains("of 9 groups of 192 lines"))
+        );
+        // The 47 slices of an H200 have 10 to 26 of 768 lines.
+        assert_eq!(too_few(&of(&[&[10][..], &[16; 45], &[26]].concat())), None);
+        assert_eq!(too_few(&of(&[16])), None);
+    }
 }

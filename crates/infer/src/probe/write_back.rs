@@ -9,7 +9,7 @@
 use super::residency::Asked;
 use super::{Gap, Notebook};
 use crate::analysis::robust;
-use strata_model::experiment::{Displacement, LONGEST_PAUSE, Traffic};
+use strata_model::experiment::{Displacement, LONGEST_PAUSE, STORED, Traffic};
 use strata_model::topology::Finding;
 use strata_model::units::Bytes;
 
@@ -27,6 +27,12 @@ const LEAST: f64 = 0.03;
 
 /// What the timed reading took after loads and after stores: the mean of its blocks, in cycles, for each launch.
 fn times(notebook: &Notebook, asked: &Asked) -> Result<[Vec<f64>; 2], Gap> {
+    if asked.line < STORED {
+        return Gap::unknown(format!(
+            "a store of {STORED} writes several lines of {}, of which a load reads one",
+            asked.line
+        ));
+    }
     let all = asked.all.round_down(asked.line);
     let one = |traffic: Traffic, pause: u32, repeat: u32| Displacement {
         traffic,

@@ -1,7 +1,7 @@
 //! Compares three or more results beside each other, and says which of them stands apart.
 //!
 //! Each pair is compared as two sides are: two values differ if their intervals do not meet. A value that differs from more than
-//! half of the other known values is an outlier. A median and a spread of three numbers would say less: the intervals already
+//! half of the other known values is an outlier, if there are at least two others. A median and a spread of three numbers would say less: the intervals already
 //! hold what varies from run to run, and the rule holds for lists, words and curves as well.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub struct Cell {
     /// Why it does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// It differs from more than half of the other known values.
+    /// It differs from more than half of the other known values, of which there are two or more.
     pub outlier: bool,
 }
 
@@ -167,7 +167,8 @@ fn compared(place: &Place, sides: &[Statement], known: &[Vec<Known<'_>>], tolera
     let cells = sides.iter().zip(known).zip(counts).map(|((side, known), (others, apart))| {
         let stated = known.first().map(|(_, stated, _)| (*stated).clone());
         let reason = stated.is_none().then(|| side.silence(place).to_owned());
-        Cell { stated, reason, outlier: apart * 2 > others }
+        // Of two values that differ nobody can say which stands apart.
+        Cell { stated, reason, outlier: others > 1 && apart * 2 > others }
     });
     Row { place: place.to_string(), cells: cells.collect(), pairs_compared, pairs_differ, unmet: false }
 }

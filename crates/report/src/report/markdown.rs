@@ -127,9 +127,14 @@ pub(super) fn folded(out: &mut String, summary: &str, numbers: &Numbers) {
 }
 
 fn table(out: &mut String, numbers: &Numbers) {
-    cells(out, numbers.head.iter().map(|cell| plain(cell)));
-    cells(out, numbers.head.iter().map(|_| "---".to_owned()));
-    for row in &numbers.rows {
+    grid(out, &numbers.head, numbers.rows.iter().cloned());
+}
+
+/// A table of texts.
+pub(super) fn grid(out: &mut String, head: &[String], rows: impl Iterator<Item = Vec<String>>) {
+    cells(out, head.iter().map(|cell| plain(cell)));
+    cells(out, head.iter().map(|_| "---".to_owned()));
+    for row in rows {
         cells(out, row.iter().map(|cell| plain(cell)));
     }
 }

@@ -22,7 +22,7 @@ use strata_model::facts::DeviceFacts;
 use strata_model::topology::{Finding, RunInfo};
 
 /// The templates; by the ending of its name, what stands in each is escaped as HTML.
-const TEMPLATES: [(&str, &str); 13] = [
+const TEMPLATES: [(&str, &str); 17] = [
     ("page.html", include_str!("templates/page.html")),
     ("warnings.html", include_str!("templates/warnings.html")),
     ("device.html", include_str!("templates/device.html")),
@@ -34,6 +34,10 @@ const TEMPLATES: [(&str, &str); 13] = [
     ("sides.html", include_str!("templates/sides.html")),
     ("comparison.html", include_str!("templates/comparison.html")),
     ("several.html", include_str!("templates/several.html")),
+    ("values.html", include_str!("templates/values.html")),
+    ("table.html", include_str!("templates/table.html")),
+    ("linked.html", include_str!("templates/linked.html")),
+    ("node.html", include_str!("templates/node.html")),
     ("fleet.html", include_str!("templates/fleet.html")),
     ("links.html", include_str!("templates/links.html")),
 ];

@@ -8,7 +8,7 @@ use minijinja::value::Value;
 
 use super::html::Frame;
 use super::{restrictions, side, stated, tolerance};
-use crate::compare::several::{Cell, Row};
+use crate::compare::several::{Cell, FEWEST, Row};
 use crate::compare::{Several, Stated};
 use crate::report::markdown::plain;
 use crate::report::small::trimmed;
@@ -42,9 +42,14 @@ fn head(answer: &Several) -> Vec<String> {
 /// When two numbers differ, and what the marks mean.
 fn rule(answer: &Several, outlier: &str) -> String {
     let tolerance = tolerance(answer.tolerance_percent);
+    // Of two results neither stands apart.
+    let marks = match answer.sides.len() < FEWEST {
+        true => String::new(),
+        false => format!(" {outlier} marks an outlier: a value that differs from more than half of the others."),
+    };
     format!(
-        "Two numbers differ if their intervals do not overlap{tolerance}. All pairs share a 5 % chance of a false difference. \
-         {outlier} marks an outlier: a value that differs from more than half of the others. {UNKNOWN} is unknown."
+        "Two numbers differ if their intervals do not overlap{tolerance}. All pairs share a 5 % chance of a false difference.{marks} \
+         {UNKNOWN} is unknown."
     )
 }
 
@@ -121,16 +126,82 @@ pub fn markdown(answer: &Several) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "- {}", plain(&line));
     }
+    let letters: Vec<String> = (0..answer.sides.len()).map(letter).collect();
     for (title, rows) in groups(answer).into_iter().filter(|(_, rows)| !rows.is_empty()) {
-        let letters: Vec<String> = (0..answer.sides.len()).map(letter).collect();
-        let _ =
-            writeln!(out, "\n## {title}\n\n| what | {} |\n|---|{}", letters.join(" | "), "---|".repeat(letters.len()));
-        for row in rows {
-            let cells: Vec<String> = row.cells.iter().map(|one| plain(&cell(one, &stated))).collect();
-            let _ = writeln!(out, "| {} | {} |", plain(&row.place), cells.join(" | "));
-        }
+        out.push('\n');
+        table(&mut out, title, &letters, &rows);
     }
     out
+}
+
+/// A group of rows as a section of Markdown, with a column for each of these names.
+fn table(out: &mut String, title: &str, names: &[String], rows: &[&Row]) {
+    let titles: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "## {title}\n\n| what | {} |\n|---|{}", titles.join(" | "), "---|".repeat(names.len()));
+    for row in rows {
+        let cells: Vec<String> = row.cells.iter().map(|one| plain(&cell(one, &stated))).collect();
+        let _ = writeln!(out, "| {} | {} |", plain(&row.place), cells.join(" | "));
+    }
+}
+
+/// All groups that have rows, with the keys and the titles of their sections: also what cannot be compared, for which a page has room.
+fn sections(answer: &Several) -> Vec<(&'static str, &'static str, Vec<&Row>)> {
+    let [differ, same] = groups(answer);
+    let alone = answer.rows.iter().filter(|row| !row.differs() && row.pairs_compared == 0).collect();
+    // Of one result there is nothing to compare.
+    let of_alone = if answer.sides.len() > 1 { "Cannot be compared" } else { "Values" };
+    let all = [("different", differ.0, differ.1), ("same", same.0, same.1), ("alone", of_alone, alone)];
+    all.into_iter().filter(|(_, _, rows)| !rows.is_empty()).collect()
+}
+
+/// The results under names that the reader knows already.
+pub(in crate::report) struct Named<'a> {
+    answer: &'a Several,
+    names: Vec<String>,
+}
+
+impl<'a> Named<'a> {
+    /// By the names of their sides.
+    pub fn new(answer: &'a Several) -> Self {
+        Named { answer, names: answer.sides.iter().map(|side| side.name.clone()).collect() }
+    }
+
+    /// The verdict with its counts, and when two values differ; nothing of one result.
+    pub fn verdict(&self, outlier: &str) -> Vec<String> {
+        if self.names.len() < 2 { Vec::new() } else { vec![summary(self.answer), rule(self.answer, outlier)] }
+    }
+
+    /// The sections of a page: titles and keys.
+    pub fn sections(&self) -> Vec<(&'static str, &'static str)> {
+        sections(self.answer).iter().map(|(key, title, _)| (*title, *key)).collect()
+    }
+
+    /// As sections of Markdown.
+    pub fn markdown(&self, out: &mut String) {
+        let lines = self.verdict(OUTLIER.trim());
+        lines.iter().for_each(|line| *out += &format!("{}\n\n", plain(line)));
+        for (_, title, rows) in sections(self.answer) {
+            table(out, title, &self.names, &rows);
+            out.push('\n');
+        }
+    }
+
+    /// For the template of a page: `letters`, `mark`, `groups` and `verdict`.
+    pub fn page(&self) -> Value {
+        let verdict = self.verdict(TRIANGLE).iter().map(|line| printable(line)).collect::<Vec<_>>();
+        context! { verdict, ..values(self.answer, &self.names) }
+    }
+}
+
+/// The values for their template, with a column for each of these names.
+fn values(answer: &Several, names: &[String]) -> Value {
+    let groups = sections(answer).into_iter().map(|(key, title, rows)| {
+        let intervals = key == "different";
+        context! { key, title, rows => rows.iter().map(|one| row(one, intervals)).collect::<Vec<Value>>() }
+    });
+    let letters = names.iter().map(|name| printable(name)).collect::<Vec<_>>();
+    context! { letters, mark => OUTLIER_ON_A_PAGE, groups => groups.collect::<Vec<Value>>() }
 }
 
 /// The whole comparison as one HTML page.
@@ -139,12 +210,7 @@ pub fn markdown(answer: &Several) -> String {
 ///
 /// If the template cannot be filled in, which would be a fault of the template and not of the answer.
 pub fn html(answer: &Several) -> Result<String, minijinja::Error> {
-    let [differ, same] = groups(answer);
-    let alone = answer.rows.iter().filter(|row| !row.differs() && row.pairs_compared == 0).collect();
-    // A page has room for what cannot be compared as well; its titles are anchors.
-    let all = [("different", differ), ("same", same), ("alone", ("Cannot be compared", alone))];
-    let filled: Vec<_> = all.into_iter().filter(|(_, (_, rows))| !rows.is_empty()).collect();
-    let places: Vec<(&str, &str)> = filled.iter().map(|(key, (title, _))| (*title, *key)).collect();
+    let places: Vec<(&str, &str)> = sections(answer).iter().map(|(key, title, _)| (*title, *key)).collect();
     let letters: Vec<String> = (0..answer.sides.len()).map(letter).collect();
     let frame = Frame {
         sides: letters.iter().map(String::as_str).zip(&answer.sides).collect(),
@@ -153,12 +219,7 @@ pub fn html(answer: &Several) -> Result<String, minijinja::Error> {
         restrictions: restrictions(&answer.remarks, &answer.only, &answer.required),
         rule: rule(answer, TRIANGLE),
     };
-    let groups = filled.iter().map(|(key, (title, rows))| {
-        let intervals = *key == "different";
-        context! { key => *key, title => *title, rows => rows.iter().map(|one| row(one, intervals)).collect::<Vec<Value>>() }
-    });
-    let groups = groups.collect::<Vec<Value>>();
-    frame.page("several.html", &places, context! { letters => &letters, mark => OUTLIER_ON_A_PAGE, groups })
+    frame.page("several.html", &places, values(answer, &letters))
 }
 
 /// A row for its template; with `intervals`, they stand beside the values and not behind them.

@@ -16,30 +16,50 @@ use strata_model::links::{Link, Links};
 ///
 /// If the template cannot be filled in, which would be a fault of the template and not of the links.
 pub fn html(links: &Links) -> Result<String, minijinja::Error> {
-    let there = || QUANTITIES.iter().enumerate().filter(|(_, quantity)| quantity.is_there(links));
-    let key = |at: usize| format!("quantity-{}", at + 1);
-    let mut places = vec![("GPUs".to_owned(), "gpus".to_owned())];
-    places.extend(there().map(|(at, quantity)| (quantity.title.to_owned(), key(at))));
     let lines = head(links);
     let simulated = lines.iter().any(|line| line == SIMULATED);
     let lines: Vec<String> = lines.into_iter().filter(|line| line != SIMULATED).collect();
-    let reasons =
-        |all: Vec<(String, String)>| texts(&all.iter().map(|(what, why)| format!("{what}: {why}")).collect::<Vec<_>>());
     let content = context! {
         simulated => if simulated { SIMULATED } else { "" },
         head => texts(&lines[1..]),
         warnings => texts(&warnings(links)),
-        places => places.iter().map(|(title, key)| page::place(title, key)).collect::<Vec<Value>>(),
-        columns => COLUMNS,
-        gpus => links.gpus.iter().map(|gpu| texts(&described(links, gpu))).collect::<Vec<Value>>(),
+        places => places(links, FIRST),
+        links => content(links, FIRST),
+    };
+    page::fill("links.html", &lines[0], &Store::default(), content)
+}
+
+/// The section that describes the GPUs: key and title.
+const FIRST: [&str; 2] = ["gpus", "GPUs"];
+
+/// The quantities of which something is said, each with the key of its section.
+fn there(links: &Links) -> impl Iterator<Item = (String, &'static Quantity)> {
+    let numbered = QUANTITIES.iter().enumerate().filter(|(_, quantity)| quantity.is_there(links));
+    numbered.map(|(at, quantity)| (format!("quantity-{}", at + 1), quantity))
+}
+
+/// Where the bar of a page leads to. The first section has this key and title.
+pub(in crate::report) fn places(links: &Links, [key, title]: [&str; 2]) -> Vec<Value> {
+    let quantities = there(links).map(|(key, quantity)| page::place(quantity.title, &key));
+    [page::place(title, key)].into_iter().chain(quantities).collect()
+}
+
+/// The links for the template of their part of a page.
+pub(in crate::report) fn content(links: &Links, [key, title]: [&str; 2]) -> Value {
+    let reasons =
+        |all: Vec<(String, String)>| texts(&all.iter().map(|(what, why)| format!("{what}: {why}")).collect::<Vec<_>>());
+    let rows = links.gpus.iter().map(|gpu| texts(&described(links, gpu)));
+    context! {
+        key,
+        title,
+        table => context! { label => title, columns => COLUMNS, rows => rows.collect::<Vec<Value>>() },
         names => texts(&links.gpus.iter().map(|gpu| gpu.device.clone()).collect::<Vec<_>>()),
         reading => READING,
-        quantities => there().map(|(at, quantity)| matrix(links, quantity, &key(at))).collect::<Vec<Value>>(),
+        quantities => there(links).map(|(key, quantity)| matrix(links, quantity, &key)).collect::<Vec<Value>>(),
         besides => texts(&besides(links)),
         failures => reasons(failures(links)),
         unknowns => reasons(unknowns(links)),
-    };
-    page::fill("links.html", &lines[0], &Store::default(), content)
+    }
 }
 
 /// The heat map of a quantity: the lightest cell is the smallest number.

@@ -1,10 +1,15 @@
 //! The links of a node for people: a matrix of each quantity, with a row for each GPU that loads and a column for each whose memory it is.
 
 mod html;
+mod markdown;
 mod text;
 
 pub use html::html;
+pub use markdown::markdown;
 pub use text::text;
+
+pub(super) use html::{content, places};
+pub(super) use markdown::sections;
 
 use super::words::{self, SIMULATED};
 use super::{node, surroundings};
@@ -45,9 +50,9 @@ const QUANTITIES: [Quantity; 8] = {
 };
 
 /// What stands where a GPU meets itself, and for what was not asked or not measured.
-const NOTHING: &str = "-";
+pub(super) const NOTHING: &str = "-";
 /// Letters of a UUID that tell GPUs of a node apart.
-const UUID: usize = 12;
+pub(super) const UUID: usize = 12;
 
 impl Quantity {
     /// What was found of it on a link.
@@ -190,7 +195,7 @@ fn unknowns(links: &Links) -> Vec<(String, String)> {
     QUANTITIES.iter().flat_map(of).collect()
 }
 
-fn warnings(links: &Links) -> Vec<String> {
+pub(super) fn warnings(links: &Links) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (_, topology) in links.measured() {
         for warning in &topology.run.warnings {

@@ -1,12 +1,20 @@
-//! The GPUs of a node as a text: a row for each, or the whole report of each.
+//! The GPUs of a node for people: a row for each GPU, how their values differ, and the links between them.
 
-use comfy_table::{CellAlignment, Table, presets};
+mod html;
+mod markdown;
+mod text;
 
-use super::small::trimmed;
-use super::terminal::{Extent, Terminal};
+pub use html::html;
+pub use markdown::markdown;
+pub use text::text;
+
+use super::links::NOTHING;
+use super::surroundings;
 use super::words::{self, SIMULATED};
-use super::{surroundings, text as one};
+use crate::compare::{self, Options, Several, Statement};
 use strata_model::attribute::Attribute;
+use strata_model::facts::DeviceFacts;
+use strata_model::links::{self, Link, LinkedGpu, Links};
 use strata_model::node::{Node, NodeGpu};
 use strata_model::topology::{ElementName, Topology};
 
@@ -33,37 +41,9 @@ const COLUMNS: [Column; 7] = {
         column(["DRAM", "read"], Dram, Attribute::ReadBandwidth),
     ]
 };
-/// Letters of a UUID that tell GPUs of a node apart.
-const UUID: usize = 12;
-
-/// Says where the rest is.
-const MORE: &str = "`--details` has the report of each GPU, and so has a file (`--output FILE`).";
-
-/// The report, for a terminal or for paper.
-pub fn text(node: &Node, terminal: &Terminal, extent: Extent) -> String {
-    let mut out = one::beginning(&head(node), terminal);
-    out.push('\n');
-    for (i, line) in table(node).lines().enumerate() {
-        out.push_str(&if i < 2 { terminal.heading(line) } else { line.to_owned() });
-        out.push('\n');
-    }
-    let failures: Vec<(String, String)> =
-        node.gpus.iter().filter_map(|gpu| Some((gpu.device.clone(), gpu.failure.clone()?))).collect();
-    terminal.reasons(&mut out, "Not measured", &failures);
-    terminal.section(&mut out, "Warnings", &warnings(node));
-    out.push('\n');
-    match extent {
-        Extent::Short => out.push_str(&terminal.wrapped(MORE, "", "")),
-        Extent::Details => {
-            for (device, topology) in node.measured() {
-                out.push_str(&terminal.wrapped_heading(&format!("## {device}"), "  "));
-                out.push('\n');
-                out.push_str(&one::text(topology, terminal, extent));
-                out.push('\n');
-            }
-        }
-    }
-    out
+/// The title of a report.
+fn title(node: &Node) -> String {
+    format!("Memory hierarchies of {}", products(node.measured().map(|(_, topology)| topology.device.name.as_str())))
 }
 
 /// What it is of; first of all whether anything real was measured.
@@ -106,42 +86,39 @@ pub(super) fn run<'t>(
     format!("strata {tool_version}, {effort} effort, seed {seed}, {started}, {duration_s:.1} s{driver}")
 }
 
-fn table(node: &Node) -> String {
-    // A column of which nothing was found is left out.
+/// The columns of which something was found.
+fn columns(node: &Node) -> Vec<&'static Column> {
     let has = |column: &&Column| {
         node.measured().any(|(_, topology)| topology.element(column.element).finding(column.attribute).is_some())
     };
-    let columns: Vec<&Column> = COLUMNS.iter().filter(has).collect();
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    // A title that goes on over the next column is said once.
-    let title = |(i, column): (usize, &&Column)| match i > 0 && columns[i - 1].title[0] == column.title[0] {
-        true => "",
-        false => column.title[0],
-    };
-    table.set_header(["GPU", "UUID"].into_iter().chain(columns.iter().enumerate().map(title)));
-    table.add_row(["", ""].into_iter().chain(columns.iter().map(|column| column.title[1])));
-    for gpu in &node.gpus {
-        table
-            .add_row([gpu.device.clone(), uuid(gpu)].into_iter().chain(columns.iter().map(|column| cell(gpu, column))));
-    }
-    for at in 0..columns.len() {
-        if let Some(column) = table.column_mut(at + 2) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    trimmed(&table)
+    COLUMNS.iter().filter(has).collect()
 }
 
-fn uuid(gpu: &NodeGpu) -> String {
-    let uuid = gpu.topology.as_ref().and_then(|topology| topology.device.uuid.as_deref());
-    uuid.map_or("-".to_owned(), |uuid| uuid.chars().take(UUID).collect())
+/// The titles of [`described`].
+fn titles(node: &Node) -> Vec<String> {
+    let of_columns = columns(node).into_iter().map(|column| column.title.join(" "));
+    ["GPU", "UUID", "PCI"].map(str::to_owned).into_iter().chain(of_columns).collect()
+}
+
+/// The cells of a GPU where there is room: its name, its UUID, its PCI address and what was found.
+fn described(node: &Node, gpu: &NodeGpu) -> Vec<String> {
+    let fact = |of: fn(&DeviceFacts) -> Option<String>| device(gpu).and_then(of).unwrap_or_else(|| NOTHING.to_owned());
+    let facts = [gpu.device.clone(), fact(|device| device.uuid.clone()), fact(|device| device.pci.clone())];
+    facts.into_iter().chain(columns(node).into_iter().map(|column| cell(gpu, column))).collect()
+}
+
+/// How a reader gets what a page of several GPUs has no room for.
+const SEPARATELY: &str = "Each GPU has a report of its own, with its figures: record the run with --record FOLDER/ and replay one of its files.";
+
+/// The facts of a GPU that are in its result.
+fn device(gpu: &NodeGpu) -> Option<&DeviceFacts> {
+    gpu.topology.as_ref().map(|topology| &topology.device)
 }
 
 /// A value as short as it can be.
 fn cell(gpu: &NodeGpu, column: &Column) -> String {
-    let Some(topology) = &gpu.topology else { return "-".to_owned() };
-    let Some(finding) = topology.element(column.element).finding(column.attribute) else { return "-".to_owned() };
+    let Some(topology) = &gpu.topology else { return NOTHING.to_owned() };
+    let Some(finding) = topology.element(column.element).finding(column.attribute) else { return NOTHING.to_owned() };
     words::cell(finding, &|finding| match (finding.unit.as_deref(), finding.number()) {
         (Some("cycles"), Some(cycles)) => format!("{cycles:.1}"),
         (_, Some(x)) => words::amount(finding, x),
@@ -166,4 +143,54 @@ fn warnings(node: &Node) -> Vec<String> {
         false => format!("{}: {warning}", devices.join(", ")),
     };
     all.into_iter().map(line).collect()
+}
+
+/// What GPUs and links warn of.
+fn all_warnings(node: &Node) -> Vec<String> {
+    let of_links = links(node).map(|links| super::links::warnings(&links));
+    warnings(node).into_iter().chain(of_links.unwrap_or_default()).collect()
+}
+
+/// Why GPUs were not measured, by their names.
+fn failures(node: &Node) -> Vec<(String, String)> {
+    node.gpus.iter().filter_map(|gpu| Some((gpu.device.clone(), gpu.failure.clone()?))).collect()
+}
+
+/// The values of all GPUs beside each other, each by the name of its GPU.
+fn values(node: &Node) -> Option<Several> {
+    let all: Vec<Statement> =
+        node.measured().map(|(device, topology)| Statement::of_topology(topology, device)).collect();
+    (!all.is_empty()).then(|| compare::several(&all, &Options::default()))
+}
+
+/// The links as a document of their own. Their GPUs are those that a link names: a GPU that could not be measured alone may have links.
+fn links(node: &Node) -> Option<Links> {
+    let mut gpus: Vec<LinkedGpu> = Vec::new();
+    for device in node.links.iter().flat_map(|link| [&link.from, &link.to]) {
+        if !gpus.iter().any(|gpu| gpu.device == *device) {
+            gpus.push(linked(node, device));
+        }
+    }
+    (!gpus.is_empty()).then(|| Links {
+        schema: links::SCHEMA.to_owned(),
+        tool_version: node.tool_version.clone(),
+        started: node.started.clone(),
+        duration_s: node.duration_s,
+        host: node.host.clone(),
+        gpus,
+        links: node.links.clone(),
+    })
+}
+
+/// What the results of the links from this GPU say of it.
+fn linked(node: &Node, device: &str) -> LinkedGpu {
+    let from = |link: &&Link| link.from == device;
+    let facts = node.links.iter().filter(from).find_map(|link| Some(&link.topology.as_ref()?.device));
+    LinkedGpu {
+        device: device.to_owned(),
+        name: facts.map(|facts| facts.name.clone()).unwrap_or_default(),
+        uuid: facts.and_then(|facts| facts.uuid.clone()),
+        pci: facts.and_then(|facts| facts.pci.clone()),
+        numa_node: None,
+    }
 }
