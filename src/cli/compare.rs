@@ -35,7 +35,7 @@ pub struct Compare {
     #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
     pub b: Option<String>,
     /// Further results. Three or more stand side by side in one table. It marks outliers: values that differ from more than half
-    /// of the others
+    /// of the others, of which there are two or more
     #[arg(value_name = "RESULT", value_hint = ValueHint::FilePath)]
     pub more: Vec<String>,
     /// Check each result against a policy: a file of limits for one GPU product, made by --write-policy

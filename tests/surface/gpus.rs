@@ -85,6 +85,11 @@ fn a_page_and_markdown_show_the_values_beside_each_other() {
     let alone = discover("sim:k20c,sim:nowhere.toml", &["--format", "markdown"]);
     assert!(alone.stdout.contains("\n## Values\n\n| what | sim:k20c |\n"), "{}", alone.stdout);
     assert!(!alone.stdout.contains("differ"), "{}", alone.stdout);
+
+    // The same simulated GPU twice: each has its column.
+    let twice = discover("sim:k20c,sim:k20c", &["--format", "markdown"]);
+    assert!(twice.stdout.contains("\n## The same\n\n| what | sim:k20c#0 | sim:k20c#1 |\n"), "{}", twice.stdout);
+    assert!(twice.stdout.contains("\n| sim:k20c#1 | - | - | - |"), "{}", twice.stdout);
 }
 
 #[test]

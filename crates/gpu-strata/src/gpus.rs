@@ -14,7 +14,7 @@ use strata_report::report;
 use crate::answer::{Extent, Terminal};
 use crate::device::{Device, check_device_name};
 use crate::error::{Error, Result, in_full};
-use crate::linked::LinkDiscovery;
+use crate::linked::{LinkDiscovery, numa_node};
 use crate::recorded::Recorded;
 use crate::run::{Effort, Options, Progress};
 
@@ -176,9 +176,10 @@ pub fn discover_node(devices: &[String], options: NodeOptions<'_>) -> Result<Nod
         gpus.push(match found {
             Ok((topology, kept)) => {
                 recorded.extend(kept);
-                NodeGpu { device, topology: Some(topology), failure: None }
+                let numa_node = topology.device.pci.as_deref().and_then(numa_node);
+                NodeGpu { device, topology: Some(topology), numa_node, failure: None }
             }
-            Err(error) => NodeGpu { device, topology: None, failure: Some(in_full(&error)) },
+            Err(error) => NodeGpu { device, topology: None, numa_node: None, failure: Some(in_full(&error)) },
         });
     }
     Ok(NodeDiscovery { recorded, ..NodeDiscovery::of(gpus, Vec::new()) })

@@ -202,7 +202,7 @@ fn gpu(device: &str, listed: Option<&Listed>, links: &[Link]) -> LinkedGpu {
 }
 
 /// The NUMA node of a PCI slot, as Linux says; nothing where there is one node only, or in a container that does not show it.
-fn numa_node(pci: &str) -> Option<u32> {
+pub fn numa_node(pci: &str) -> Option<u32> {
     let text = fs::read_to_string(format!("/sys/bus/pci/devices/{pci}/numa_node")).ok()?;
     text.trim().parse().ok()
 }

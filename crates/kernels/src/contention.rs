@@ -21,6 +21,6 @@ pub const LOADS_A_LOOK: u32 = 8;
 /// Loads, one after the other, before the first that is timed: they take some ten thousand cycles, in which each warp of the others has made
 /// several loads.
 pub const SETTLING: u32 = 40;
-/// Looks at a word after which a thread no longer waits for the others: some hundred milliseconds. Several thousand loads take a few, each of
-/// them some thousand cycles long.
+/// Looks at a word after which a thread no longer waits for the others: some hundred milliseconds. Several thousand timed loads
+/// of some thousand cycles each take a few.
 pub const PATIENCE: u32 = 1 << 17;

@@ -45,6 +45,9 @@ pub struct NodeGpu {
     /// What was found: a whole document of `strata/topology/1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
+    /// The host's NUMA node that its PCI slot is on; absent where the system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<u32>,
     /// Why it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,

@@ -229,7 +229,7 @@ fn measured(examined: &[Examined]) -> NodeDiscovery {
             Outcome::Sick(why) | Outcome::Untested(why) => (None, Some(why.clone())),
         };
         match to {
-            None => gpus.push(NodeGpu { device: device.clone(), topology, failure }),
+            None => gpus.push(NodeGpu { device: device.clone(), topology, failure, numa_node: None }),
             Some(to) => links.push(Link { from: device.clone(), to: to.clone(), topology, failure }),
         }
     }

@@ -5,7 +5,7 @@
 //! against one line of each group until its own is found. Then another line of each group, loaded while another SM times, must show the same
 //! group, and none of the others.
 //!
-//! Assumes that a slice cannot serve so many loads without a queue, and that what else serves the loads can. Fails where no load waits (the
+//! Assumes that a slice cannot serve so many loads without a queue, and that everything else on the way can. Fails where no load waits (the
 //! memory of a slice is as fast as the way to it), and where all wait: then they share something else.
 //!
 //! A parity of address bits that is the same for all lines of a slice is part of the hash. As many slices as such parities tell apart must
@@ -26,7 +26,8 @@ use strata_model::units::Bytes;
 
 /// Random lines of a page that are grouped.
 const LINES: usize = 768;
-/// Lines for each slice at least, in the mean: that one of 64 slices has none is then less likely than one in two thousand.
+/// Lines for each slice at least, in the mean. That one of 64 slices has none then has a chance of one in two thousand, or of one in eight hundred where a
+/// tenth of the lines is left out.
 const LINES_A_SLICE: usize = 12;
 /// As many of them as are grouped first: enough for few slices.
 const FEWER: usize = 192;
@@ -34,8 +35,11 @@ const FEWER: usize = 192;
 const MOST: usize = LINES / LINES_A_SLICE;
 /// Lines that the other SMs have under way together: about three times as many as a slice of an H200 serves in the time of a load.
 const UNDER_WAY: u32 = 1024;
-/// Places of a list that are the contended line itself.
+/// Places of a list that are the contended line itself: half of them before all others and half behind, so that a queue that ends while they are
+/// timed is seen.
 const OWN: usize = 4;
+/// Part of a group's lines that must be confirmed.
+const MOSTLY: f64 = 0.5;
 /// Lines that are tried against all lines without a group at a time.
 const TRIED: usize = 8;
 /// Lines with which it is tried whether loads wait at all.
@@ -50,9 +54,9 @@ const SAME: f64 = 0.5;
 const OTHER: f64 = 0.25;
 /// Share of loads that may be neither, and of lines that may not be confirmed.
 const FEW: f64 = 0.01;
-/// Chance with which a hash that gives all slices the same number of lines leaves one of them with so few. A group that is smaller than this
-/// allows is made of lines whose loads should have waited elsewhere.
-const RARE: f64 = 1e-6;
+/// A group is too small for a slice if a hash that gives all slices the same number of lines leaves any of them with so few by a smaller chance than this.
+/// Its lines are of another slice, whose queue they should have waited in.
+const RARE: f64 = 1e-3;
 /// Share of the lines that must stay in the L2 from one pass to the next.
 const KEPT: f64 = 0.9;
 /// Lines whose neighbours at distances of one address bit are asked for.
@@ -170,7 +174,7 @@ impl<'n> Bench<'n> {
         all.sort_unstable();
         all.dedup();
         let quiet = self.quiet(sm, &all);
-        let with_own = |line: u32, places: &[u32]| [&[line; OWN], places].concat();
+        let with_own = |line: u32, places: &[u32]| [&[line; OWN / 2], places, &[line; OWN / 2]].concat();
         let loaded = asked.iter().map(|(line, places)| self.contention(sm, *line, &with_own(*line, places)));
         let experiments: Vec<Contention> = std::iter::once(quiet).chain(loaded).collect();
         let measurements = self.notebook.read(&experiments)?;
@@ -186,13 +190,18 @@ impl<'n> Bench<'n> {
             let late = |(place, loaded): (&u32, f64)| {
                 if quiet(place) <= self.threshold { loaded - quiet(place) } else { f64::NAN }
             };
-            let (own, of) = loaded.split_at(OWN);
-            let own = own.iter().map(|own| late((line, *own))).fold(f64::NAN, f64::min);
+            let (before, rest) = loaded.split_at(OWN / 2);
+            let (of, behind) = rest.split_at(places.len());
+            let own = before.iter().chain(behind).map(|own| late((line, *own))).fold(f64::NAN, f64::min);
             let of: Vec<f64> = places.iter().zip(of).map(|(place, loaded)| late((place, *loaded))).collect();
-            if own.is_nan() || own < SEEN * usual {
+            if own.is_nan() {
+                return Gap::unknown("a line did not stay in the L2 while nobody else loaded any");
+            }
+            if own < SEEN * usual {
                 return Gap::unknown(format!(
-                    "a load of a line takes {usual:.0} cycles while nobody else loads, and {own:.0} more while {} SMs load the same line: no \
+                    "a load of a line takes {usual:.0} cycles while nobody else loads, and {:.0} more while {} SMs load the same line: no \
                      queue shows what serves it",
+                    own.max(0.0),
                     self.sms - 1
                 ));
             }
@@ -227,12 +236,15 @@ pub(super) fn slices(notebook: &Notebook) -> Result<Slices, Gap> {
         let bench = Bench::of(notebook, sms)?;
         let lines = bench.draw(0, LINES, 41)?;
         // Where no load waits, or all do, that is soon known.
-        let first = &bench.late(0, &[(lines[0], lines[..FIRST].to_vec())])?[0];
-        if (0..FIRST).all(|number| first.is_in(number) != Some(false)) {
-            return Gap::unknown(format!(
+        let all_wait = || {
+            Gap::unknown(format!(
                 "loads of all lines take longer while {} SMs load one of them: whether they share a slice or the way to it does not show",
                 sms - 1
-            ));
+            ))
+        };
+        let first = &bench.late(0, &[(lines[0], lines[..FIRST].to_vec())])?[0];
+        if (0..FIRST).all(|number| first.is_in(number) != Some(false)) {
+            return all_wait();
         }
         let mut sorting = Sorting::new(&bench);
         let (fewer, more) = lines.split_at(FEWER);
@@ -243,6 +255,9 @@ pub(super) fn slices(notebook: &Notebook) -> Result<Slices, Gap> {
         let Sorting { mut groups, unclear, waits, waits_not, loads: tried, .. } = sorting;
         if unclear as f64 > FEW * tried as f64 {
             return Gap::unknown(format!("{unclear} of {tried} loads wait for those of others neither clearly nor clearly not"));
+        }
+        if groups.len() < 2 {
+            return all_wait();
         }
         if let Some(few) = too_few(&groups) {
             return Gap::unknown(few);
@@ -365,7 +380,10 @@ fn confirm(bench: &Bench<'_>, groups: &mut [Vec<u32>]) -> Result<((usize, usize)
     // The neighbours of a few lines at distances of one bit.
     let bits = PLACE.0.ilog2()..LARGE_PAGE.0.ilog2();
     let beside = |line: u32| bits.clone().map(move |bit| line ^ (1 << (bit - PLACE.0.ilog2())));
-    asked.extend(groups.iter().take(ASKED).map(|group| (group[0], beside(group[0]).collect())));
+    // Of as many slices as there are.
+    let longest = groups.iter().map(Vec::len).max().unwrap_or_default();
+    let in_turn = (0..longest).flat_map(|number| groups.iter().filter_map(move |group| group.get(number)));
+    asked.extend(in_turn.take(ASKED).map(|line| (*line, beside(*line).collect())));
     let late = bench.late(sm, &asked)?;
     let (own, neighbours) = late.split_at(groups.len());
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
@@ -385,8 +403,15 @@ fn confirm(bench: &Bench<'_>, groups: &mut [Vec<u32>]) -> Result<((usize, usize)
         let is_right = |number: usize| late.is_in(number) == Some(number < group.len());
         let confirmed: Vec<bool> = (0..late.of.len()).map(is_right).collect();
         right += confirmed.iter().filter(|is_right| **is_right).count();
+        let of = group.len();
         let mut confirmed = confirmed.into_iter();
         group.retain(|_| confirmed.next() == Some(true));
+        if (group.len() as f64) < MOSTLY * of as f64 {
+            return Gap::unknown(format!(
+                "another line of a group of {of} lines, and another SM, confirm {} of them",
+                group.len()
+            ));
+        }
     }
     let is_kept = |number: usize| {
         let mut found = neighbours.iter().filter_map(|late| late.is_in(number)).peekable();
@@ -480,6 +505,7 @@ mod tests {
             too_few(&of(&[21, 28, 25, 22, 26, 29, 16, 24, 1]))
                 .is_some_and(|why| why.contains("of 9 groups of 192 lines"))
         );
+        assert!(too_few(&of(&[&[16; 47][..], &[1]].concat())).is_some());
         // The 47 slices of an H200 have 10 to 26 of 768 lines.
         assert_eq!(too_few(&of(&[&[10][..], &[16; 45], &[26]].concat())), None);
         assert_eq!(too_few(&of(&[16])), None);

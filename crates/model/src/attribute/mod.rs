@@ -168,7 +168,7 @@ attributes! {
     RelaxedClusterBarrier RELAXED_CLUSTER_BARRIER: Cycles, "relaxed_cluster_barrier", "Relaxed barrier of a cluster", Latency, "cycles",
         "Cycles of a barrier for both blocks of a cluster of two, without the fence that orders the memory accesses before it.";
     AtomicLatency ATOMIC_LATENCY: Cycles, "atomic_latency", "Latency of an atomic", Latency, "cycles",
-        "Cycles of an atomic in another block's shared memory, until its result is there.";
+        "Cycles of an atomic in another block's shared memory, or in another GPU's L2, until its result is there.";
     BulkCopyLatency BULK_COPY_LATENCY: Cycles, "bulk_copy_latency", "Latency of a bulk copy", Latency, "cycles",
         "Cycles of `cp.async.bulk` of 16 bytes from the L2 to shared memory, until an mbarrier says that it is done.";
     BulkStoreLatency BULK_STORE_LATENCY: Cycles, "bulk_store_latency", "Latency of a bulk copy to memory", Latency, "cycles",

@@ -11,7 +11,7 @@ use crate::units::Bytes;
 pub const CONTENDED: Bytes = Bytes(2 * LARGE_PAGE.0);
 /// A place in it is a multiple of this: the smallest sector of any GPU.
 pub const PLACE: Bytes = Bytes(32);
-/// Most bytes that a warp of the other SMs loads: the half of one that does has 16 lanes, which load 8 bytes each.
+/// Most bytes that a warp of the other SMs loads: 16 lanes load 8 bytes each.
 pub const MOST_LOADED: Bytes = Bytes(128);
 /// Loads that a warp of the other SMs has under way.
 pub const CHAINS: u32 = 4;

@@ -173,7 +173,11 @@ pub(super) fn l2(page: &mut Page<'_>) {
             (base.n_mem, slice(base.n_mem))
         }
     };
-    page.default("-gpgpu_n_sub_partition_per_mchannel", base.sub_partitions, "slices of the L2 are not counted");
+    page.default(
+        "-gpgpu_n_sub_partition_per_mchannel",
+        base.sub_partitions,
+        "these are slices of a memory controller; `l2.slices` counts those that an SM sees",
+    );
     if controllers == base.n_mem {
         let why = "how addresses go to the controllers is not measured";
         page.default("-gpgpu_memory_partition_indexing", base.partition_indexing, why);

@@ -45,7 +45,9 @@ fn rule(answer: &Several, outlier: &str) -> String {
     // Of two results neither stands apart.
     let marks = match answer.sides.len() < FEWEST {
         true => String::new(),
-        false => format!(" {outlier} marks an outlier: a value that differs from more than half of the others."),
+        false => format!(
+            " {outlier} marks an outlier: a value that differs from more than half of the others, of which there are two or more."
+        ),
     };
     format!(
         "Two numbers differ if their intervals do not overlap{tolerance}. All pairs share a 5 % chance of a false difference.{marks} \

@@ -36,7 +36,7 @@ pub(in crate::report) fn sections(out: &mut String, links: &Links, title: &str) 
         }
     }
     let reasons = |all: Vec<(String, String)>| all.into_iter().map(|(what, why)| format!("{what}: {why}"));
-    section(out, "Not measured", reasons(failures(links)));
+    section(out, "Links not measured", reasons(failures(links)));
     section(out, "Unknown", reasons(unknowns(links)));
 }
 

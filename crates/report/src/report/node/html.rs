@@ -3,7 +3,7 @@
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::{SEPARATELY, all_warnings, described, failures, head, links, titles, values};
+use super::{SEPARATELY, all_warnings, failures, head, links, rows, titles, values};
 use crate::report::comparison::several::Named;
 use crate::report::links as linked;
 use crate::report::page::{self, texts};
@@ -30,13 +30,13 @@ pub fn html(node: &Node) -> Result<String, minijinja::Error> {
     places.extend(named.iter().flat_map(|named| named.sections()).map(|(title, key)| page::place(title, key)));
     places.extend(links.iter().flat_map(|links| linked::places(links, LINKS)));
     let failures: Vec<String> = failures(node).iter().map(|(gpu, why)| format!("{gpu}: {why}")).collect();
-    let rows = node.gpus.iter().map(|gpu| texts(&described(node, gpu)));
+    let rows = rows(node).iter().map(|row| texts(row)).collect::<Vec<Value>>();
     let content = context! {
         simulated => if simulated { SIMULATED } else { "" },
         head => texts(&lines),
         warnings => texts(&all_warnings(node)),
         places,
-        gpus => context! { label => "GPUs", columns => titles(node), rows => rows.collect::<Vec<Value>>() },
+        gpus => context! { label => "GPUs", columns => titles(node), rows },
         failures => texts(&failures),
         separately => SEPARATELY,
         links => links.as_ref().map(|links| linked::content(links, LINKS)),

@@ -1,6 +1,6 @@
 //! A node as GitHub-flavoured Markdown: its GPUs, their values beside each other, and a table of each quantity of its links.
 
-use super::{SEPARATELY, all_warnings, described, failures, head, links, titles, values};
+use super::{SEPARATELY, all_warnings, failures, head, links, rows, titles, values};
 use crate::report::comparison::several::Named;
 use crate::report::links as linked;
 use crate::report::markdown::{grid, list, plain, section};
@@ -18,7 +18,7 @@ pub fn markdown(node: &Node) -> String {
     list(&mut out, lines.into_iter().filter(|line| line != SIMULATED));
     section(&mut out, "Warnings", all_warnings(node).into_iter());
     out += "## GPUs\n\n";
-    grid(&mut out, &titles(node), node.gpus.iter().map(|gpu| described(node, gpu)));
+    grid(&mut out, &titles(node), rows(node).into_iter());
     out += &format!("\n{SEPARATELY}\n\n");
     section(&mut out, "Not measured", failures(node).into_iter().map(|(gpu, why)| format!("{gpu}: {why}")));
     if let Some(answer) = values(node) {

@@ -94,17 +94,33 @@ fn columns(node: &Node) -> Vec<&'static Column> {
     COLUMNS.iter().filter(has).collect()
 }
 
-/// The titles of [`described`].
+/// The titles of [`rows`].
 fn titles(node: &Node) -> Vec<String> {
     let of_columns = columns(node).into_iter().map(|column| column.title.join(" "));
-    ["GPU", "UUID", "PCI"].map(str::to_owned).into_iter().chain(of_columns).collect()
+    ["GPU", "UUID", "PCI", "NUMA"].map(str::to_owned).into_iter().chain(of_columns).collect()
 }
 
-/// The cells of a GPU where there is room: its name, its UUID, its PCI address and what was found.
-fn described(node: &Node, gpu: &NodeGpu) -> Vec<String> {
+/// The names of all GPUs, with a number behind those that occur more than once: a simulated GPU may be there as often as one likes.
+fn names(node: &Node) -> Vec<String> {
+    let repeated = |gpu: &NodeGpu| node.gpus.iter().filter(|other| other.device == gpu.device).count() > 1;
+    let name = |(number, gpu): (usize, &NodeGpu)| match repeated(gpu) {
+        true => format!("{}#{number}", gpu.device),
+        false => gpu.device.clone(),
+    };
+    node.gpus.iter().enumerate().map(name).collect()
+}
+
+/// The rows of the GPUs where there is room.
+fn rows(node: &Node) -> Vec<Vec<String>> {
+    node.gpus.iter().zip(names(node)).map(|(gpu, name)| described(node, gpu, name)).collect()
+}
+
+/// The cells of a GPU: its name, its UUID, its PCI address, its NUMA node and what was found.
+fn described(node: &Node, gpu: &NodeGpu, name: String) -> Vec<String> {
     let fact = |of: fn(&DeviceFacts) -> Option<String>| device(gpu).and_then(of).unwrap_or_else(|| NOTHING.to_owned());
-    let facts = [gpu.device.clone(), fact(|device| device.uuid.clone()), fact(|device| device.pci.clone())];
-    facts.into_iter().chain(columns(node).into_iter().map(|column| cell(gpu, column))).collect()
+    let facts = [name, fact(|device| device.uuid.clone()), fact(|device| device.pci.clone())];
+    let numa = gpu.numa_node.map_or(NOTHING.to_owned(), |node| node.to_string());
+    facts.into_iter().chain([numa]).chain(columns(node).into_iter().map(|column| cell(gpu, column))).collect()
 }
 
 /// How a reader gets what a page of several GPUs has no room for.
@@ -158,8 +174,9 @@ fn failures(node: &Node) -> Vec<(String, String)> {
 
 /// The values of all GPUs beside each other, each by the name of its GPU.
 fn values(node: &Node) -> Option<Several> {
+    let named = node.gpus.iter().zip(names(node));
     let all: Vec<Statement> =
-        node.measured().map(|(device, topology)| Statement::of_topology(topology, device)).collect();
+        named.filter_map(|(gpu, name)| Some(Statement::of_topology(gpu.topology.as_ref()?, &name))).collect();
     (!all.is_empty()).then(|| compare::several(&all, &Options::default()))
 }
 
@@ -182,15 +199,17 @@ fn links(node: &Node) -> Option<Links> {
     })
 }
 
-/// What the results of the links from this GPU say of it.
-fn linked(node: &Node, device: &str) -> LinkedGpu {
-    let from = |link: &&Link| link.from == device;
-    let facts = node.links.iter().filter(from).find_map(|link| Some(&link.topology.as_ref()?.device));
+/// What its own result says of this GPU, or those of the links from it.
+fn linked(node: &Node, name: &str) -> LinkedGpu {
+    let gpu = node.gpus.iter().find(|gpu| gpu.device == name);
+    let from = |link: &&Link| link.from == name;
+    let of_links = || node.links.iter().filter(from).find_map(|link| Some(&link.topology.as_ref()?.device));
+    let facts = gpu.and_then(device).or_else(of_links);
     LinkedGpu {
-        device: device.to_owned(),
+        device: name.to_owned(),
         name: facts.map(|facts| facts.name.clone()).unwrap_or_default(),
         uuid: facts.and_then(|facts| facts.uuid.clone()),
         pci: facts.and_then(|facts| facts.pci.clone()),
-        numa_node: None,
+        numa_node: gpu.and_then(|gpu| gpu.numa_node),
     }
 }
