@@ -43,7 +43,7 @@ trap 'rm -rf "$run"' EXIT
 export STRATA_LOCK_DIR=$run
 tar --extract --gzip --directory "$run" --strip-components 1 --file "$(ls target/dist/strata-*-aarch64-linux-gnu.tar.gz)"
 foreign() {
-    qemu-aarch64-static -L /usr/aarch64-linux-gnu "$run/strata" "$@"
+    QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64-static "$run/strata" "$@"
 }
 
 # Exit status 1: something differs. 2: they cannot be compared.
@@ -67,8 +67,9 @@ same replay
 
 # The tools that `cargo xtask dist` has installed.
 PATH=$(printf '%s:' "$target"/python/dist/*/bin)$PATH
-cargo zigbuild --quiet --package fake-cuda --features executes --target "$platform" --locked
-export STRATA_CUDA_LIBRARY=$target/$triple/debug/libfake_cuda.so FAKE_CUDA_FAULT=kepler
+# As a release, which has built the simulator already.
+cargo zigbuild --release --quiet --package fake-cuda --features executes --target "$platform" --locked
+export STRATA_CUDA_LIBRARY=$target/$triple/release/libfake_cuda.so FAKE_CUDA_FAULT=kepler
 foreign discover --device cuda:0 --only constant_l1.size,shared.banks --effort quick --format json --quiet >"$run/driver.json"
 python3 - "$run/driver.json" <<'END'
 import json, sys

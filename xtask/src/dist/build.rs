@@ -14,6 +14,9 @@ const OLDEST: Glibc = Glibc(2, 17);
 /// What pip installs: the linker, what calls it for cargo, and what builds wheels.
 const TOOLS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1", "maturin==1.16.0"];
 
+/// The variable by which qemu is told where the libraries of the emulated programs are.
+const EMULATED_LIBRARIES: &str = "QEMU_LD_PREFIX";
+
 /// A version of glibc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Glibc(u32, u32);
@@ -102,7 +105,7 @@ impl<'a> Builder<'a> {
         let mut command = self.command(&self.root.join("scripts/build-wheel.sh").to_string_lossy());
         command.env("STRATA", &program.path).env("WHEELS", place);
         if let Some(emulator) = &program.emulator {
-            command.env("EMULATOR", emulator);
+            command.env("EMULATOR", emulator).env(EMULATED_LIBRARIES, program.libraries());
         }
         if self.tools.is_some() {
             let Glibc(major, minor) = OLDEST;
@@ -127,13 +130,17 @@ impl Program {
         format!("libc6 (>= {major}.{minor})")
     }
 
+    /// Where Debian puts the libraries of another platform; its package is libc6-ARCH-cross.
+    fn libraries(&self) -> String {
+        format!("/usr/{}-linux-gnu", self.platform.processor())
+    }
+
     /// What it prints.
     pub fn says(&self, arguments: &[&str]) -> Result<Vec<u8>> {
         let mut command = match &self.emulator {
             Some(emulator) => {
                 let mut command = Command::new(emulator);
-                // Debian puts the libraries of another platform there; its package is libc6-ARCH-cross.
-                command.args(["-L", &format!("/usr/{}-linux-gnu", self.platform.processor())]).arg(&self.path);
+                command.env(EMULATED_LIBRARIES, self.libraries()).arg(&self.path);
                 command
             }
             None => Command::new(&self.path),
