@@ -33,7 +33,8 @@ fn main() -> ExitCode {
 fn usage(error: &clap::Error) -> ExitCode {
     let printed = error.print().and_then(|()| std::io::stdout().flush());
     match printed {
-        _ if error.use_stderr() => ExitCode::from(2),
+        // Nagios takes 2 for a failure that was found.
+        _ if error.use_stderr() => ExitCode::from(commands::status_of_unread(std::env::args_os())),
         Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
             eprintln!("strata: writing to standard output failed: {failed}");
             ExitCode::from(1)

@@ -18,7 +18,7 @@ const STATUS: &str = "A GPU has passed, is untested (in use by others, no driver
     diff               0         2           1       1\n  \
     nagios             0         3           1       2\n  \
     npd                0         2           1       1\n\n\
-    A file that cannot be used is untested. A misspelt option always gives 2.\n\n\
+    A file that cannot be used is untested. A misspelt option is untested, too.\n\n\
     The first line is that of the node. Each GPU is measured by a process of its own. One that gives no answer in time is killed, and \
     the others keep their results. If a policy was made from results of `strata links`, each pair of GPUs is measured after that, one \
     pair after the other; a link has a verdict, too.";

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::Command;
-pub use check::end_with_the_watcher;
+pub use check::{end_with_the_watcher, status_of_unread};
 pub use fault::Fault;
 
 /// What all commands are told.

@@ -9,11 +9,11 @@ use crate::sim;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use gpu_strata::Effort;
 
 use crate::sim::expect::{Expect, Row, Verdict, judge, pattern, pattern_name};
+use strata_judge::side_by_side;
 use strata_model::attribute::{Launches, Spectrum};
 use strata_model::topology::{ElementName, Finding, Wanted};
 use strata_sim::machine::{self, Machine};
@@ -118,8 +118,21 @@ impl Tally {
     }
 }
 
-/// One machine's section, and the rows that are not as they should be.
-fn section(name: &str, seeds: u64) -> (String, Vec<String>) {
+/// A row of what is true, what it was judged, and what was found.
+type Judged = (Row, Verdict, Finding);
+
+/// What a discovery with this seed finds.
+fn judged(name: &str, seed: u64) -> Vec<Judged> {
+    let machine = Machine::named(name).expect("it comes with strata");
+    let outcome = sim::whole_discovery(&machine, Effort::Standard, seed);
+    let rows = sim::truth::rows(&machine, &outcome.seen);
+    let found = |row: &Row| sim::finding(&outcome.topology, row.element, row.attribute).clone();
+    judge(&outcome.topology, &rows).into_iter().map(|(row, verdict)| (row.clone(), verdict, found(row))).collect()
+}
+
+/// One machine's section, and the rows that are not as they should be. `by_seed` has what each seed found, from the first on.
+fn section(name: &str, by_seed: &[Vec<Judged>]) -> (String, Vec<String>) {
+    let seeds = by_seed.len();
     let machine = Machine::named(name).expect("it comes with strata");
     let mut reported: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in &machine.spec.reported {
@@ -128,11 +141,8 @@ fn section(name: &str, seeds: u64) -> (String, Vec<String>) {
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut off = Vec::new();
-    for seed in 1..=seeds {
-        let outcome = sim::whole_discovery(&machine, Effort::Standard, seed);
-        let rows = sim::truth::rows(&machine, &outcome.seen);
-        for (row, verdict) in judge(&outcome.topology, &rows) {
-            let finding = sim::finding(&outcome.topology, row.element, row.attribute);
+    for (seed, judged) in (1..).zip(by_seed) {
+        for (row, verdict, finding) in judged {
             let attribute = format!("{}.{}", row.element, row.attribute);
             // Papers give cycles.
             let key = attribute.replace(".cycles", "");
@@ -142,8 +152,8 @@ fn section(name: &str, seeds: u64) -> (String, Vec<String>) {
                 let said = said.replace('|', "/");
                 lines.push((attribute.clone(), format!("| {said} | {} | {} |", row.expect.shown(), found(finding))));
             }
-            tally.add(seed, row, &verdict, finding);
-            if let Verdict::Unanswered(reason) = &verdict
+            tally.add(seed, row, verdict, finding);
+            if let Verdict::Unanswered(reason) = verdict
                 && tally.unknown as f64 > UNANSWERED * seeds as f64
             {
                 off.push(format!("{name} {attribute}: unknown with seed {seed}: {reason}"));
@@ -183,23 +193,16 @@ fn discovery_recovers_the_machines() {
         None => all || ALWAYS.contains(name),
     };
     let mut wanted: Vec<&str> = machine::names().filter(is_wanted).collect();
-    let seeds = seeds();
+    // The newest have most to measure, and come first.
     wanted.reverse();
-    let queue = Mutex::new(wanted);
-    let results = Mutex::new(BTreeMap::new());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let Some(name) = queue.lock().expect("nobody panicked").pop() else { return };
-                    let section = section(name, seeds);
-                    results.lock().expect("nobody panicked").insert(name, section);
-                }
-            });
-        }
-    });
-    let results = results.into_inner().expect("nobody panicked");
+    let runs: Vec<(&str, u64)> = wanted.iter().flat_map(|name| (1..=seeds()).map(move |seed| (*name, seed))).collect();
+    let found: BTreeMap<(&str, u64), Vec<Judged>> =
+        side_by_side(&runs, |&(name, seed)| Some(((name, seed), judged(name, seed)))).into_iter().collect();
+    let of = |name: &str| {
+        found.iter().filter(|((of, _), _)| *of == name).map(|(_, judged)| judged.clone()).collect::<Vec<_>>()
+    };
+    let results: BTreeMap<&str, (String, Vec<String>)> =
+        wanted.iter().map(|name| (*name, section(name, &of(name)))).collect();
     let kept = std::fs::read_to_string(path()).unwrap_or_default();
     let mut table = sections(&kept);
     let mut changed = Vec::new();

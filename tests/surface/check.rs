@@ -154,6 +154,17 @@ fn what_says_nothing_of_the_gpu_is_untested() {
         assert_eq!((run.status, run.stdout.as_str()), (Some(status), ""));
         assert!(run.stderr.contains("/nonexistent.toml"), "{}", run.stderr);
     }
+    // Nor is a misspelt option, wherever the style stands.
+    for (line, status) in [
+        (&["check", "--polcy", "x", "--exit-style", "nagios"][..], 3),
+        (&["-q", "check", "--exit-style=nagios", "--polcy", "x"], 3),
+        (&["check", "--exit-style", "npd", "--polcy", "x"], 2),
+        (&["check", "--exit-style", "nagio"], 2),
+        (&["links", "--exit-style", "nagios"], 2),
+    ] {
+        let run = strata(line);
+        assert_eq!((run.status, run.stdout.as_str()), (Some(status), ""), "{line:?}: {}", run.stderr);
+    }
     let lost = node.check("sim:k20c", &["--result", &node.file("policy.toml")]);
     assert!(lost.status == Some(2) && lost.stderr.contains("would be lost"), "{}", lost.stderr);
 }

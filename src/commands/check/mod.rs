@@ -3,11 +3,13 @@
 mod links;
 mod watched;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use gpu_strata::facts::Listed;
 use gpu_strata::links::Link;
 use gpu_strata::node::NodeGpu;
@@ -27,6 +29,8 @@ use watched::{Ended, Watched};
 const RESULT: &str = "--result";
 /// All GPUs that the driver lists.
 const ALL: &str = "all";
+/// The option that chooses the exit status.
+const EXIT_STYLE: &str = "--exit-style";
 /// What is reported in place of GPUs, if the driver cannot list them.
 const DRIVER: &str = "driver";
 /// Signals by which a process ends itself when something is wrong in it: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV. Others
@@ -72,6 +76,16 @@ fn report_of(health: &Health, arguments: &Check) -> Result<String, Fault> {
         ListFormat::Text => health.text(word),
         ListFormat::Json => health.json()?,
     })
+}
+
+/// The exit status of a command line that cannot be read: nothing is tested, in the style that it asks for.
+pub fn status_of_unread(line: impl Iterator<Item = OsString>) -> u8 {
+    let words: Vec<String> = line.skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_check = words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "check");
+    let follows = words.iter().zip(words.iter().skip(1)).find(|(word, _)| *word == EXIT_STYLE).map(|(_, next)| &**next);
+    let within = || words.iter().find_map(|word| word.strip_prefix(EXIT_STYLE)?.strip_prefix('='));
+    let style = follows.or_else(within).filter(|_| is_check).and_then(|name| ExitStyle::from_str(name, false).ok());
+    status(style.unwrap_or(ExitStyle::Diff), Verdict::Untested).0
 }
 
 /// The exit status of a verdict, and the word that Nagios has for it.
