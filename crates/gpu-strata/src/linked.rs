@@ -95,7 +95,7 @@ pub fn discover_links(devices: &[String], options: LinkOptions<'_>) -> Result<Li
     let pairs: Vec<(usize, usize)> = (0..devices.len())
         .flat_map(|from| (0..devices.len()).filter(move |to| *to != from).map(move |to| (from, to)))
         .collect();
-    let names = distinct(devices);
+    let names = report::node::distinct(&devices.iter().map(String::as_str).collect::<Vec<_>>());
     let mut links = Vec::new();
     let (mut recorded, mut first) = (Vec::new(), None);
     for (number, &(from, to)) in pairs.iter().enumerate() {
@@ -138,16 +138,6 @@ pub fn discover_links(devices: &[String], options: LinkOptions<'_>) -> Result<Li
         links,
     };
     Ok(LinkDiscovery { links: document, recorded })
-}
-
-/// The names of the devices, with a number behind those that are named more than once: a simulated GPU may be there as often as one likes.
-fn distinct(devices: &[String]) -> Vec<String> {
-    let repeated = |device: &String| devices.iter().filter(|other| *other == device).count() > 1;
-    let name = |(number, device): (usize, &String)| match repeated(device) {
-        true => format!("{device}#{number}"),
-        false => device.clone(),
-    };
-    devices.iter().enumerate().map(name).collect()
 }
 
 /// Measures one link.

@@ -1,8 +1,8 @@
 //! Compares three or more results beside each other, and says which of them stands apart.
 //!
 //! Each pair is compared as two sides are: two values differ if their intervals do not meet. A value that differs from more than
-//! half of the other known values is an outlier, if there are at least two others. A median and a spread of three numbers would say less: the intervals already
-//! hold what varies from run to run, and the rule holds for lists, words and curves as well.
+//! half of the other known values is an outlier, if there are at least two others. A median and a spread of three numbers would say
+//! less: the intervals already hold what varies from run to run, and the rule holds for lists, words and curves as well.
 
 use std::collections::BTreeSet;
 

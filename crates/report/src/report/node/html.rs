@@ -34,7 +34,7 @@ pub fn html(node: &Node) -> Result<String, minijinja::Error> {
     let content = context! {
         simulated => if simulated { SIMULATED } else { "" },
         head => texts(&lines),
-        warnings => texts(&all_warnings(node)),
+        warnings => texts(&all_warnings(node, links.as_ref())),
         places,
         gpus => context! { label => "GPUs", columns => titles(node), rows },
         failures => texts(&failures),

@@ -10,13 +10,13 @@ use strata_model::node::Node;
 /// The whole report.
 pub fn markdown(node: &Node) -> String {
     let mut out = String::new();
-    let lines = head(node);
+    let (lines, links) = (head(node), links(node));
     if lines.iter().any(|line| line == SIMULATED) {
         out += &format!("**{SIMULATED}**\n\n");
     }
     out += &format!("# {}\n\n", plain(&super::title(node)));
     list(&mut out, lines.into_iter().filter(|line| line != SIMULATED));
-    section(&mut out, "Warnings", all_warnings(node).into_iter());
+    section(&mut out, "Warnings", all_warnings(node, links.as_ref()).into_iter());
     out += "## GPUs\n\n";
     grid(&mut out, &titles(node), rows(node).into_iter());
     out += &format!("\n{SEPARATELY}\n\n");
@@ -24,8 +24,8 @@ pub fn markdown(node: &Node) -> String {
     if let Some(answer) = values(node) {
         Named::new(&answer).markdown(&mut out);
     }
-    if let Some(links) = links(node) {
-        linked::sections(&mut out, &links, "Links");
+    if let Some(links) = &links {
+        linked::sections(&mut out, links, "Links");
     }
     out.truncate(out.trim_end().len());
     out + "\n"

@@ -41,6 +41,7 @@ const COLUMNS: [Column; 7] = {
         column(["DRAM", "read"], Dram, Attribute::ReadBandwidth),
     ]
 };
+
 /// The title of a report.
 fn title(node: &Node) -> String {
     format!("Memory hierarchies of {}", products(node.measured().map(|(_, topology)| topology.device.name.as_str())))
@@ -100,14 +101,19 @@ fn titles(node: &Node) -> Vec<String> {
     ["GPU", "UUID", "PCI", "NUMA"].map(str::to_owned).into_iter().chain(of_columns).collect()
 }
 
-/// The names of all GPUs, with a number behind those that occur more than once: a simulated GPU may be there as often as one likes.
-fn names(node: &Node) -> Vec<String> {
-    let repeated = |gpu: &NodeGpu| node.gpus.iter().filter(|other| other.device == gpu.device).count() > 1;
-    let name = |(number, gpu): (usize, &NodeGpu)| match repeated(gpu) {
-        true => format!("{}#{number}", gpu.device),
-        false => gpu.device.clone(),
+/// The names of devices, with a number behind those that are named more than once: a simulated GPU may be there as often as one likes.
+pub fn distinct(devices: &[&str]) -> Vec<String> {
+    let repeated = |device: &str| devices.iter().filter(|other| **other == device).count() > 1;
+    let name = |(number, device): (usize, &&str)| match repeated(device) {
+        true => format!("{device}#{number}"),
+        false => (*device).to_owned(),
     };
-    node.gpus.iter().enumerate().map(name).collect()
+    devices.iter().enumerate().map(name).collect()
+}
+
+/// The names of all GPUs, each another one.
+fn names(node: &Node) -> Vec<String> {
+    distinct(&node.gpus.iter().map(|gpu| gpu.device.as_str()).collect::<Vec<_>>())
 }
 
 /// The rows of the GPUs where there is room.
@@ -162,8 +168,8 @@ fn warnings(node: &Node) -> Vec<String> {
 }
 
 /// What GPUs and links warn of.
-fn all_warnings(node: &Node) -> Vec<String> {
-    let of_links = links(node).map(|links| super::links::warnings(&links));
+fn all_warnings(node: &Node, links: Option<&Links>) -> Vec<String> {
+    let of_links = links.map(super::links::warnings);
     warnings(node).into_iter().chain(of_links.unwrap_or_default()).collect()
 }
 
