@@ -8,7 +8,7 @@ pub use self::caches::{
     Cache, Configuration, Hint, Index, InstructionCache, Partitions, Prefetch, Replacement, Scope, Sharers, Threads,
     Tlb, Write,
 };
-use super::value::{Capability, Delay, Extra, Rate, Share, Size, Whole};
+use super::value::{Busy, Capability, Delay, Extra, Rate, Share, Size, Whole};
 
 mod caches;
 
@@ -326,7 +326,7 @@ fn nothing() -> Size {
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// Cycles for which an access occupies a channel.
-    pub port: Extra,
+    pub port: Busy,
     /// Channels.
     pub channels: Whole<1, 256>,
     /// Bytes a cycle of the SM clock that all of memory gives or takes: what misses of the device's caches fetch, and stores that

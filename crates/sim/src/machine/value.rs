@@ -72,29 +72,53 @@ impl Rate {
     }
 }
 
-struct RateVisitor;
+/// Cycles for which a request occupies something: a number from 0 to 100,000, with or without a fraction. Kept in parts of a cycle, so
+/// that no rounding adds up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Busy(u64);
 
-impl de::Visitor<'_> for RateVisitor {
-    type Value = Rate;
+impl Busy {
+    /// Parts of a cycle that are counted.
+    pub const PARTS: u64 = 256;
+    /// Most cycles.
+    const MOST: f64 = 1e5;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a number of bytes a cycle, from 1 to {}", Rate::MOST)
+    /// So many cycles, if that is in range.
+    pub fn new(cycles: f64) -> Option<Self> {
+        (0.0..=Self::MOST).contains(&cycles).then(|| Busy((cycles * Self::PARTS as f64).round() as u64))
     }
 
-    fn visit_f64<E: de::Error>(self, found: f64) -> Result<Rate, E> {
-        Rate::new(found)
-            .ok_or_else(|| E::custom(format_args!("found {found}, allowed are 1 to {} B a cycle", Rate::MOST)))
+    /// Parts of a cycle.
+    pub fn parts(self) -> u64 {
+        self.0
     }
 
-    fn visit_i64<E: de::Error>(self, found: i64) -> Result<Rate, E> {
-        self.visit_f64(found as f64)
+    /// Cycles.
+    pub fn cycles(self) -> f64 {
+        self.0 as f64 / Self::PARTS as f64
+    }
+}
+
+impl<'de> Deserialize<'de> for Busy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        number(deserializer, Busy::new, format_args!("0 to {} cycles", Busy::MOST))
     }
 }
 
 impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(RateVisitor)
+        number(deserializer, Rate::new, format_args!("1 to {} B a cycle", Rate::MOST))
     }
+}
+
+/// A number with or without a fraction, of those that `of` takes: these are allowed.
+fn number<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    of: impl FnOnce(f64) -> Option<T>,
+    allowed: fmt::Arguments,
+) -> Result<T, D::Error> {
+    let found = f64::deserialize(deserializer)?;
+    of(found).ok_or_else(|| de::Error::custom(format_args!("found {found}, allowed are {allowed}")))
 }
 
 /// Largest memory that a machine may have: 1 TiB.
@@ -145,12 +169,7 @@ pub struct Share(pub f64);
 
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let found = f64::deserialize(deserializer)?;
-        if (0.0..=1.0).contains(&found) {
-            Ok(Share(found))
-        } else {
-            Err(de::Error::custom(format_args!("found {found}, allowed is 0 to 1")))
-        }
+        number(deserializer, |found| (0.0..=1.0).contains(&found).then_some(Share(found)), format_args!("0 to 1"))
     }
 }
 

@@ -132,7 +132,7 @@ impl Hierarchy {
             sms: plan.sm_partitions.iter().map(|_| None).collect(),
             device: plan.device(),
             device_tlbs: plan.shared_translations(seed, 90),
-            channels: Ports::new(spec.memory.port.get(), spec.memory.channels.get()),
+            channels: Ports::new(spec.memory.port, spec.memory.channels.get()),
             memory: Width::new(spec.memory.bandwidth),
             gpcs: vec![Width::new(spec.pipeline.gpc_delivery); plan.gpcs()],
             crossings: plan.partitions.as_ref().map_or(Vec::new(), |parts| {

@@ -317,7 +317,7 @@ impl Kind {
     fn instance(&self, partitions: u64, shared: u64, seed: u64) -> Instance {
         Instance {
             cache: Cache::new(shape(&self.spec, partitions, shared), seed),
-            ports: Ports::by(self.spec.port.get(), self.spec.slices.get(), self.spec.slice_parity.clone()),
+            ports: Ports::by(self.spec.port, self.spec.slices.get(), self.spec.slice_parity.clone()),
             reads: Width::shared(self.spec.bandwidth, partitions),
             writes: self.spec.write_bandwidth.map(|rate| Width::shared(Some(rate), partitions)),
         }

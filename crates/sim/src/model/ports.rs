@@ -1,9 +1,9 @@
 //! Queues: what is busy for some time with each request, so that others wait.
 
 use super::{mix, parities};
-use crate::machine::value::Rate;
+use crate::machine::value::{Busy, Rate};
 
-/// Ports of a cache or channels of memory: when each is free again.
+/// Ports of a cache or channels of memory: when each is free again, in parts of a cycle.
 pub(super) struct Ports {
     busy: u64,
     free: Vec<u64>,
@@ -13,12 +13,13 @@ pub(super) struct Ports {
 
 impl Ports {
     /// So many, each busy for so many cycles with an access. A hash mixes the address.
-    pub fn new(busy: u64, count: u64) -> Self {
+    pub fn new(busy: Busy, count: u64) -> Self {
         Ports::by(busy, count, None)
     }
 
     /// As [`Ports::new`], but parities of the address under these masks choose the port, where there are any.
-    pub fn by(busy: u64, count: u64, masks: Option<Vec<u64>>) -> Self {
+    pub fn by(busy: Busy, count: u64, masks: Option<Vec<u64>>) -> Self {
+        let busy = busy.parts();
         Ports { busy, free: vec![0; if busy == 0 { 0 } else { count as usize }], masks }
     }
 
@@ -33,7 +34,7 @@ impl Ports {
         }
     }
 
-    /// Cycles that an access at `now` waits.
+    /// Cycles that an access at `now` waits, until the one in which it can begin.
     #[inline]
     pub fn wait(&mut self, now: u64, address: u64) -> u64 {
         if self.busy == 0 {
@@ -41,9 +42,9 @@ impl Ports {
         }
         let port = self.of(address);
         let port = &mut self.free[port];
-        let start = now.max(*port);
+        let start = (now * Busy::PARTS).max(*port);
         *port = start + self.busy;
-        start - now
+        start / Busy::PARTS - now
     }
 }
 
@@ -198,6 +199,23 @@ mod tests {
                 prop_assert_eq!(width.clone().wait(now, bytes), start / rate.parts() - now);
                 prop_assert_eq!(width.wait_whole(now, bytes), start.div_ceil(rate.parts()) - now);
                 free = start + bytes * Rate::PARTS;
+            }
+        }
+
+        /// A port takes as many requests as its time has room for, also where each takes a part of a cycle.
+        #[test]
+        fn a_port_is_busy_with_each_request(
+            busy in 0.01f64..9.0,
+            requests in prop::collection::vec(0u64..4, 1..200),
+        ) {
+            let busy = Busy::new(busy).expect("in range");
+            let mut ports = Ports::new(busy, 1);
+            let (mut now, mut free) = (0, 0);
+            for later in requests {
+                now += later;
+                let start = free.max(now * Busy::PARTS);
+                prop_assert_eq!(ports.wait(now, 0), start / Busy::PARTS - now);
+                free = start + busy.parts();
             }
         }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use strata_model::topology::ElementName::{self, L2, TlbL1, TlbL2, TlbL3};
 use strata_sim::machine::Machine;
 use strata_sim::machine::spec::{Partitions, Scope, Spec};
+use strata_sim::machine::value::Busy;
 
 use super::Truth;
 use super::instructions::instances;
@@ -166,7 +167,7 @@ pub fn partitions(truth: &mut Truth) {
 }
 
 /// Least cycles for which a slice is busy with an access, so that those of all SMs together certainly wait for it.
-const BUSY: u64 = 2;
+const BUSY: f64 = 2.0;
 /// Most slices of which the lines that are asked for tell.
 const MOST_SLICES: u64 = 64;
 
@@ -176,7 +177,7 @@ pub fn slices(truth: &mut Truth) {
     let cache = &spec.cache[&spec.path.global_cg.levels[0]];
     let apart = cache.partitions.as_ref().filter(|parts| !parts.copies);
     let count = cache.slices.get() * apart.map_or(1, |parts| parts.count.get());
-    if cache.port.get() == 0 || !(2..=MOST_SLICES).contains(&count) {
+    if cache.port == Busy::default() || !(2..=MOST_SLICES).contains(&count) {
         for attribute in ["slices", "slice_hash"] {
             truth.row(L2, attribute, Expect::Unknown(""));
         }
@@ -194,7 +195,7 @@ pub fn slices(truth: &mut Truth) {
     };
     // What else keeps loads waiting, such as the bandwidth of all slices together, may hide them.
     let shows =
-        is_quiet(spec) && cache.port.get() >= BUSY && cache.bandwidth.is_none() && spec.pipeline.delivery.is_none();
+        is_quiet(spec) && cache.port.cycles() >= BUSY && cache.bandwidth.is_none() && spec.pipeline.delivery.is_none();
     for (attribute, expect) in [("slices", Expect::Is(json!(count))), ("slice_hash", hash)] {
         truth.row(L2, attribute, if shows { expect } else { Expect::IfStated(Box::new(expect)) });
     }

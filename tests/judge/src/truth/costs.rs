@@ -5,7 +5,7 @@ use serde_json::json;
 use strata_model::characterization::PartName;
 use strata_sim::machine::Machine;
 use strata_sim::machine::spec::{Noise, Path, Replacement, Scope};
-use strata_sim::machine::value::Rate;
+use strata_sim::machine::value::{Busy, Rate};
 
 use super::capacity::usable;
 use super::{WINDOW_BYTES, shared_banks_of};
@@ -137,7 +137,7 @@ impl Costs<'_> {
     fn longer(&self, path: &Path, addresses: impl Iterator<Item = u64>) -> Option<u64> {
         let (pipeline, cache) = (&self.machine.spec.pipeline, &self.machine.spec.cache[&path.levels[0]]);
         let window = if cache.scope == Scope::Sm { pipeline.coalescing.get() } else { SECTOR };
-        let port = cache.port.get();
+        let port = cache.port.parts();
         if port > 0 && cache.slices.get() > 1 {
             return None;
         }
@@ -153,9 +153,10 @@ impl Costs<'_> {
             let asked = number * pipeline.transaction.get();
             let arrives = arrived.max(asked * delivery);
             arrived = arrives + SECTOR * Rate::PARTS;
-            let start = free.max(asked.max(arrives.checked_div(delivery).map_or(0, |_| arrives.div_ceil(delivery))));
+            let comes = asked.max(arrives.checked_div(delivery).map_or(0, |_| arrives.div_ceil(delivery)));
+            let start = free.max(comes * Busy::PARTS);
             free = start + port;
-            longest = longest.max(start);
+            longest = longest.max(start / Busy::PARTS);
         }
         Some(longest)
     }
@@ -251,11 +252,12 @@ impl Costs<'_> {
         let (noise, step) = (&spec.noise, pipeline.arithmetic.get() + pipeline.issue.get());
         let all_noise = noise.jitter.get() + noise.smear.get() + noise.spike.get();
         // What a warp does for an atomic by itself, at the most: its lanes, some instructions, and a fourth of a load.
-        let load = spec.path.global_cg.memory.get() + all_noise + spec.memory.port.get() * warps;
+        let channels = (spec.memory.port.cycles() * warps as f64) as u64;
+        let load = spec.path.global_cg.memory.get() + all_noise + channels;
         let translation: u64 = spec.tlb.iter().map(|tlb| tlb.penalty.get() + tlb.uncached.get()).sum();
         let by_itself = |further: u64| (LANES - 1) * further + INSTRUCTIONS * step + (load + translation) / 4;
         let mut one = |finding, queued: u64, busy: u64, further: u64| {
-            if queued * busy >= LONGER * by_itself(further) && busy > l2.port.get() {
+            if queued * busy >= LONGER * by_itself(further) && busy as f64 > l2.port.cycles() {
                 let each = busy as f64 / LANES as f64;
                 self.rows.push(Cost {
                     part: PartName::Histogram,

@@ -151,11 +151,12 @@ pub(super) fn l2(notebook: &Notebook) -> Element {
         notebook.attribute(SLICES, || Ok(slices::slices(notebook)?.count())),
         notebook.attribute(SLICE_HASH, || slices::hash(notebook)),
     ])
-    .and(
-        (notebook.facts().compute_capability >= residency::PREFETCH_SIZES).then(|| {
-            notebook.attribute(FETCH_BY_HINT, || residency::fetch_by_hint(notebook, &for_residency(notebook)?))
-        }),
-    )
+    .and((notebook.facts().compute_capability >= residency::PREFETCH_SIZES).then(|| {
+        notebook.attribute(FETCH_BY_HINT, || {
+            let fetch = l2::fetch_granularity(notebook).settled()?;
+            residency::fetch_by_hint(notebook, &for_residency(notebook)?, fetch.ok().map(|fetch| fetch.granularity))
+        })
+    }))
     .and(throughput::entries(notebook, &[Traffic::Read, Traffic::Write], None, |traffic| in_l2(notebook, traffic)))
     .and(throughput::of_many(notebook, true, || in_l2(notebook, Traffic::Read)))
     .and(throughput::under_load(notebook, true, &[Traffic::Read, Traffic::Write], |traffic| in_l2(notebook, traffic)))

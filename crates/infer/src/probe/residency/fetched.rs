@@ -16,12 +16,14 @@ const SECTORS: u64 = 8;
 /// First compute capability for whose loads a prefetch size is asked.
 pub const PREFETCH_SIZES: (u32, u32) = (8, 0);
 
-/// How many bytes the L2 fetches for a load that misses it, by the prefetch size that the load names.
+/// How many bytes the L2 fetches for a load that misses it, by the prefetch size that the load names. A walk through cold memory found
+/// that loads without a size fetch `granularity`, if anything: here they must show the same.
 ///
 /// # Errors
 ///
-/// An unknown, where the cache holds few lines, or loads that hit and that miss cannot be told apart.
-pub fn fetch_by_hint(notebook: &Notebook, asked: &Asked) -> Result<Finding<Fetches>, Gap> {
+/// An unknown, where the cache holds few lines, where loads that hit and that miss cannot be told apart, or where plain loads seem to fetch
+/// something else than `granularity`.
+pub fn fetch_by_hint(notebook: &Notebook, asked: &Asked, granularity: Option<Bytes>) -> Result<Finding<Fetches>, Gap> {
     asked.loadable()?;
     // The first bytes of every block lie in a part of the sets: in few of them, if the lines are short.
     let lines = asked.lines().min(asked.capacity.0 / (4 * BLOCK.0));
@@ -55,6 +57,13 @@ pub fn fetch_by_hint(notebook: &Notebook, asked: &Asked) -> Result<Finding<Fetch
         ));
     }
     let rows = table.iter().filter_map(|&(access, ref shares)| fetched(access, shares)).collect::<Vec<_>>();
+    let plain = rows.iter().find(|row| row.access == Access::Cg);
+    if let Some((row, walked)) = plain.zip(granularity).filter(|(row, walked)| row.bytes != (*walked).max(SECTOR)) {
+        return Gap::unknown(format!(
+            "{} B seem to come with a plain load, but a walk through cold memory misses every {walked}; a cache behind the L2 may answer",
+            row.bytes.0
+        ));
+    }
     let method = format!(
         "{lines} loads of the first bytes of blocks of {BLOCK}, and loads of each of the next {SECTORS} sectors of {SECTOR}"
     );

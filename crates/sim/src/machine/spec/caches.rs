@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Sources;
-use crate::machine::value::{Delay, Extra, Rate, Size, Whole};
+use crate::machine::value::{Busy, Delay, Extra, Rate, Size, Whole};
 
 /// Whose a cache is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -146,7 +146,7 @@ pub struct Cache {
     pub prefetch: Vec<Prefetch>,
     /// Cycles for which an access occupies it (a slice of it, where it has slices).
     #[serde(default)]
-    pub port: Extra,
+    pub port: Busy,
     /// Slices, each with a port of its own.
     #[serde(default = "one_slice")]
     pub slices: Whole<1, 256>,
