@@ -16,8 +16,9 @@ const SECTORS: u64 = 8;
 /// First compute capability for whose loads a prefetch size is asked.
 pub const PREFETCH_SIZES: (u32, u32) = (8, 0);
 
-/// How many bytes the L2 fetches for a load that misses it, by the prefetch size that the load names. A walk through cold memory found
-/// that loads without a size fetch `granularity`, if anything: here they must show the same.
+/// How many bytes the L2 fetches for a load that misses it, by the prefetch size that the load names.
+///
+/// `granularity` is what a walk through cold memory found for loads that name no size, if it is known. The same must show here.
 ///
 /// # Errors
 ///
@@ -60,8 +61,8 @@ pub fn fetch_by_hint(notebook: &Notebook, asked: &Asked, granularity: Option<Byt
     let plain = rows.iter().find(|row| row.access == Access::Cg);
     if let Some((row, walked)) = plain.zip(granularity).filter(|(row, walked)| row.bytes != (*walked).max(SECTOR)) {
         return Gap::unknown(format!(
-            "{} B seem to come with a plain load, but a walk through cold memory misses every {walked}; a cache behind the L2 may answer",
-            row.bytes.0
+            "{} seem to come with a plain load, but a walk through cold memory misses every {walked}; a cache behind the L2 may answer",
+            row.bytes
         ));
     }
     let method = format!(
